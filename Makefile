@@ -1,0 +1,43 @@
+# Every target makes its own virtual environment; a second run does not install again.
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin
+INSTALLED := $(VENV)/installed
+
+# The disk cache of compiled kernels does not notice edits in imported files: its name carries their contents.
+KERNELS := $(shell cat src/sparsefield/_kernels/*.py | cksum | cut -d ' ' -f 1)
+export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba-$(KERNELS)
+
+.PHONY: demo test lint format bench clean
+
+demo: $(INSTALLED)
+	$(RUN)/sparsefield demo
+
+test: $(INSTALLED)
+	$(RUN)/python -m pytest
+
+lint: $(INSTALLED)
+	$(RUN)/ruff format --check .
+	$(RUN)/ruff check .
+	$(RUN)/mypy
+	$(RUN)/lint-imports
+
+format: $(INSTALLED)
+	$(RUN)/ruff format .
+	$(RUN)/ruff check --fix .
+
+# `make bench PEERS=1` also measures jax and thrml, which it installs.
+bench: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
+	$(RUN)/python benchmarks/kernels.py $(if $(PEERS),--peers)
+
+$(INSTALLED): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' --constraint constraints.txt
+	touch $@
+
+$(VENV)/peers: $(INSTALLED)
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable '.[peers]' --constraint constraints.txt
+	touch $@
+
+clean:
+	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .import_linter_cache build dist

@@ -1,0 +1,5 @@
+"""The command line, as `python -m sparsefield`."""
+
+from sparsefield.cli import main
+
+main()

@@ -1,0 +1,103 @@
+"""Reading tables from files, with errors that say where in the file and what to do."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+
+from sparsefield._domain import check_names, preview
+
+# What programs write for a missing cell: nothing, R's NA, Python's NaN, None and null.
+MISSING_MARKERS = ("", "NA", "NaN", "nan", "None", "null")
+
+_SEPARATORS = {".csv": ",", ".tsv": "\t"}
+
+
+def read_table(path: Path, missing_markers: tuple[str, ...]) -> pl.DataFrame:
+    """Read a .csv, .tsv or .parquet file."""
+    if not path.exists():
+        near = sorted(other.name for other in path.parent.glob(f"*{path.suffix}")) if path.parent.is_dir() else []
+        hint = f" The folder has {preview(near)}." if near and path.suffix else ""
+        raise FileNotFoundError(f"There is no file {str(path)!r}: check its name and folder.{hint}")
+    if path.is_dir():
+        raise IsADirectoryError(f"{str(path)!r} is a folder: give the path of a file.")
+    ending = path.suffix.lower()
+    if ending == ".parquet":
+        return _read_parquet(path)
+    if ending not in _SEPARATORS:
+        raise ValueError(f"File {str(path)!r} does not end in .csv, .tsv or .parquet: convert or rename it.")
+    separator = _SEPARATORS[ending]
+    _check_text(path, separator)
+    try:
+        return pl.read_csv(
+            path,
+            separator=separator,
+            null_values=[marker for marker in missing_markers if marker],
+            infer_schema_length=None,
+        )
+    except pl.exceptions.PolarsError as error:
+        raise ValueError(f"File {str(path)!r} cannot be read as a table: {_first_line(error)}") from error
+
+
+def _read_parquet(path: Path) -> pl.DataFrame:
+    try:
+        return pl.read_parquet(path)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise ValueError(f"File {str(path)!r} is not a parquet file, or is damaged: {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0]
+
+
+def _check_text(path: Path, separator: str) -> None:
+    """Refuse files that a reader would mend silently: ragged rows, doubled names, no header, other encodings."""
+    rows = _field_counts(path, separator)
+    try:
+        header = next(rows, None)
+        if header is None:
+            raise ValueError(f"File {str(path)!r} is empty: its first line must name the columns.")
+        check_names(_header(path, separator))
+        for line, n in rows:
+            if n != header[1]:
+                raise ValueError(
+                    f"File {str(path)!r}, line {line}: {n} field(s) where the first line has {header[1]}. "
+                    "Correct the line, or quote fields that contain the separator."
+                )
+    except UnicodeDecodeError as error:
+        raise ValueError(f"File {str(path)!r} is not UTF-8 text: save it as UTF-8.") from error
+    except csv.Error as error:
+        raise ValueError(f"File {str(path)!r} is not a text table: {error}") from error
+
+
+def _header(path: Path, separator: str) -> list[str]:
+    with path.open(newline="", encoding="utf-8-sig") as lines:
+        return next(csv.reader(lines, delimiter=separator), [])
+
+
+def _field_counts(path: Path, separator: str) -> Iterator[tuple[int, int]]:
+    """Yield the number and the count of fields of each line; lines without quotes are only counted, not parsed."""
+    with path.open(newline="", encoding="utf-8-sig") as lines:
+        reader = csv.reader(lines, delimiter=separator, strict=True)
+        first = next(reader, None)
+        if first is None:
+            return
+        yield 1, len(first)
+        last = reader.line_num
+        width = len(first)
+        for number, line in enumerate(lines, start=last + 1):
+            if '"' in line:
+                break
+            if line.strip("\r\n") or width == 1:
+                yield number, line.count(separator) + 1
+            last = number
+        else:
+            return
+    with path.open(newline="", encoding="utf-8-sig") as lines:
+        reader = csv.reader(lines, delimiter=separator, strict=True)
+        for row in reader:
+            if reader.line_num > last and row:
+                yield reader.line_num, len(row)

@@ -1,0 +1,111 @@
+"""Files that hold a field: a zip archive of plain arrays and a JSON header, never code.
+
+The header says what the file is and which version of the format; `docs/format.md` describes it.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsefield._domain import Domain
+
+FORMAT = "sparsefield model"
+VERSION = 1
+_HEADER, _MAIN, _PAIRS, _VALUES = "header.json", "main.npy", "pairs.npy", "values.npy"
+
+
+def write_parameters(
+    path: str | os.PathLike[str], domain: Domain, main: NDArray[np.float64], interactions: NDArray[np.float64]
+) -> None:
+    """Write a field; nothing half-written is left behind."""
+    pairs = np.argwhere(np.triu(interactions)).astype(np.int64)
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "names": domain.names,
+        "levels": domain.levels,
+        "reference": domain.reference,
+    }
+    target = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=target.parent or ".", prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(_HEADER, json.dumps(header, ensure_ascii=False, indent=1))
+            arrays = {_MAIN: main, _PAIRS: pairs, _VALUES: interactions[pairs[:, 0], pairs[:, 1]]}
+            for name, array in arrays.items():
+                content = io.BytesIO()
+                np.save(content, array, allow_pickle=False)
+                archive.writestr(name, content.getvalue())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, target)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _umask() -> int:
+    """Read the process's default file mode, which temporary files do not follow."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def read_parameters(path: str | os.PathLike[str]) -> tuple[Domain, NDArray[np.float64], NDArray[np.float64]]:
+    """Read what `write_parameters` wrote: domain, main effects, interactions."""
+    where = repr(str(path))
+    if not Path(path).exists():
+        raise FileNotFoundError(f"There is no file {where}: check its name and folder.")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            header = json.loads(archive.read(_HEADER))
+            _check_header(header, where)
+            main, pairs, values = (_read_array(archive, name) for name in (_MAIN, _PAIRS, _VALUES))
+    except (zipfile.BadZipFile, KeyError) as error:
+        raise ValueError(f"File {where} is not a saved field, or is damaged.") from error
+    except (OSError, EOFError, ValueError, RuntimeError, NotImplementedError) as error:
+        if isinstance(error, ValueError) and str(error).startswith("File "):
+            raise
+        raise ValueError(f"File {where} is damaged: {str(error).partition(chr(10))[0]}") from error
+    return _assemble(header, main, pairs, values, where)
+
+
+def _read_array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
+    array: NDArray[Any] = np.load(io.BytesIO(archive.read(name)), allow_pickle=False)
+    return array
+
+
+def _check_header(header: Any, where: str) -> None:
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise ValueError(f"File {where} is not a saved field.")
+    version = header.get("version")
+    if not isinstance(version, int) or version > VERSION:
+        raise ValueError(f"File {where} has format version {version!r}, newer than {VERSION}: update sparsefield.")
+
+
+def _assemble(
+    header: dict[str, Any], main: NDArray[Any], pairs: NDArray[Any], values: NDArray[Any], where: str
+) -> tuple[Domain, NDArray[np.float64], NDArray[np.float64]]:
+    try:
+        reference = header["reference"]
+        domain = Domain(
+            tuple(header["names"]),
+            tuple(tuple(levels) for levels in header["levels"]),
+            None if reference is None else tuple(reference),
+        )
+        interactions = np.zeros((domain.n_slots, domain.n_slots))
+        if main.shape != (domain.n_slots,) or pairs.shape != (len(values), 2) or (pairs < 0).any():
+            raise ValueError("its arrays do not fit together")
+        interactions[pairs[:, 0], pairs[:, 1]] = values
+        interactions[pairs[:, 1], pairs[:, 0]] = values
+        return domain, main.astype(np.float64), interactions
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise ValueError(f"File {where} is damaged: {error}") from error

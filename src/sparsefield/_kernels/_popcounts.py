@@ -1,0 +1,105 @@
+"""Counting common ones on rows of bits, by population count.
+
+The way to count where the processor has a vector population count (AVX-512 VPOPCNTDQ), and the portable one: the
+loop is plain vector code, which LLVM turns into what the processor has. `_nibbles` is faster with AVX2 alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from sparsefield._kernels._ir import I32, I64, I64x8, call, fill, load, store, word
+
+SIDE = 4  # rows and columns of a tile: 16 running counts in registers
+WORDS = 8  # 64-bit words of a vector; rows are padded to a multiple of it
+
+
+@intrinsic
+def _count_tile(_typing: Any, _rows: Any, _columns: Any, _stride: Any, _n: Any, _counts: Any, _out_stride: Any) -> Any:
+    """Write the common ones of 4 rows and 4 columns of n vectors each, as int32."""
+
+    def generate(context: Any, b: Any, _signature: Any, arguments: Any) -> Any:
+        rows, columns, stride, n, counts, out_stride = arguments
+        cells = [(i, j) for i in range(SIDE) for j in range(SIDE)]
+        totals = [cgutils.alloca_once(b, I64x8) for _ in cells]
+        for total in totals:
+            b.store(fill(I64x8, 0), total)
+        with cgutils.for_range(b, n) as loop:
+            offset = b.mul(loop.index, word(8 * WORDS))
+            lines = [
+                [load(b, b.add(b.add(side, offset), b.mul(stride, word(k))), I64x8) for k in range(SIDE)]
+                for side in (rows, columns)
+            ]
+            for (i, j), total in zip(cells, totals, strict=True):
+                common = b.and_(lines[0][i], lines[1][j])
+                found = call(b, "llvm.ctpop.v8i64", I64x8, common)
+                b.store(b.add(b.load(total), found), total)
+        for (i, j), total in zip(cells, totals, strict=True):
+            count = call(b, "llvm.vector.reduce.add.v8i64", I64, b.load(total))
+            store(b, b.trunc(count, I32), b.add(counts, b.mul(out_stride, word(i))), 4 * j)
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 6), generate
+
+
+@njit(nogil=True, cache=True)
+def count_rows(rows, firsts, counts):
+    """Write the common ones of four rows from each of `firsts` on, with all columns up to their own.
+
+    rows (r, w) uint64, r a multiple of 4 and w of 8; counts (>= r, >= r) int32, lower triangle.
+    """
+    n = np.int64(rows.shape[1] // WORDS)
+    stride, out_stride = np.int64(rows.shape[1] * 8), np.int64(counts.shape[1] * 4)
+    rows0, counts0 = np.int64(rows.ctypes.data), np.int64(counts.ctypes.data)
+    for first in firsts:
+        for column in range(0, first + 1, SIDE):
+            own, other = rows0 + first * stride, rows0 + column * stride
+            _count_tile(own, other, stride, n, counts0 + first * out_stride + column * 4, out_stride)
+
+
+@njit(nogil=True, cache=True)
+def rows_from_packed(states, masks, rows):
+    """Lay packed chains (B, v, 8) uint64 out as rows (>= v, >= 8 B) uint64, one a variable."""
+    n_blocks, n_variables, n_words = states.shape
+    for block in range(n_blocks):
+        for i in range(n_variables):
+            for w in range(n_words):
+                rows[i, n_words * block + w] = states[block, i, w] & masks[block, w]
+
+
+@njit(nogil=True, cache=True)
+def rows_from_codes(codes, variables, levels, rows):
+    """Lay codes (v, n) uint8 out as rows of bits, one for each (variable, level)."""
+    n = codes.shape[1]
+    for slot in range(variables.size):
+        column, level = codes[variables[slot]], levels[slot]
+        for w in range(rows.shape[1]):
+            bits = np.uint64(0)
+            for k in range(64 * w, min(64 * w + 64, n)):
+                bits |= np.uint64(column[k] == level) << np.uint64(k - 64 * w)
+            rows[slot, w] = bits
+
+
+@njit(nogil=True, cache=True)
+def add_mirrored(part, total):
+    """Add the lower triangle of part (>= d, >= d) to both triangles of total (d, d), in tiles that stay in cache."""
+    size, side = total.shape[0], 16
+    for top in range(0, size, side):
+        bottom = min(top + side, size)
+        for left in range(0, top, side):
+            for i in range(top, bottom):
+                for j in range(left, left + side):
+                    total[i, j] += part[i, j]
+            for j in range(left, left + side):
+                for i in range(top, bottom):
+                    total[j, i] += part[i, j]
+        for i in range(top, bottom):
+            total[i, i] += part[i, i]
+            for j in range(top, i):
+                total[i, j] += part[i, j]
+                total[j, i] += part[i, j]

@@ -1,0 +1,35 @@
+"""What the processor that numba compiles for can do, and memory laid out for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+from numba import config
+
+CACHE_LINE = 64
+
+
+def _compiles_for(feature: str) -> bool:
+    """Ask what numba will ask: the features the user set, else those of the host."""
+    chosen = config.CPU_FEATURES
+    if chosen is not None:
+        return f"+{feature}" in chosen.split(",")
+    return bool(llvm.get_host_cpu_features().get(feature, False))
+
+
+# The packed kernels look weights up inside a register (vpermilps, vpshufb): AVX2 and later.
+HAS_AVX2 = _compiles_for("avx2")
+# Counting by population count beats counting by lookup where vectors have the instruction.
+HAS_VECTOR_POPCOUNT = _compiles_for("avx512vpopcntdq")
+
+
+def make_aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
+    """Make a zeroed array that starts on a cache line, so that a line of chains is one line of cache."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    # One line more at the end: the lookups read up to three bytes past the line they use.
+    memory = np.zeros(size + 2 * CACHE_LINE, dtype=np.uint8)
+    start = -memory.ctypes.data % CACHE_LINE
+    array: np.ndarray[Any, Any] = memory[start : start + size].view(dtype).reshape(shape)
+    return array

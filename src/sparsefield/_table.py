@@ -1,0 +1,361 @@
+"""Tables of observations: any data frame, array or file in, small integer codes out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sparsefield._domain import HOLE, MOST_LEVELS, Domain, Level, check_names, make_names, preview
+from sparsefield._files import MISSING_MARKERS, read_table
+
+MAX_LEVELS = 32  # more levels than this are usually a measurement or an identifier
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Observations as codes, one row an observation, one column a variable.
+
+    Parameters
+    ----------
+    domain : Domain
+        The variables.
+    codes : ndarray of shape (n_rows, n_variables), uint8
+        The place of each value among its variable's levels; 255 where nothing was observed.
+    """
+
+    domain: Domain
+    codes: NDArray[np.uint8]
+
+    @property
+    def n_rows(self) -> int:
+        """The number of observations."""
+        return len(self.codes)
+
+    @property
+    def mask(self) -> NDArray[np.bool_]:
+        """True where a cell is a hole: nothing was observed."""
+        return np.equal(self.codes, HOLE)
+
+    @property
+    def n_holes(self) -> NDArray[np.int64]:
+        """The number of holes in each column."""
+        return np.array([np.count_nonzero(column == HOLE) for column in self.codes.T], dtype=np.int64)
+
+    def fill_holes(self, value: Level) -> Table:
+        """Put one value into every hole (the paper's choice is 0: absent votes count as nay)."""
+        codes = self.codes.copy(order="F")
+        for i in np.flatnonzero(self.n_holes):
+            codes[codes[:, i] == HOLE, i] = _code_of(value, self.domain.names[i], self.domain.levels[i])
+        return Table(self.domain, codes)
+
+    def drop_holes(self) -> Table:
+        """Keep the rows without a hole."""
+        whole = ~self.mask.any(axis=1)
+        if not whole.any():
+            raise ValueError("Every row has a hole: nothing would be left. Fill the holes instead.")
+        return Table(self.domain, np.asfortranarray(self.codes[whole]))
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the observations as they came in, as a polars data frame with nulls for holes."""
+        columns = {}
+        for name, levels, codes in zip(self.domain.names, self.domain.levels, self.codes.T, strict=True):
+            values = pl.Series(list(levels))
+            places = pl.Series(codes, dtype=pl.UInt32)
+            columns[name] = values.gather(places.set(places == HOLE, None))
+        return pl.DataFrame(columns)
+
+    def summary(self) -> pl.DataFrame:
+        """Describe each variable: levels, holes, and how often its most frequent level was seen."""
+        rows = []
+        for name, levels, codes in zip(self.domain.names, self.domain.levels, self.codes.T, strict=True):
+            seen = np.bincount(codes, minlength=HOLE + 1)
+            top = int(seen[:HOLE].argmax())
+            share = seen[top] / max(1, self.n_rows - seen[HOLE])
+            rows.append((name, len(levels), int(seen[HOLE]), str(levels[top]), float(share)))
+        return pl.DataFrame(rows, schema=["variable", "levels", "holes", "most frequent", "share"], orient="row")
+
+
+def encode(
+    data: Any,
+    *,
+    domain: Domain | None = None,
+    reference: Mapping[str, Level] | str | None = "first",
+    max_levels: int = MAX_LEVELS,
+    missing_markers: Iterable[str] = MISSING_MARKERS,
+) -> Table:
+    """Encode a table of observations.
+
+    Parameters
+    ----------
+    data : 2-D array, pandas or polars data frame, or path of a .csv, .tsv or .parquet file
+        Columns of booleans, whole numbers (also stored as floats), text or categories. Empty cells, null and NaN
+        are holes.
+    domain : Domain, optional
+        Use these names and levels instead of finding them; a value outside is an error.
+    reference : "first", mapping of names to levels, or None
+        The level without parameters: the first of each variable, those named (the first elsewhere), or none.
+    max_levels : int
+        Columns with more levels are refused.
+    missing_markers : iterable of str
+        Words that mean a hole in a .csv or .tsv file.
+
+    Returns
+    -------
+    Table
+        Levels are in order: False and True, numbers ascending, text alphabetical, categories as declared (those
+        that occur).
+
+    Examples
+    --------
+    >>> import sparsefield as sf
+    >>> table = sf.encode([[0, 1], [1, 1], [0, 0]])
+    >>> table.codes.tolist()
+    [[0, 1], [1, 1], [0, 0]]
+    >>> table.domain.names
+    ('x0', 'x1')
+    """
+    if not 1 <= max_levels <= MOST_LEVELS:
+        raise ValueError(f"max_levels is {max_levels}: use 1 to {MOST_LEVELS}.")
+    names, column_of, n_rows = _open_columns(data, tuple(missing_markers))
+    check_names(names)
+    if n_rows == 0:
+        raise ValueError("The table has no rows: give at least one observation.")
+    if domain is not None:
+        _check_same_names(names, domain)
+        max_levels = MOST_LEVELS
+    codes = np.empty((n_rows, len(names)), dtype=np.uint8, order="F")
+    found = []
+    for i, name in enumerate(names):
+        known = None if domain is None else domain.levels[i]
+        found.append(_encode_column(name, column_of(i), known, max_levels, codes[:, i]))
+    if domain is None:
+        domain = Domain(names, tuple(found), _choose_reference(names, found, reference))
+    return Table(domain, codes)
+
+
+def _open_columns(data: Any, markers: tuple[str, ...]) -> tuple[tuple[str, ...], Callable[[int], Any], int]:
+    """Find names, a way to take one column, and the number of rows, without copying the table."""
+    if isinstance(data, Table):
+        data = data.to_frame()
+    if isinstance(data, str | Path):
+        data = read_table(Path(data), markers)
+    if nw.dependencies.is_into_dataframe(data):
+        frame = nw.from_native(data, eager_only=True)
+        check_names(frame.columns)
+        return tuple(frame.columns), lambda i: frame[:, i], len(frame)
+    try:
+        array = np.asarray(data)
+    except ValueError as error:
+        raise ValueError(
+            "The rows of the table have different lengths: give each the same number of values."
+        ) from error
+    if array.ndim != 2:
+        raise ValueError(
+            f"The table has {array.ndim} dimension(s): give rows and columns, a data frame, or the path of a file."
+        )
+    return make_names(array.shape[1]), lambda i: array[:, i], array.shape[0]
+
+
+def _check_same_names(names: tuple[str, ...], domain: Domain) -> None:
+    if names == domain.names:
+        return
+    if len(names) == domain.n_variables and names == make_names(len(names)):
+        return  # an array has no names of its own
+    odd = [name for name in (*names, *domain.names) if (name in names) != (name in domain.names)]
+    if odd:
+        where = "is not in the domain" if odd[0] in names else "is missing from the table"
+        raise ValueError(f"Column {odd[0]!r} {where}: give the columns {preview(domain.names)}.")
+    raise ValueError(f"The columns are in another order than in the domain: give them as {preview(domain.names)}.")
+
+
+def _choose_reference(
+    names: tuple[str, ...], levels: list[tuple[Level, ...]], reference: Mapping[str, Level] | str | None
+) -> tuple[int, ...] | None:
+    if reference is None:
+        return None
+    if isinstance(reference, str):
+        if reference != "first":
+            raise ValueError(f"reference is {reference!r}: use 'first', a mapping of names to levels, or None.")
+        return (0,) * len(names)
+    for name in reference:
+        if name not in names:
+            raise ValueError(f"reference names column {name!r}, which the table does not have.")
+    return tuple(
+        _code_of(reference[name], name, own) if name in reference else 0
+        for name, own in zip(names, levels, strict=True)
+    )
+
+
+def _code_of(value: Level, name: str, levels: tuple[Level, ...]) -> int:
+    for code, level in enumerate(levels):
+        if level == value:
+            return code
+    raise ValueError(f"Column {name!r} has no level {value!r}; its levels are {preview(levels)}.")
+
+
+def _encode_column(
+    name: str, column: Any, known: tuple[Level, ...] | None, max_levels: int, out: NDArray[np.uint8]
+) -> tuple[Level, ...]:
+    """Write the codes of one column and return its levels."""
+    numbers, holes, kind = _as_numbers(name, column)
+    if numbers is not None:
+        levels = _encode_numbers(name, numbers, holes, kind, known, max_levels, out)
+    else:
+        levels = _encode_text(name, column, known, max_levels, out)
+    if not levels:
+        raise ValueError(f"Column {name!r} has no observed value: leave it out.")
+    if len(levels) == 1 and known is None:
+        warnings.warn(
+            f"Column {name!r} is constant ({levels[0]!r}): it gets no parameters and no edges.",
+            UserWarning,
+            stacklevel=4,
+        )
+    return levels
+
+
+def _as_numbers(name: str, column: Any) -> tuple[NDArray[Any] | None, NDArray[np.bool_] | None, type]:
+    """Return a column of numbers or booleans as an array, its holes, and the type of its levels; None for text."""
+    if isinstance(column, np.ndarray):
+        if column.dtype.kind in "OUST":
+            column = _series_of_objects(name, column)
+        elif column.dtype.kind not in "buif":
+            raise ValueError(f"Column {name!r} has type {column.dtype}: turn it into text or whole numbers.")
+        else:
+            return column, None, bool if column.dtype.kind == "b" else int
+    kind = column.dtype
+    if kind == nw.Boolean or kind.is_integer() or kind.is_float():
+        holes = column.is_null().to_numpy()
+        filled = column.fill_null(False if kind == nw.Boolean else 0) if holes.any() else column
+        return filled.to_numpy(), holes if holes.any() else None, bool if kind == nw.Boolean else int
+    if kind in (nw.String, nw.Categorical, nw.Enum, nw.Object, nw.Unknown):
+        return None, None, str
+    raise ValueError(f"Column {name!r} has type {kind}: turn it into text, booleans or whole numbers.")
+
+
+def _series_of_objects(name: str, column: NDArray[Any]) -> Any:
+    """Give an array of Python objects or text the type that its values share."""
+    values = [None if value is None or value != value else value for value in column.tolist()]
+    kinds = {
+        str if isinstance(value, str) else bool if isinstance(value, bool) else float
+        for value in values
+        if value is not None
+    }
+    if len(kinds) > 1:
+        raise ValueError(_mixed(name, values))
+    try:
+        return nw.from_native(pl.Series(values, strict=False), series_only=True)
+    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        raise ValueError(f"Column {name!r} holds objects that are not text or numbers: turn them into text.") from error
+
+
+def _mixed(name: str, values: Iterable[Any]) -> str:
+    kinds = {type(value): value for value in values if value is not None}
+    return (
+        f"Column {name!r} mixes kinds of values, such as {preview(kinds.values(), 2)}: "
+        "make them all text or all numbers."
+    )
+
+
+def _encode_numbers(
+    name: str,
+    numbers: NDArray[Any],
+    holes: NDArray[np.bool_] | None,
+    kind: type,
+    known: tuple[Level, ...] | None,
+    max_levels: int,
+    out: NDArray[np.uint8],
+) -> tuple[Level, ...]:
+    if numbers.dtype.kind == "f":
+        numbers, holes = _whole_numbers(name, numbers, holes)
+    observed = numbers if holes is None else numbers[~holes]
+    if observed.size == 0:
+        levels: tuple[Level, ...] = ()
+    elif known is None:
+        levels = tuple(kind(value) for value in _distinct(observed))
+        _check_count(name, len(levels), levels, max_levels)
+    else:
+        levels = known
+        strange = [kind(value) for value in _distinct(observed) if value.item() not in known]
+        if strange:
+            raise ValueError(
+                f"Column {name!r} has value {strange[0]!r}, which is not a level; they are {preview(known)}."
+            )
+    out[:] = HOLE
+    for code, level in enumerate(levels):
+        out[numbers == level] = code
+    if holes is not None:
+        out[holes] = HOLE
+    return levels
+
+
+def _whole_numbers(
+    name: str, numbers: NDArray[Any], holes: NDArray[np.bool_] | None
+) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    """Check that floats hold whole numbers; NaN is a hole."""
+    empty = np.isnan(numbers)
+    if holes is not None:
+        empty |= holes
+    bad = ~empty & ~(np.trunc(numbers) == numbers)
+    endless = np.isinf(numbers)
+    if endless.any():
+        row = int(endless.argmax())
+        raise ValueError(f"Column {name!r} is infinite in row {row} ({numbers[row]}): correct it or leave it empty.")
+    if bad.any():
+        row = int(bad.argmax())
+        raise ValueError(
+            f"Column {name!r} is continuous: row {row} holds {numbers[row]}. Cut it into a few levels, or leave it out."
+        )
+    return numbers, empty if empty.any() else None
+
+
+def _distinct(observed: NDArray[Any]) -> NDArray[Any]:
+    """Return the distinct whole numbers, sorted; by counting where their range is small."""
+    low, high = observed.min(), observed.max()
+    if observed.dtype.kind in "bui" and int(high) - int(low) < 1024:
+        seen = np.bincount((observed.astype(np.int64) if observed.dtype.kind != "b" else observed) - int(low))
+        return np.flatnonzero(seen) + int(low)
+    return np.unique(observed)
+
+
+def _check_count(name: str, n: int, levels: Iterable[Any], max_levels: int) -> None:
+    if n > max_levels:
+        raise ValueError(
+            f"Column {name!r} has {n} levels ({preview(levels, 3)}): "
+            f"group them, leave the column out, or raise max_levels ({max_levels})."
+        )
+
+
+def _encode_text(
+    name: str, column: Any, known: tuple[Level, ...] | None, max_levels: int, out: NDArray[np.uint8]
+) -> tuple[Level, ...]:
+    if isinstance(column, np.ndarray):
+        column = _series_of_objects(name, column)
+    order = column.cat.get_categories().to_list() if column.dtype in (nw.Categorical, nw.Enum) else None
+    distinct = column.unique().to_list()
+    values = [value for value in distinct if value is not None and value == value and value != ""]
+    if not all(isinstance(value, str) for value in values):
+        raise ValueError(_mixed(name, values))
+    if known is None:
+        _check_count(name, len(values), sorted(values), max_levels)
+        levels: tuple[Level, ...] = tuple(sorted(values) if order is None else [v for v in order if v in set(values)])
+    else:
+        levels = known
+        strange = sorted(set(values).difference(str(level) for level in known if isinstance(level, str)))
+        if strange:
+            raise ValueError(
+                f"Column {name!r} has value {strange[0]!r}, which is not a level; they are {preview(known)}."
+            )
+    place = {level: code for code, level in enumerate(levels)}
+    text = column.cast(nw.String).fill_null("")
+    olds = sorted({*values, ""})
+    codes = text.replace_strict(olds, [place.get(value, HOLE) for value in olds], return_dtype=nw.UInt8)
+    out[:] = codes.to_numpy()
+    return levels

@@ -1,0 +1,44 @@
+"""Work shared among threads, in parts whose results do not depend on how many threads there are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any
+
+# Handing work to a thread costs about 30 microseconds here, a sweep of 5000 chains over 20 variables 60.
+SMALLEST_SHARE = 1e-4  # seconds of work below which the calling thread does it alone
+
+
+def available() -> int:
+    """Count the processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@lru_cache(maxsize=1)
+def _pool(n_threads: int, _process: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(n_threads, thread_name_prefix="sparsefield")
+
+
+def share(n_parts: int, n_threads: int | None, seconds: float) -> list[slice]:
+    """Cut parts 0 .. n_parts - 1 into one run a thread; a single run where the work is too small to hand out."""
+    if n_threads is not None and n_threads < 1:
+        raise ValueError(f"n_threads is {n_threads}: use a positive number, or None for all processors.")
+    n = min(n_threads or available(), n_parts, max(1, int(seconds / SMALLEST_SHARE)))
+    cuts = [n_parts * k // n for k in range(n + 1)]
+    return [slice(a, b) for a, b in pairwise(cuts)]
+
+
+def run(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
+    """Call a function that releases the interpreter with each tuple of arguments, one thread a call."""
+    if len(calls) == 1:
+        return [function(*calls[0])]
+    # A pool does not survive a fork: the process number makes a new one there.
+    pool = _pool(len(calls), os.getpid())
+    futures = [pool.submit(function, *arguments) for arguments in calls]
+    return [future.result() for future in futures]

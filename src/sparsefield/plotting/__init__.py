@@ -1,0 +1,5 @@
+"""Pictures, with matplotlib."""
+
+from sparsefield.plotting._agreement import plot_agreement
+
+__all__ = ["plot_agreement"]
