@@ -24,6 +24,10 @@ from sparsefield._kernels._bytes import exponentiate
 from sparsefield._kernels._ir import (
     F32x4,
     F32x8,
+    I8x16,
+    I8x32,
+    I16x16,
+    I32,
     I32x8,
     I64x4,
     call,
@@ -37,6 +41,10 @@ from sparsefield._kernels._ir import (
 
 LINE = 64  # bytes of a line: one variable of one block
 SHIFTS = 8  # index lines of a pair: even and odd t, four shifts each
+QUAD = 32  # bytes of a vector of indices of four neighbours: 32 chains
+GROUPS = 16  # such vectors for 512 chains
+PLANES = 4  # of 6 bits each in a table entry
+MOST_QUADS = 4 * (65535 // (4 * 63))  # before 16-bit sums could overflow
 _EVEN, _ODD = 0x55555555, 0xAAAAAAAA
 _HALVES = (0, 32)  # byte offsets of the two 256-bit halves of a line
 _ADDRESS = types.int64
@@ -64,42 +72,45 @@ def _index_pair(_typing: Any, _first: Any, _second: Any, _lines: Any, _stride: A
     return types.void(_ADDRESS, _ADDRESS, _ADDRESS, _ADDRESS), generate
 
 
-def _make_lookups(combine: Any, start_type: Any) -> Any:
-    """Make the loop that combines one table entry a pair into 512 values, one a chain."""
+def _make_lookups(combine: Any) -> Any:
+    """Make the loop that combines one table entry of each pair, at least one, into 512 values, one a chain."""
 
     @intrinsic
-    def lookups(_typing: Any, _lines: Any, _stride: Any, _tables: Any, _n: Any, _start: Any, _out: Any) -> Any:
+    def lookups(_typing: Any, _lines: Any, _stride: Any, _tables: Any, _n: Any, _out: Any) -> Any:
         def generate(context: Any, b: Any, _signature: Any, arguments: Any) -> Any:
-            lines, stride, tables, n_pairs, start, out = arguments
+            lines, stride, tables, n_pairs, out = arguments
             places = [(offset, half) for offset in range(4) for half in _HALVES]
-            sums = [cgutils.alloca_once(b, F32x8) for _ in places]
-            if start_type is types.int32:
-                start = b.bitcast(start, F32x8.element)
+            values = [cgutils.alloca_once(b, F32x8) for _ in places]
+
+            def look_up(line: Any, entry: Any) -> list[Any]:
+                table = twice(b, load(b, entry, F32x4))
+                whole = {half: load(b, line, I32x8, half) for half in _HALVES}
+                found = []
+                for offset, half in places:
+                    index = whole[half]
+                    if offset == 2:
+                        index = b.lshr(index, fill(I32x8, 16))
+                    elif offset:
+                        index = load(b, line, I32x8, half + offset)
+                    found.append(call(b, "llvm.x86.avx.vpermilvar.ps.256", F32x8, table, index))
+                return found
+
             with cgutils.for_range(b, word(SHIFTS)) as outer:
-                for total in sums:
-                    b.store(spread(b, start, F32x8), total)
                 first = b.add(lines, b.mul(stride, outer.index))
-                with cgutils.for_range(b, n_pairs) as inner:
-                    entry = b.add(tables, b.mul(inner.index, word(16)))
-                    table = twice(b, load(b, entry, F32x4))
+                for value, found in zip(values, look_up(first, tables), strict=True):
+                    b.store(found, value)
+                with cgutils.for_range(b, n_pairs, start=word(1)) as inner:
                     line = b.add(first, b.mul(inner.index, word(LINE)))
-                    whole = {half: load(b, line, I32x8, half) for half in _HALVES}
-                    for (offset, half), total in zip(places, sums, strict=True):
-                        index = whole[half]
-                        if offset == 2:
-                            index = b.lshr(index, fill(I32x8, 16))
-                        elif offset:
-                            index = load(b, line, I32x8, half + offset)
-                        found = call(b, "llvm.x86.avx.vpermilvar.ps.256", F32x8, table, index)
-                        b.store(combine(b, b.load(total), found), total)
+                    entry = b.add(tables, b.mul(inner.index, word(16)))
+                    for value, found in zip(values, look_up(line, entry), strict=True):
+                        b.store(combine(b, b.load(value), found), value)
                 # Index line s at byte offset o belongs to t = s + 8 o.
                 row = b.add(out, b.mul(outer.index, word(LINE)))
-                for (offset, half), total in zip(places, sums, strict=True):
-                    store(b, b.load(total), row, SHIFTS * LINE * offset + half)
+                for (offset, half), value in zip(places, values, strict=True):
+                    store(b, b.load(value), row, SHIFTS * LINE * offset + half)
             return context.get_dummy_value()
 
-        address = _ADDRESS
-        return types.void(address, address, address, address, start_type, address), generate
+        return types.void(*[_ADDRESS] * 5), generate
 
     return lookups
 
@@ -108,53 +119,126 @@ def _add_integers(b: Any, total: Any, found: Any) -> Any:
     return b.bitcast(b.add(b.bitcast(total, I32x8), b.bitcast(found, I32x8)), F32x8)
 
 
-_multiply_lookups = _make_lookups(lambda b, total, found: b.fmul(total, found), types.float32)
-_add_lookups = _make_lookups(_add_integers, types.int32)
+_multiply_lookups = _make_lookups(lambda b, product, found: b.fmul(product, found))
+_add_lookups = _make_lookups(_add_integers)
+
+
+@intrinsic
+def _index_quad(_typing: Any, _line: Any, _place: Any, _quads: Any, _stride: Any) -> Any:
+    """Write one variable into bit `place` of the indices of its four: byte 4 m + o of group (t, half) is chain t + 8 o."""
+
+    def generate(context: Any, b: Any, _signature: Any, arguments: Any) -> Any:
+        line, place, quads, stride = arguments
+        place = spread(b, b.trunc(place, I32), I32x8)
+        mask = b.shl(fill(I32x8, 0x01010101), place)
+        for h, half in enumerate(_HALVES):
+            bits = load(b, line, I32x8, half)
+            for t in range(8):
+                own = b.and_(b.shl(b.lshr(bits, fill(I32x8, t)), place), mask)
+                group = b.add(quads, b.mul(stride, word(2 * t + h)))
+                others = b.and_(load(b, group, I32x8), b.not_(mask))
+                store(b, b.or_(others, own), group)
+        return context.get_dummy_value()
+
+    return types.void(_ADDRESS, _ADDRESS, _ADDRESS, _ADDRESS), generate
+
+
+@intrinsic
+def _add_quads(_typing: Any, _quads: Any, _stride: Any, _tables: Any, _n: Any, _start: Any, _out: Any) -> Any:
+    """Add one table entry for each four neighbours to start, for 512 chains; n fours, a multiple of 4, at most 1040.
+
+    An entry of 24 bits is kept as four planes of 6 bits, so that `vpshufb` reads it for 32 chains in four
+    instructions. Four entries of a plane fit a byte (4 * 63 < 256), 260 of those sums 16 bits.
+    """
+
+    def generate(context: Any, b: Any, _signature: Any, arguments: Any) -> Any:
+        quads, stride, tables, n, start, out = arguments
+        sums = [[cgutils.alloca_once(b, I16x16) for _ in range(2)] for _ in range(PLANES)]
+        with cgutils.for_range(b, word(GROUPS)) as outer:
+            group = b.add(quads, b.mul(stride, outer.index))
+            for plane in sums:
+                for total in plane:
+                    b.store(fill(I16x16, 0), total)
+            with cgutils.for_range(b, b.lshr(n, word(2))) as inner:
+                line = b.add(group, b.mul(inner.index, word(4 * QUAD)))
+                table = b.add(tables, b.mul(inner.index, word(4 * 16 * PLANES)))
+                four = [fill(I8x32, 0)] * PLANES
+                for k in range(4):
+                    index = load(b, line, I8x32, QUAD * k)
+                    for plane in range(PLANES):
+                        entries = twice(b, load(b, table, I8x16, 16 * (PLANES * k + plane)))
+                        found = call(b, "llvm.x86.avx2.pshuf.b", I8x32, entries, index)
+                        four[plane] = b.add(four[plane], found)
+                for (even, odd), total in zip(sums, four, strict=True):
+                    both = b.bitcast(total, I16x16)
+                    b.store(b.add(b.load(even), b.and_(both, fill(I16x16, 0xFF))), even)
+                    b.store(b.add(b.load(odd), b.lshr(both, fill(I16x16, 8))), odd)
+            fields = [spread(b, start, I32x8)] * 4
+            for plane, pair in enumerate(sums):
+                for parity, total in enumerate(pair):
+                    both = b.bitcast(b.load(total), I32x8)
+                    parts = (b.and_(both, fill(I32x8, 0xFFFF)), b.lshr(both, fill(I32x8, 16)))
+                    for o, part in zip((parity, parity + 2), parts, strict=True):
+                        fields[o] = b.add(fields[o], b.shl(part, fill(I32x8, 6 * plane)))
+            # Group 2 t + h holds steps t, t + 8, t + 16, t + 24 of half h: exactly 32 bytes a group and step.
+            row = b.add(out, b.mul(outer.index, word(32)))
+            for o, field in enumerate(fields):
+                store(b, field, row, 8 * LINE * o)
+        return context.get_dummy_value()
+
+    return types.void(_ADDRESS, _ADDRESS, _ADDRESS, _ADDRESS, types.int32, _ADDRESS), generate
 
 
 @intrinsic
 def _draw_line(_typing: Any, _weights: Any, _stream: Any, _line: Any) -> Any:
-    """Draw 512 bits, bit c being one with probability 1 / (1 + weights[c]), with xoshiro256++.
+    """Draw 512 bits, bit c being one with probability 1 / (1 + weights[c]), with xoshiro256+.
 
-    A draw u is an odd integer below 2^31, never zero, and the bit is `u (1 + weight) <= 2^31`: a weight of zero
-    always gives one and a weight of 2^31 or more always gives zero.
+    A draw u is an odd integer below 2^31, never zero, and the bit is `u + u weight <= 2^31`: a weight of zero always
+    gives one and a weight of 2^31 or more always gives zero. (The lowest bits of xoshiro256+ are linear; they are
+    worth 2^-29 of u here. xoshiro256++ mends them with four instructions more, a tenth of the time.)
     """
 
     def generate(context: Any, b: Any, _signature: Any, arguments: Any) -> Any:
         weights, stream, line = arguments
+        one, span = fill(I32x8, 1), fill(F32x8, 2.0**31)
 
-        def rotate(x: Any, n: int) -> Any:
-            return b.or_(b.shl(x, fill(I64x4, n)), b.lshr(x, fill(I64x4, 64 - n)))
+        def advance(state: list[Any]) -> Any:
+            s0, s1, s2, s3 = state
+            raw = b.add(s0, s3)
+            shifted = b.shl(s1, fill(I64x4, 17))
+            s2, s3 = b.xor(s2, s0), b.xor(s3, s1)
+            s1, s0 = b.xor(s1, s2), b.xor(s0, s3)
+            s2 = b.xor(s2, shifted)
+            s3 = b.or_(b.shl(s3, fill(I64x4, 45)), b.lshr(s3, fill(I64x4, 19)))
+            state[:] = s0, s1, s2, s3
+            return raw
 
-        for half in _HALVES:
-            s0, s1, s2, s3 = (load(b, stream, I64x4, 64 * j + half) for j in range(4))
-            bits = fill(I32x8, 0)
-            for t in range(32):
-                raw = b.add(rotate(b.add(s0, s3), 23), s0)
-                shifted = b.shl(s1, fill(I64x4, 17))
-                s2, s3 = b.xor(s2, s0), b.xor(s3, s1)
-                s1, s0 = b.xor(s1, s2), b.xor(s0, s3)
-                s2, s3 = b.xor(s2, shifted), rotate(s3, 45)
-                one = fill(I32x8, 1)
-                u = b.sitofp(b.or_(b.lshr(b.bitcast(raw, I32x8), one), one), F32x8)
+        states = {half: [load(b, stream, I64x4, 64 * j + half) for j in range(4)] for half in _HALVES}
+        bits = dict.fromkeys(_HALVES, fill(I32x8, 0))
+        # Both halves in turn: the steps of one generator wait for each other, those of two do not.
+        for t in range(32):
+            for half in _HALVES:
+                raw = b.bitcast(advance(states[half]), I32x8)
+                u = b.sitofp(b.or_(b.lshr(raw, one), one), F32x8)
                 weight = load(b, weights, F32x8, LINE * t + half)
-                scaled = b.fmul(b.fadd(weight, fill(F32x8, 1.0)), u)
-                is_one = b.fcmp_ordered("<=", scaled, fill(F32x8, 2.0**31))
-                bits = b.or_(bits, b.and_(b.sext(is_one, I32x8), fill(I32x8, 1 << t)))
-            for j, state in enumerate((s0, s1, s2, s3)):
+                scaled = call(b, "llvm.fma.v8f32", F32x8, u, weight, u)
+                is_one = b.sext(b.fcmp_ordered("<=", scaled, span), I32x8)
+                bits[half] = b.or_(bits[half], b.and_(is_one, fill(I32x8, 1 << t)))
+        for half in _HALVES:
+            for j, state in enumerate(states[half]):
                 store(b, state, stream, 64 * j + half)
-            store(b, bits, line, half)
+            store(b, bits[half], line, half)
         return context.get_dummy_value()
 
     return types.void(_ADDRESS, _ADDRESS, _ADDRESS), generate
 
 
 @njit(nogil=True, cache=True)
-def sweep_product(states, streams, order, starts, neighbours, tables, biases, lines, weights, n_sweeps):
+def sweep_product(states, streams, order, starts, neighbours, tables, lines, weights, n_sweeps):
     """Sweep with weights multiplied up: no exponential in the loop.
 
     states (B, p, 16) uint32, streams (B, 4, 8) uint64; pairs k of variable i are starts[i] <= k < starts[i + 1] with
-    neighbours (P, 2) and tables (P, 4) float32; biases (p,) float32; lines and weights are scratch.
+    neighbours (P, 2) and tables (P, 4) float32, the main effect in the first; lines and weights are scratch.
     """
     n_blocks, n_variables, _ = states.shape
     stride = np.int64(lines.shape[1] * LINE)
@@ -170,15 +254,15 @@ def sweep_product(states, streams, order, starts, neighbours, tables, biases, li
                 for k in range(n_pairs):
                     first, second = neighbours[k0 + k]
                     _index_pair(x0 + first * LINE, x0 + second * LINE, line0 + k * LINE, stride)
-                _multiply_lookups(line0, stride, table0 + k0 * 16, n_pairs, biases[i], weight0)
+                _multiply_lookups(line0, stride, table0 + k0 * 16, n_pairs, weight0)
                 _draw_line(weight0, stream0 + block * 256, x0 + i * LINE)
 
 
 @njit(nogil=True, cache=True)
-def sweep_sum(states, streams, order, starts, neighbours, tables, biases, shifts, lines, weights, n_sweeps):
+def sweep_sum(states, streams, order, starts, neighbours, tables, shifts, lines, weights, n_sweeps):
     """Sweep with fields added up as whole numbers: right for parameters of any size.
 
-    As `sweep_product`, with tables and biases int32 in units of 2^-shifts[i] bits (see `exponentiate`).
+    As `sweep_product`, with tables int32 in units of 2^-shifts[i] bits (see `exponentiate`).
     """
     n_blocks, n_variables, _ = states.shape
     stride = np.int64(lines.shape[1] * LINE)
@@ -194,34 +278,33 @@ def sweep_sum(states, streams, order, starts, neighbours, tables, biases, shifts
                 for k in range(n_pairs):
                     first, second = neighbours[k0 + k]
                     _index_pair(x0 + first * LINE, x0 + second * LINE, line0 + k * LINE, stride)
-                _add_lookups(line0, stride, table0 + k0 * 16, n_pairs, biases[i], weight0)
+                _add_lookups(line0, stride, table0 + k0 * 16, n_pairs, weight0)
                 exponentiate(weights, shifts[i])
                 _draw_line(weight0, stream0 + block * 256, x0 + i * LINE)
 
 
 @njit(nogil=True, cache=True)
-def sweep_dense(states, streams, order, tables, biases, shifts, lines, weights, n_sweeps):
-    """Sweep a field where most variables are neighbours: pairs are (0, 1), (2, 3), ... for every variable.
+def sweep_dense(states, streams, order, tables, biases, shifts, quads, weights, n_sweeps):
+    """Sweep a field where most variables are neighbours, which are taken four at a time: (0, 1, 2, 3), (4, ...), ...
 
-    The index lines of all pairs are kept up to date instead of being made for every update. tables is
-    (p, P, 4) int32 with P = p / 2 rounded up; the variable that fills up an odd p has zero in every table.
+    tables (p, Q, 4, 16) uint8 holds, for four neighbours and every subset of them, the sum of their interactions
+    above the smallest, in four planes of 6 bits; biases (p,) int32 makes up for the smallest; units as in `sweep_sum`.
+    The indices of all fours, quads (16, Q, 32) uint8, are kept up to date.
     """
     n_blocks, n_variables, _ = states.shape
-    n_pairs = np.int64(tables.shape[1])
-    stride = np.int64(lines.shape[1] * LINE)
+    n_quads = np.int64(tables.shape[1])
+    stride = np.int64(n_quads * QUAD)
     state0, stream0 = np.int64(states.ctypes.data), np.int64(streams.ctypes.data)
-    line0, table0 = np.int64(lines.ctypes.data), np.int64(tables.ctypes.data)
+    quad0, table0 = np.int64(quads.ctypes.data), np.int64(tables.ctypes.data)
     weight0 = np.int64(weights.ctypes.data)
     for block in range(n_blocks):
         x0 = state0 + block * n_variables * LINE
-        for k in range(n_pairs):
-            pair = x0 + 2 * k * LINE
-            _index_pair(pair, pair + LINE, line0 + k * LINE, stride)
+        for i in range(tables.shape[0]):
+            _index_quad(x0 + i * LINE, i % 4, quad0 + i // 4 * QUAD, stride)
         for _ in range(n_sweeps):
             for i in order:
-                table = table0 + i * n_pairs * 16
-                _add_lookups(line0, stride, table, n_pairs, biases[i], weight0)
+                table = table0 + i * n_quads * 16 * PLANES
+                _add_quads(quad0, stride, table, n_quads, biases[i], weight0)
                 exponentiate(weights, shifts[i])
                 _draw_line(weight0, stream0 + block * 256, x0 + i * LINE)
-                pair = x0 + i // 2 * 2 * LINE
-                _index_pair(pair, pair + LINE, line0 + i // 2 * LINE, stride)
+                _index_quad(x0 + i * LINE, i % 4, quad0 + i // 4 * QUAD, stride)

@@ -115,7 +115,7 @@ class Chains:
 
 
 def _make_stream(seed: int, block: int) -> NDArray[np.uint64]:
-    """Seed the eight xoshiro256++ generators of a block."""
+    """Seed the eight xoshiro256+ generators of a block."""
     words = np.random.SeedSequence(seed, spawn_key=(block, 0)).generate_state(32, np.uint64)
     return np.asarray(words, dtype=np.uint64).reshape(4, 8)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sparsefield._domain import Domain
 from sparsefield._kernels import _bytes, _packed
-from sparsefield._kernels._pairs import count_pairs, list_pairs
+from sparsefield._kernels._tables import count_pairs, fill_quads, list_pairs
 from sparsefield._kernels._target import HAS_AVX2, make_aligned
 from sparsefield.inference._protocol import Field, expand, reduce_to_binary
 
@@ -20,6 +20,7 @@ Storage = Literal["packed", "bytes"]
 # Products of weights stay inside float32 while the largest field of a variable is below this: exp(80) = 5.5e34.
 LARGEST_PRODUCT_FIELD = 80.0
 _BITS = np.log2(np.e)  # fields are added up in bits: exp(x) = 2^(x log2 e)
+_SUBSETS = np.array([[0, 1, 0, 1], [0, 0, 1, 1]])  # neither neighbour, the first, the second, both
 _FINEST = 24  # a float32 holds whole numbers of 24 bits
 
 
@@ -67,22 +68,29 @@ class Scan:
             starts = count_pairs(interactions)
             self.degree = 2 * float(starts[-1]) / len(main)
             self.form = form or _choose_form(sizes, self.degree, self.storage)
-            if self.form == "dense":
-                self.arguments = _dense_tables(main, interactions, sizes)
+            if self.form == "product":
+                self.arguments = _product_tables(main, interactions, starts)
+            elif self.form == "dense":
+                shifts = np.minimum(_shifts(sizes), _quad_shifts(interactions))
+                make = _quad_tables if self.storage == "packed" else _sum_tables
+                self.arguments = make(main, interactions, starts, shifts)
             else:
-                self.arguments = _sparse_tables(main, interactions, sizes, starts, self.form)
+                self.arguments = _sum_tables(main, interactions, starts, _shifts(sizes))
 
     def sweep(self, states: NDArray[Any], streams: NDArray[np.uint64], n_sweeps: int) -> None:
         """Sweep some blocks of chains in place."""
         if self.storage == "bytes":
-            kernel = getattr(_bytes, f"sweep_{self.form}")
-            kernel(states, streams, self.order, *self.arguments, n_sweeps)
+            form = "sum" if self.form == "dense" else self.form
+            getattr(_bytes, f"sweep_{form}")(states, streams, self.order, *self.arguments, n_sweeps)
             return
-        n_pairs = self.arguments[0].shape[1] if self.form == "dense" else int(np.diff(self.arguments[0]).max())
-        lines = make_aligned((_packed.SHIFTS, n_pairs, 16), np.uint32)
+        if self.form == "dense":
+            index = make_aligned((_packed.GROUPS, self.arguments[0].shape[1], _packed.QUAD), np.uint8)
+        else:
+            n_pairs = int(np.diff(self.arguments[0]).max())
+            index = make_aligned((_packed.SHIFTS, n_pairs, 16), np.uint32)
         weights = make_aligned((_bytes.BLOCK,), np.float32)
         kernel = getattr(_packed, f"sweep_{self.form}")
-        kernel(states, streams, self.order, *self.arguments, lines, weights, n_sweeps)
+        kernel(states, streams, self.order, *self.arguments, index, weights, n_sweeps)
 
     @property
     def seconds_per_block(self) -> float:
@@ -103,9 +111,9 @@ def check_order(order: Sequence[int] | NDArray[np.int64] | None, n_variables: in
 
 
 def _choose_form(sizes: NDArray[np.float64], degree: float, storage: Storage) -> Form:
-    # Measured on Zen 3: a lookup of a kept index costs 0.7 of one whose index must be made, and the exponential that
-    # only the dense form needs as much as 6 neighbours.
-    if storage == "packed" and degree > 0.7 * len(sizes) + 6:
+    # Measured on Zen 3, in nanoseconds for 8 chains: 0.2 a neighbour in pairs, 0.07 a variable in fours, where the
+    # exponential costs 2.8.
+    if storage == "packed" and len(sizes) <= 4 * _packed.MOST_QUADS and 0.2 * degree > 0.07 * len(sizes) + 2.8:
         return "dense"
     return "product" if sizes.max() < LARGEST_PRODUCT_FIELD else "sum"
 
@@ -126,43 +134,54 @@ def _as_whole(values: NDArray[np.float64], shifts: NDArray[np.int64]) -> NDArray
     return np.asarray(np.rint(np.ldexp(values * _BITS, shifts)), dtype=np.int32)
 
 
-def _sparse_tables(
+def _product_tables(
+    main: NDArray[np.float64], interactions: NDArray[np.float64], starts: NDArray[np.int64]
+) -> tuple[NDArray[Any], ...]:
+    """Make tables of four weights: neither neighbour, the first, the second, both."""
+    neighbours, values = list_pairs(interactions, starts)
+    fields = values @ _SUBSETS
+    fields[starts[:-1]] += main[:, None]
+    return starts, neighbours, np.exp(-fields).astype(np.float32)
+
+
+def _sum_tables(
     main: NDArray[np.float64],
     interactions: NDArray[np.float64],
-    sizes: NDArray[np.float64],
     starts: NDArray[np.int64],
-    form: Form,
+    shifts: NDArray[np.int64],
 ) -> tuple[NDArray[Any], ...]:
-    """Make the tables of four entries: neither neighbour, the first, the second, both."""
+    """Make tables of four fields, as whole numbers."""
     neighbours, values = list_pairs(interactions, starts)
-    if form == "product":
-        weights = np.exp(-values)
-        tables = np.ones((len(values), 4))
-        tables[:, 1:3] = weights
-        tables[:, 3] = weights[:, 0] * weights[:, 1]
-        return starts, neighbours, tables.astype(np.float32), np.exp(-main).astype(np.float32)
-    shifts = _shifts(sizes)
     own = np.repeat(shifts, np.diff(starts))
-    whole = _as_whole(-values, own[:, None])
-    tables = np.zeros((len(values), 4), dtype=np.int32)
-    tables[:, 1:3] = whole
-    tables[:, 3] = whole.sum(axis=1)
-    return starts, neighbours, tables, _as_whole(-main, shifts), shifts
+    tables = _as_whole(-values, own[:, None]) @ _SUBSETS.astype(np.int32)
+    tables[starts[:-1]] += _as_whole(-main, shifts)[:, None]
+    return starts, neighbours, tables, shifts
 
 
-def _dense_tables(
-    main: NDArray[np.float64], interactions: NDArray[np.float64], sizes: NDArray[np.float64]
+def _quad_shifts(interactions: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Choose units so that the fields of any four neighbours differ by less than 24 bits can hold."""
+    p = len(interactions)
+    sizes = np.zeros((p, -(-p // 4) * 4))
+    sizes[:, :p] = np.abs(interactions) * _BITS
+    largest = sizes.reshape(p, -1, 4).sum(axis=2).max(axis=1)
+    return np.asarray(np.floor(23.99 - np.log2(np.maximum(largest, 0.5))), dtype=np.int64)
+
+
+def _quad_tables(
+    main: NDArray[np.float64],
+    interactions: NDArray[np.float64],
+    starts: NDArray[np.int64],  # noqa: ARG001 - the fours are the same for every variable
+    shifts: NDArray[np.int64],
 ) -> tuple[NDArray[Any], ...]:
-    """Make the tables of the pairs (0, 1), (2, 3), ... for every variable."""
+    """Make the tables of the fours (0, 1, 2, 3), (4, 5, 6, 7), ... for every variable."""
     p = len(main)
-    shifts = _shifts(sizes)
-    whole = np.zeros((p, p + p % 2), dtype=np.int32)
+    n_quads = -(-p // 16) * 4
+    whole = np.zeros((p, 4 * n_quads), dtype=np.int32)
     whole[:, :p] = _as_whole(-interactions, shifts[:, None])
-    tables = np.zeros((p, whole.shape[1] // 2, 4), dtype=np.int32)
-    tables[:, :, 1] = whole[:, 0::2]
-    tables[:, :, 2] = whole[:, 1::2]
-    tables[:, :, 3] = tables[:, :, 1] + tables[:, :, 2]
-    return tables, _as_whole(-main, shifts), shifts
+    tables = make_aligned((p, n_quads, _packed.PLANES, 16), np.uint8)
+    lows = np.empty(p, dtype=np.int64)
+    fill_quads(whole, tables, lows)
+    return tables, (_as_whole(-main, shifts) + lows).astype(np.int32), shifts
 
 
 def _prepare_levels(scan: Scan, field: Field) -> float:
