@@ -9,15 +9,11 @@ Every sampler draws from the same field, and its moments are checked against a l
 
 from __future__ import annotations
 
-import os
-
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")  # numpy gets one thread, as we do in the ratios
-
 import argparse
 import datetime
 import importlib.metadata
 import json
+import os
 import platform
 import subprocess
 import time
@@ -25,10 +21,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import llvmlite.binding as llvm
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
+from threadpoolctl import threadpool_limits
 
 from peers import PEERS, NumpyGibbs
 from sparsefield import PairwiseMRF
@@ -153,8 +151,6 @@ def describe_machine() -> dict[str, Any]:
     if Path("/proc/cpuinfo").exists():
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), model)
-    import llvmlite.binding as llvm
-
     features = llvm.get_host_cpu_features()
     sets = [name for name in ("sse4.2", "avx2", "avx512f", "avx512vpopcntdq") if features.get(name)]
     commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
@@ -178,9 +174,10 @@ def main() -> None:
     console = Console(width=140)
     machine = describe_machine()
     console.print(f"{machine['processor']} ({machine['llvm_name']}; {', '.join(machine['instruction_sets'])})")
-    sweeps = [bench_sweeps(p, degree, options.peers) for p, degree in CASES]
+    with threadpool_limits(1):  # numpy gets one thread, as we do in the ratios
+        sweeps = [bench_sweeps(p, degree, options.peers) for p, degree in CASES]
+        moments = [bench_moments(p) for p in (20, 100, 1000)]
     show(f"Million updates a second, {N_CHAINS} chains", sweeps, "rates", ["p", "degree", "form"], console)
-    moments = [bench_moments(p) for p in (20, 100, 1000)]
     show(f"Moments of {N_CHAINS} chains, microseconds", moments, "microseconds", ["p"], console)
     options.output.parent.mkdir(parents=True, exist_ok=True)
     options.output.write_text(json.dumps({"machine": machine, "sweeps": sweeps, "moments": moments}, indent=1) + "\n")

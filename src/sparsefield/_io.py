@@ -8,10 +8,13 @@ from __future__ import annotations
 import io
 import json
 import os
+import struct
 import tempfile
 import zipfile
+import zlib
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,23 +67,29 @@ def read_parameters(path: str | os.PathLike[str]) -> tuple[Domain, NDArray[np.fl
     where = repr(str(path))
     if not Path(path).exists():
         raise FileNotFoundError(f"There is no file {where}: check its name and folder.")
-    try:
-        with zipfile.ZipFile(path) as archive:
-            header = json.loads(archive.read(_HEADER))
-            _check_header(header, where)
-            main, pairs, values = (_read_array(archive, name) for name in (_MAIN, _PAIRS, _VALUES))
-    except (zipfile.BadZipFile, KeyError) as error:
-        raise ValueError(f"File {where} is not a saved field, or is damaged.") from error
-    except (OSError, EOFError, ValueError, RuntimeError, NotImplementedError) as error:
-        if isinstance(error, ValueError) and str(error).startswith("File "):
-            raise
-        raise ValueError(f"File {where} is damaged: {str(error).partition(chr(10))[0]}") from error
+    if Path(path).is_dir():
+        raise IsADirectoryError(f"{where} is a folder: give the path of a file.")
+    header = _read_member(path, _HEADER, json.load)
+    _check_header(header, where)
+    main, pairs, values = (_read_member(path, name, _load_array) for name in (_MAIN, _PAIRS, _VALUES))
     return _assemble(header, main, pairs, values, where)
 
 
-def _read_array(archive: zipfile.ZipFile, name: str) -> NDArray[Any]:
-    array: NDArray[Any] = np.load(io.BytesIO(archive.read(name)), allow_pickle=False)
-    return array
+def _read_member(path: str | os.PathLike[str], name: str, parse: Callable[[IO[bytes]], Any]) -> Any:
+    """Read one member of the archive, whose checksum is verified on the way."""
+    where = repr(str(path))
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return parse(io.BytesIO(archive.read(name)))
+    except (zipfile.BadZipFile, KeyError) as error:
+        raise ValueError(f"File {where} is not a saved field, or is damaged.") from error
+    # What zipfile, zlib, json and numpy raise on bytes that make no sense.
+    except (zlib.error, struct.error, OSError, EOFError, ValueError, RuntimeError, OverflowError) as error:
+        raise ValueError(f"File {where} is damaged: {str(error).partition(chr(10))[0]}") from error
+
+
+def _load_array(content: IO[bytes]) -> Any:
+    return np.load(content, allow_pickle=False)
 
 
 def _check_header(header: Any, where: str) -> None:

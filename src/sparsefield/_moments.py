@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from sparsefield._kernels._target import HAS_AVX2, HAS_VECTOR_POPCOUNT, make_ali
 from sparsefield._table import Table
 
 _MOST_ROWS = 2**31 - 1  # counts are 32-bit
+_MOST_HELD = 2**23  # bytes of working memory kept from one count to the next
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +129,7 @@ def _check_size(n: int) -> None:
         raise ValueError(f"There are {n} rows: counts hold at most {_MOST_ROWS}. Split the table.")
 
 
+@lru_cache(maxsize=8)
 def _chain_masks(n_blocks: int, n_chains: int) -> NDArray[np.uint64]:
     """Make ones for the chains that exist: bit t of lane m is chain 16 t + m of its block."""
     exists = (np.arange(512 * n_blocks) < n_chains).reshape(n_blocks, 32, 16)
@@ -135,31 +139,23 @@ def _chain_masks(n_blocks: int, n_chains: int) -> NDArray[np.uint64]:
 
 def _add_counts(total: NDArray[np.int32], n: int, n_threads: int | None, *source: Any) -> None:
     """Add the counts of n observations, packed chains (states, masks) or codes (codes, variables, levels)."""
-    by_nibbles = HAS_AVX2 and not HAS_VECTOR_POPCOUNT
-    part = (
-        _count_by_nibbles(len(total), n, n_threads, *source)
-        if by_nibbles
-        else _count_by_rows(len(total), n, n_threads, *source)
-    )
-    _popcounts.add_mirrored(part, total)
+    count = _count_by_nibbles if HAS_AVX2 and not HAS_VECTOR_POPCOUNT else _count_by_rows
+    _popcounts.add_mirrored(count(len(total), n, n_threads, *source), total)
 
 
 def _count_by_nibbles(size: int, n: int, n_threads: int | None, *source: Any) -> NDArray[Any]:
     n_groups = -(-size // _nibbles.GROUP)
     n_positions = -(-n // (4 * _nibbles.TRIPLE)) * _nibbles.TRIPLE
-    nibbles = make_aligned((n_groups, n_positions, _nibbles.GROUP), np.uint8)
+    nibbles = _scratch("nibbles", (n_groups, n_positions, _nibbles.GROUP), np.uint8)
     if len(source) == 2:
         _nibbles.nibbles_from_packed(*source, nibbles.view(np.uint64))
     else:
         _nibbles.nibbles_from_codes(*source, nibbles)
     # Rows a power of two apart would share a few sets of the first cache: 32 more columns keep them off each other.
     width = _nibbles.GROUP * n_groups
-    counts = make_aligned((width, width + 32), np.uint16)
-    rows = np.arange(0, size, _nibbles.ROWS)
-    # 260 pairs of bits a cycle, half of the pairs, at 3 GHz.
-    shares = _threads.share(len(rows), n_threads, size * size / 2 * n / 7.5e11)
-    # Every n-th pair of rows: later rows have more columns.
-    parts = [np.ascontiguousarray(rows[k :: len(shares)]) for k in range(len(shares))]
+    counts = _scratch("counts", (width, width + 32), np.uint16)
+    counts.fill(0)
+    parts = _share_rows(size, n, _nibbles.ROWS, n_threads)
     _threads.run(_nibbles.count_nibbles, [(nibbles, part, _nibbles.COMMON, counts) for part in parts])
     return counts
 
@@ -169,14 +165,34 @@ def _count_by_rows(size: int, n: int, n_threads: int | None, *source: Any) -> ND
     n_words = -(-n // (64 * _popcounts.WORDS)) * _popcounts.WORDS
     # States come with padding variables, which have a row but are not counted.
     n_rows = max(height, source[0].shape[1] if len(source) == 2 else 0)
-    rows = make_aligned((n_rows, n_words), np.uint64)
+    rows = _scratch("rows", (n_rows, n_words), np.uint64)
     if len(source) == 2:
         _popcounts.rows_from_packed(*source, rows)
     else:
         _popcounts.rows_from_codes(*source, rows)
-    counts = make_aligned((height, height + 16), np.int32)
-    firsts = np.arange(0, height, _popcounts.SIDE)
-    shares = _threads.share(len(firsts), n_threads, size * size / 2 * n / 7.5e11)
-    parts = [np.ascontiguousarray(firsts[k :: len(shares)]) for k in range(len(shares))]
+    counts = _scratch("counts", (height, height + 16), np.int32)
+    parts = _share_rows(height, n, _popcounts.SIDE, n_threads)
     _threads.run(_popcounts.count_rows, [(rows, part, counts) for part in parts])
     return counts
+
+
+def _share_rows(size: int, n: int, step: int, n_threads: int | None) -> list[NDArray[np.int64]]:
+    """Deal every step-th row out to the threads like cards: later rows have more columns to count."""
+    firsts = np.arange(0, size, step)
+    # 200 pairs of bits a nanosecond is what both ways of counting at least reach.
+    n_shares = len(_threads.share(len(firsts), n_threads, size * size / 2 * n / 2e11))
+    return [np.ascontiguousarray(firsts[k::n_shares]) for k in range(n_shares)]
+
+
+_held = threading.local()
+
+
+def _scratch(name: str, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    """Return working memory, the last one of this name and thread if it fits: fresh pages cost as much as counting."""
+    held = _held.__dict__.get(name)
+    if held is None or held.shape != shape or held.dtype != dtype:
+        held = make_aligned(shape, dtype)
+        # Large tables are rare and should not keep their memory.
+        if held.nbytes <= _MOST_HELD:
+            _held.__dict__[name] = held
+    return held

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
+import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -148,9 +149,11 @@ def _open_columns(data: Any, markers: tuple[str, ...]) -> tuple[tuple[str, ...],
     if isinstance(data, str | Path):
         data = read_table(Path(data), markers)
     if nw.dependencies.is_into_dataframe(data):
+        # pandas numbers columns that were given no name, and allows two of one name.
+        names = tuple(str(name) if isinstance(name, int) else name for name in data.columns)
+        check_names(names)
         frame = nw.from_native(data, eager_only=True)
-        check_names(frame.columns)
-        return tuple(frame.columns), lambda i: frame[:, i], len(frame)
+        return names, lambda i: frame[:, i], len(frame)
     try:
         array = np.asarray(data)
     except ValueError as error:
@@ -202,58 +205,72 @@ def _code_of(value: Level, name: str, levels: tuple[Level, ...]) -> int:
 
 
 def _encode_column(
-    name: str, column: Any, known: tuple[Level, ...] | None, max_levels: int, out: NDArray[np.uint8]
+    name: str, raw: Any, known: tuple[Level, ...] | None, max_levels: int, out: NDArray[np.uint8]
 ) -> tuple[Level, ...]:
     """Write the codes of one column and return its levels."""
-    numbers, holes, kind = _as_numbers(name, column)
-    if numbers is not None:
-        levels = _encode_numbers(name, numbers, holes, kind, known, max_levels, out)
-    else:
+    column = _with_type(name, raw)
+    if isinstance(column, np.ndarray):
+        kind = bool if column.dtype.kind == "b" else int
+        levels = _encode_numbers(name, column, None, kind, known, max_levels, out)
+    elif column.dtype == nw.Boolean or column.dtype.is_integer() or column.dtype.is_float():
+        kind = bool if column.dtype == nw.Boolean else int
+        holes = column.is_null().to_numpy()
+        numbers = column.fill_null(kind(0)).to_numpy() if holes.any() else column.to_numpy()
+        levels = _encode_numbers(name, numbers, holes if holes.any() else None, kind, known, max_levels, out)
+    elif column.dtype in (nw.String, nw.Categorical, nw.Enum):
         levels = _encode_text(name, column, known, max_levels, out)
+    elif column.is_null().all():
+        levels = ()
+    else:
+        raise ValueError(f"Column {name!r} has type {column.dtype}: turn it into text, booleans or whole numbers.")
     if not levels:
         raise ValueError(f"Column {name!r} has no observed value: leave it out.")
     if len(levels) == 1 and known is None:
         warnings.warn(
             f"Column {name!r} is constant ({levels[0]!r}): it gets no parameters and no edges.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
     return levels
 
 
-def _as_numbers(name: str, column: Any) -> tuple[NDArray[Any] | None, NDArray[np.bool_] | None, type]:
-    """Return a column of numbers or booleans as an array, its holes, and the type of its levels; None for text."""
-    if isinstance(column, np.ndarray):
-        if column.dtype.kind in "OUST":
-            column = _series_of_objects(name, column)
-        elif column.dtype.kind not in "buif":
-            raise ValueError(f"Column {name!r} has type {column.dtype}: turn it into text or whole numbers.")
-        else:
-            return column, None, bool if column.dtype.kind == "b" else int
-    kind = column.dtype
-    if kind == nw.Boolean or kind.is_integer() or kind.is_float():
-        holes = column.is_null().to_numpy()
-        filled = column.fill_null(False if kind == nw.Boolean else 0) if holes.any() else column
-        return filled.to_numpy(), holes if holes.any() else None, bool if kind == nw.Boolean else int
-    if kind in (nw.String, nw.Categorical, nw.Enum, nw.Object, nw.Unknown):
-        return None, None, str
-    raise ValueError(f"Column {name!r} has type {kind}: turn it into text, booleans or whole numbers.")
+def _with_type(name: str, raw: Any) -> Any:
+    """Return an array of numbers as it is, and everything else as a series whose type says what it holds."""
+    if isinstance(raw, np.ndarray):
+        if raw.dtype.kind in "buif":
+            return raw
+        if raw.dtype.kind not in "OUT":
+            raise ValueError(f"Column {name!r} has type {raw.dtype}: turn it into text or whole numbers.")
+        return _series_of_objects(name, raw.tolist())
+    if raw.dtype in (nw.Object, nw.Unknown):
+        return _series_of_objects(name, raw.to_list())
+    return raw
 
 
-def _series_of_objects(name: str, column: NDArray[Any]) -> Any:
-    """Give an array of Python objects or text the type that its values share."""
-    values = [None if value is None or value != value else value for value in column.tolist()]
-    kinds = {
-        str if isinstance(value, str) else bool if isinstance(value, bool) else float
-        for value in values
-        if value is not None
-    }
+def _series_of_objects(name: str, objects: list[Any]) -> Any:
+    """Give Python objects the type that they share."""
+    values = [None if _is_missing(value) else value for value in objects]
+    kinds = {_kind_of(value) for value in values if value is not None}
+    if None in kinds:
+        raise ValueError(f"Column {name!r} holds objects that are not text or numbers: turn them into text.")
     if len(kinds) > 1:
         raise ValueError(_mixed(name, values))
-    try:
-        return nw.from_native(pl.Series(values, strict=False), series_only=True)
-    except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
-        raise ValueError(f"Column {name!r} holds objects that are not text or numbers: turn them into text.") from error
+    dtypes: dict[type | None, Any] = {bool: pl.Boolean, float: pl.Float64, str: pl.String}
+    dtype = dtypes[kinds.pop()] if kinds else pl.Null
+    return nw.from_native(pl.Series(values, dtype=dtype, strict=False), series_only=True)
+
+
+def _is_missing(value: Any) -> bool:
+    # pandas' NA answers no comparison, so it is known by the name of its type.
+    return value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and math.isnan(value))
+
+
+def _kind_of(value: Any) -> type | None:
+    if isinstance(value, str):
+        return str
+    if isinstance(value, bool | np.bool_):
+        return bool
+    return float if isinstance(value, int | float | np.integer | np.floating) else None
 
 
 def _mixed(name: str, values: Iterable[Any]) -> str:
@@ -336,26 +353,30 @@ def _check_count(name: str, n: int, levels: Iterable[Any], max_levels: int) -> N
 def _encode_text(
     name: str, column: Any, known: tuple[Level, ...] | None, max_levels: int, out: NDArray[np.uint8]
 ) -> tuple[Level, ...]:
-    if isinstance(column, np.ndarray):
-        column = _series_of_objects(name, column)
-    order = column.cat.get_categories().to_list() if column.dtype in (nw.Categorical, nw.Enum) else None
-    distinct = column.unique().to_list()
-    values = [value for value in distinct if value is not None and value == value and value != ""]
-    if not all(isinstance(value, str) for value in values):
-        raise ValueError(_mixed(name, values))
+    declared = column.cat.get_categories().to_list() if column.dtype in (nw.Categorical, nw.Enum) else None
+    distinct = {value for value in column.drop_nulls().unique().to_list() if value != ""}
+    values = sorted(distinct) if declared is None else [value for value in declared if value in distinct]
+    found = tuple(_as_level(name, value) for value in values)
     if known is None:
-        _check_count(name, len(values), sorted(values), max_levels)
-        levels: tuple[Level, ...] = tuple(sorted(values) if order is None else [v for v in order if v in set(values)])
-    else:
-        levels = known
-        strange = sorted(set(values).difference(str(level) for level in known if isinstance(level, str)))
-        if strange:
-            raise ValueError(
-                f"Column {name!r} has value {strange[0]!r}, which is not a level; they are {preview(known)}."
-            )
-    place = {level: code for code, level in enumerate(levels)}
-    text = column.cast(nw.String).fill_null("")
-    olds = sorted({*values, ""})
-    codes = text.replace_strict(olds, [place.get(value, HOLE) for value in olds], return_dtype=nw.UInt8)
-    out[:] = codes.to_numpy()
-    return levels
+        _check_count(name, len(found), found, max_levels)
+        known = found
+    strange = [level for level in found if level not in known]
+    if strange:
+        raise ValueError(f"Column {name!r} has value {strange[0]!r}, which is not a level; they are {preview(known)}.")
+    codes = [known.index(level) for level in found]
+    if all(isinstance(value, str) for value in values):
+        text = column.cast(nw.String).fill_null("")
+        out[:] = text.replace_strict([*values, ""], [*codes, HOLE], return_dtype=nw.UInt8).to_numpy()
+    else:  # categories that are numbers: rare, so one by one
+        place = dict(zip(values, codes, strict=True))
+        out[:] = [place.get(value, HOLE) for value in column.to_list()]
+    return known if found else ()
+
+
+def _as_level(name: str, value: Any) -> Level:
+    """Turn a category, which pandas allows to be any object, into a level."""
+    if isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    raise ValueError(f"Column {name!r} has the category {value!r}: turn categories into text or whole numbers.")

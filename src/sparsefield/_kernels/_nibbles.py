@@ -157,9 +157,10 @@ def nibbles_from_packed(states, masks, nibbles):
     """Lay packed chains out as nibbles.
 
     states (B, v, 8) uint64 with v a multiple of 8, masks (B, 8) uint64 with ones for the chains that count, nibbles
-    (G, >= 128 B, 16) uint64, zero where no chain is.
+    (G, >= 128 B, 16) uint64, which ends in zeros.
     """
     n_blocks, n_variables, n_words = states.shape
+    nibbles[:, 128 * n_blocks :] = 0
     for block in range(n_blocks):
         for first in range(0, n_variables, 8):
             group, column = first // GROUP, first % GROUP // 8
@@ -181,7 +182,7 @@ def nibbles_from_packed(states, masks, nibbles):
 def nibbles_from_codes(codes, variables, levels, nibbles):
     """Lay rows of codes out as nibbles, one column for each (variable, level).
 
-    codes (v, n) uint8, one row a variable; nibbles (G, >= n / 4, 128) uint8.
+    codes (v, n) uint8, one row a variable; nibbles (G, >= n / 4, 128) uint8, which ends in zeros.
     """
     n = codes.shape[1]
     for slot in range(variables.size):

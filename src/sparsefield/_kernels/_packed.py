@@ -22,12 +22,12 @@ from numba.extending import intrinsic
 
 from sparsefield._kernels._bytes import exponentiate
 from sparsefield._kernels._ir import (
+    I32,
     F32x4,
     F32x8,
     I8x16,
     I8x32,
     I16x16,
-    I32,
     I32x8,
     I64x4,
     call,
@@ -125,7 +125,7 @@ _add_lookups = _make_lookups(_add_integers)
 
 @intrinsic
 def _index_quad(_typing: Any, _line: Any, _place: Any, _quads: Any, _stride: Any) -> Any:
-    """Write one variable into bit `place` of the indices of its four: byte 4 m + o of group (t, half) is chain t + 8 o."""
+    """Write one variable into bit `place` of the indices of its four; byte 4 m + o of group t is step t + 8 o."""
 
     def generate(context: Any, b: Any, _signature: Any, arguments: Any) -> Any:
         line, place, quads, stride = arguments
@@ -153,12 +153,12 @@ def _add_quads(_typing: Any, _quads: Any, _stride: Any, _tables: Any, _n: Any, _
 
     def generate(context: Any, b: Any, _signature: Any, arguments: Any) -> Any:
         quads, stride, tables, n, start, out = arguments
-        sums = [[cgutils.alloca_once(b, I16x16) for _ in range(2)] for _ in range(PLANES)]
+        sums = [(cgutils.alloca_once(b, I16x16), cgutils.alloca_once(b, I16x16)) for _ in range(PLANES)]
         with cgutils.for_range(b, word(GROUPS)) as outer:
             group = b.add(quads, b.mul(stride, outer.index))
-            for plane in sums:
-                for total in plane:
-                    b.store(fill(I16x16, 0), total)
+            for even, odd in sums:
+                b.store(fill(I16x16, 0), even)
+                b.store(fill(I16x16, 0), odd)
             with cgutils.for_range(b, b.lshr(n, word(2))) as inner:
                 line = b.add(group, b.mul(inner.index, word(4 * QUAD)))
                 table = b.add(tables, b.mul(inner.index, word(4 * 16 * PLANES)))
@@ -174,9 +174,9 @@ def _add_quads(_typing: Any, _quads: Any, _stride: Any, _tables: Any, _n: Any, _
                     b.store(b.add(b.load(even), b.and_(both, fill(I16x16, 0xFF))), even)
                     b.store(b.add(b.load(odd), b.lshr(both, fill(I16x16, 8))), odd)
             fields = [spread(b, start, I32x8)] * 4
-            for plane, pair in enumerate(sums):
-                for parity, total in enumerate(pair):
-                    both = b.bitcast(b.load(total), I32x8)
+            for plane in range(PLANES):
+                for parity in range(2):
+                    both = b.bitcast(b.load(sums[plane][parity]), I32x8)
                     parts = (b.and_(both, fill(I32x8, 0xFFFF)), b.lshr(both, fill(I32x8, 16)))
                     for o, part in zip((parity, parity + 2), parts, strict=True):
                         fields[o] = b.add(fields[o], b.shl(part, fill(I32x8, 6 * plane)))

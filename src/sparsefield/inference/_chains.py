@@ -164,7 +164,8 @@ def _type(storage: Storage) -> type[np.unsignedinteger[Any]]:
 def _pack(codes: NDArray[np.uint8]) -> NDArray[np.uint32]:
     """Turn (blocks, variables, 512) codes 0 and 1 into (blocks, variables, 16) words."""
     by_lane = codes.reshape(*codes.shape[:2], _STEPS, _LANES).transpose(0, 1, 3, 2)
-    return np.packbits(by_lane, axis=-1, bitorder="little").view("<u4")[..., 0]
+    bits = np.packbits(by_lane, axis=-1, bitorder="little")
+    return np.ascontiguousarray(bits).view("<u4")[..., 0]
 
 
 def _unpack(words: NDArray[np.uint32]) -> NDArray[np.uint8]:

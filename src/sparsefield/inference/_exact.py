@@ -110,7 +110,8 @@ def _combine(
     low_total = factors @ low_sums
     weight = low_total.sum()
     pair[low_start:, :low_start] = pair[:low_start, low_start:].T
-    pair[low_start:, low_start:] = (low_codes.T * low_total) @ low_codes
+    low = (low_codes.T * low_total) @ low_codes
+    pair[low_start:, low_start:] = (low + low.T) / 2  # symmetric to the last bit
     domain = field.domain
     places = (np.cumsum(domain.n_levels) - domain.n_levels)[domain.slot_variables] + domain.slot_levels
     pair = pair[np.ix_(places, places)] / weight

@@ -1,0 +1,83 @@
+"""Everything again, slow and obvious, sharing no code with the package: plain loops over all states."""
+
+import itertools
+import math
+
+
+def slots(n_levels, reference):
+    """List the (variable, level) pairs that have parameters."""
+    return [(i, k) for i, n in enumerate(n_levels) for k in range(n) if reference is None or k != reference[i]]
+
+
+def exponent(state, n_levels, reference, main, interactions):
+    """Return main . s + s . interactions . s / 2 for one state, with s the indicators of its slots."""
+    on = [a for a, (i, k) in enumerate(slots(n_levels, reference)) if state[i] == k]
+    total = sum(main[a] for a in on)
+    for a, b in itertools.combinations(on, 2):
+        total += interactions[a][b]
+    return total
+
+
+def distribution(n_levels, reference, main, interactions):
+    """Return all states, their probabilities, and the logarithm of the normalising constant."""
+    states = list(itertools.product(*[range(n) for n in n_levels]))
+    exponents = [exponent(s, n_levels, reference, main, interactions) for s in states]
+    top = max(exponents)
+    total = math.fsum(math.exp(e - top) for e in exponents)
+    return states, [math.exp(e - top) / total for e in exponents], top + math.log(total)
+
+
+def moments(n_levels, reference, main, interactions):
+    """Return the mean of every product of two slots' indicators."""
+    states, probabilities, _ = distribution(n_levels, reference, main, interactions)
+    known = slots(n_levels, reference)
+    return [
+        [
+            math.fsum(q for s, q in zip(states, probabilities, strict=True) if s[i] == k and s[j] == m)
+            for (j, m) in known
+        ]
+        for (i, k) in known
+    ]
+
+
+def conditional(variable, state, n_levels, reference, main, interactions):
+    """Return the probabilities of the levels of one variable given the others, from joint probabilities."""
+    changed = [(*state[:variable], k, *state[variable + 1 :]) for k in range(n_levels[variable])]
+    exponents = [exponent(s, n_levels, reference, main, interactions) for s in changed]
+    top = max(exponents)
+    weights = [math.exp(e - top) for e in exponents]
+    return [w / sum(weights) for w in weights]
+
+
+def pair_counts(rows, known):
+    """Count, for every pair of (variable, level), the rows that show both."""
+    return [[sum(row[i] == k and row[j] == m for row in rows) for (j, m) in known] for (i, k) in known]
+
+
+def spin_exponent(spins, fields, couplings):
+    """Return sum_i h_i s_i + sum_{i<j} J_ij s_i s_j."""
+    total = sum(h * s for h, s in zip(fields, spins, strict=True))
+    for i, j in itertools.combinations(range(len(spins)), 2):
+        total += couplings[i][j] * spins[i] * spins[j]
+    return total
+
+
+def sweep_matrix(n_levels, reference, main, interactions):
+    """Return the transition probabilities of one Gibbs sweep in the order 0, 1, 2, ..., state by state."""
+    states = list(itertools.product(*[range(n) for n in n_levels]))
+    number = {state: row for row, state in enumerate(states)}
+    rows = []
+    for start in states:
+        law = {start: 1.0}
+        for i in range(len(n_levels)):
+            after = {}
+            for state, mass in law.items():
+                for k, q in enumerate(conditional(i, state, n_levels, reference, main, interactions)):
+                    new = (*state[:i], k, *state[i + 1 :])
+                    after[new] = after.get(new, 0.0) + mass * q
+            law = after
+        row = [0.0] * len(states)
+        for state, mass in law.items():
+            row[number[state]] = mass
+        rows.append(row)
+    return rows

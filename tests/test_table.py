@@ -1,0 +1,331 @@
+import datetime
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sparsefield import Domain, encode, moments_of_table
+from sparsefield._domain import HOLE
+
+
+def columns_of(table):
+    return {name: [None if v is None else v for v in table.to_frame()[name].to_list()] for name in table.domain.names}
+
+
+# ---- what goes in comes out ----
+
+cells = {
+    "booleans": st.one_of(st.none(), st.booleans()),
+    "numbers": st.one_of(st.none(), st.integers(-3, 3)),
+    "spins": st.sampled_from([-1, 1]),
+    "text": st.one_of(st.none(), st.sampled_from(["no", "yes", "ünsure", "a,b", '"q"', "1"])),
+}
+
+
+@st.composite
+def tables(draw):
+    n = draw(st.integers(1, 12))
+    columns = {name: draw(st.lists(kind, min_size=n, max_size=n)) for name, kind in cells.items()}
+    # A column needs an observed value, and a constant one warns.
+    for name, values in columns.items():
+        if len({v for v in values if v is not None}) < 2:
+            del values[:]
+            values.extend(([False, True] if name == "booleans" else ["no", "yes"] if name == "text" else [-1, 1]) * n)
+            del values[n + 1 :]
+    n = min(len(values) for values in columns.values())
+    return {name: values[:n] for name, values in columns.items()}
+
+
+def constant(columns):
+    return any(len({v for v in values if v is not None}) < 2 for values in columns.values())
+
+
+@given(tables().filter(lambda columns: not constant(columns)))
+def test_every_kind_of_table_survives_a_round_trip(columns):
+    frame = pl.DataFrame(columns)
+    from_polars = encode(frame)
+    assert columns_of(from_polars) == columns
+    from_pandas = encode(pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in columns.items()}))
+    assert from_pandas.domain == from_polars.domain
+    np.testing.assert_array_equal(from_pandas.codes, from_polars.codes)
+    from_arrow_backed = encode(frame.to_pandas(use_pyarrow_extension_array=True))
+    np.testing.assert_array_equal(from_arrow_backed.codes, from_polars.codes)
+    again = encode(from_polars.to_frame(), domain=from_polars.domain)
+    np.testing.assert_array_equal(again.codes, from_polars.codes)
+
+
+@given(tables().filter(lambda columns: not constant(columns)), st.sampled_from([".csv", ".tsv", ".parquet"]))
+def test_files_survive_a_round_trip(tmp_path_factory, columns, ending):
+    path = tmp_path_factory.mktemp("tables") / f"table{ending}"
+    frame = pl.DataFrame(columns)
+    if ending == ".parquet":
+        frame.write_parquet(path)
+    else:
+        frame.write_csv(path, separator="," if ending == ".csv" else "\t")
+    table = encode(path)
+    np.testing.assert_array_equal(table.codes == HOLE, encode(frame).codes == HOLE)
+    found = columns_of(table)
+    # A text file does not say whether 1 is text; everything else comes back as it was.
+    if ending == ".parquet" or any(v not in (None, "1") for v in columns["text"]):
+        assert found == columns
+
+
+@pytest.mark.parametrize(
+    ("array", "levels"),
+    [
+        (np.array([[True, False], [False, True]]), (False, True)),
+        (np.array([[-1, 1], [1, -1]], dtype=np.int8), (-1, 1)),
+        (np.array([[0.0, 2.0], [2.0, np.nan], [0.0, 0.0]]), (0, 2)),
+        (np.array([["n", "y"], ["y", "n"]]), ("n", "y")),
+        (np.array([["n", None], ["y", "n"], ["n", "y"]], dtype=object), ("n", "y")),
+        (np.array([[1, 0], [0, float("nan")], [0, 1]], dtype=object), (0, 1)),
+        (np.array([[300, 70_000], [70_000, 300]], dtype=np.uint32), (300, 70_000)),
+        (np.array([[2**40, 5], [5, 2**40]], dtype=np.uint64), (5, 2**40)),
+    ],
+)
+def test_arrays_are_encoded(array, levels):
+    table = encode(array)
+    assert table.domain.levels == (levels, levels)
+    assert [type(level) for level in table.domain.levels[0]] == [type(level) for level in levels]
+    for value, code in zip(array.ravel(), table.codes.ravel(), strict=True):
+        observed = value is not None and value == value
+        assert (code == levels.index(value)) if observed else (code == HOLE)
+
+
+def test_pandas_types_are_encoded():
+    frame = pd.DataFrame(
+        {
+            "nullable": pd.array([1, None, 0], dtype="Int64"),
+            "flag": pd.array([True, None, False], dtype="boolean"),
+            "float": [1.0, np.nan, 0.0],
+            "category": pd.Categorical(["low", None, "high"], categories=["low", "mid", "high"]),
+            "string": pd.array(["b", None, "a"], dtype="string"),
+        }
+    )
+    table = encode(frame)
+    assert table.domain.levels == ((0, 1), (False, True), (0, 1), ("low", "high"), ("a", "b"))
+    assert table.codes.tolist() == [[1, 1, 1, 0, 1], [HOLE] * 5, [0, 0, 0, 1, 0]]
+    assert table.mask.sum() == 5
+
+
+def test_pandas_categories_may_be_numbers():
+    frame = pd.DataFrame(
+        {"a": pd.Categorical([3, 1, None], categories=[3, 2, 1]), "b": pd.Categorical([0.0, 1.0, 1.0])}
+    )
+    table = encode(frame)
+    assert table.domain.levels == ((3, 1), (0, 1))
+    assert table.codes.tolist() == [[0, 0], [1, 1], [HOLE, 1]]
+    with pytest.raises(ValueError, match=r"Column 'a' has the category 0.5"):
+        encode(pd.DataFrame({"a": pd.Categorical([0.5, 1.0])}))
+
+
+def test_polars_categories_keep_their_order():
+    kind = pl.Enum(["strongly agree", "agree", "neutral"])
+    frame = pl.DataFrame({"a": pl.Series(["neutral", "strongly agree", None], dtype=kind)})
+    table = encode(frame)
+    assert table.domain.levels == (("strongly agree", "neutral"),)
+    assert table.codes[:, 0].tolist() == [1, 0, HOLE]
+
+
+def test_missing_markers_are_holes(tmp_path):
+    path = tmp_path / "survey.csv"
+    path.write_text("a,b,c\n1,yes,0\n0,,NA\nNaN,no,1\nnull,NA,1\n")
+    table = encode(path)
+    assert table.domain.levels == ((0, 1), ("no", "yes"), (0, 1))
+    assert table.n_holes.tolist() == [2, 2, 1]
+    kept = encode(path, missing_markers=("", "NaN", "null"))
+    assert kept.domain.levels[1:] == (("NA", "no", "yes"), ("0", "1", "NA"))
+
+
+def test_quoted_fields_and_byte_order_marks_are_read(tmp_path):
+    path = tmp_path / "quoted.csv"
+    path.write_bytes('\ufeff"first, really",b\n"x, y",1\n"two\nlines",0\n'.encode())
+    table = encode(path)
+    assert table.domain.names == ("first, really", "b")
+    assert table.domain.levels[0] == ("two\nlines", "x, y")
+
+
+def test_a_table_of_lists_and_a_known_domain():
+    table = encode([[0, 1], [1, 0]])
+    again = encode([[1, 1]], domain=table.domain)
+    assert again.codes.tolist() == [[1, 1]]
+    with pytest.raises(ValueError, match="Column 'x1' has value 3, which is not a level; they are 0, 1"):
+        encode([[0, 3]], domain=table.domain)
+    named = encode(pl.DataFrame({"a": ["x", "y"], "b": ["u", "v"]}))
+    with pytest.raises(ValueError, match="Column 'a' has value 'z', which is not a level; they are 'x', 'y'"):
+        encode(pl.DataFrame({"a": ["z"], "b": ["u"]}), domain=named.domain)
+    with pytest.raises(ValueError, match="Column 'c' is not in the domain"):
+        encode(pl.DataFrame({"a": ["x"], "c": ["u"]}), domain=named.domain)
+    with pytest.raises(ValueError, match="Column 'b' is missing from the table"):
+        encode(pl.DataFrame({"a": ["x"]}), domain=named.domain)
+    with pytest.raises(ValueError, match="in another order"):
+        encode(pl.DataFrame({"b": ["u"], "a": ["x"]}), domain=named.domain)
+
+
+def test_references_can_be_chosen():
+    frame = pl.DataFrame({"a": ["x", "y", "z"], "b": [0, 1, 1]})
+    assert encode(frame).domain.reference == (0, 0)
+    assert encode(frame, reference={"a": "z"}).domain.reference == (2, 0)
+    assert encode(frame, reference=None).domain.n_slots == 5
+    with pytest.raises(ValueError, match="Column 'a' has no level 'w'; its levels are 'x', 'y', 'z'"):
+        encode(frame, reference={"a": "w"})
+    with pytest.raises(ValueError, match="column 'c', which the table does not have"):
+        encode(frame, reference={"c": 1})
+    with pytest.raises(ValueError, match="reference is 'last'"):
+        encode(frame, reference="last")
+
+
+# ---- what is refused, and how ----
+
+BAD = {
+    "continuous": ({"age": [1.5, 2.0]}, "Column 'age' is continuous: row 0 holds 1.5. Cut it into a few levels"),
+    "too many levels": ({"id": list(range(33))}, "Column 'id' has 33 levels (0, 1, 2, ...): group them"),
+    "too many words": ({"id": [f"w{i:02}" for i in range(33)]}, "Column 'id' has 33 levels ('w00', 'w01', 'w02', ...)"),
+    "nothing observed": ({"gone": [None, None]}, "Column 'gone' has no observed value: leave it out."),
+    "only empty text": ({"gone": ["", ""]}, "Column 'gone' has no observed value: leave it out."),
+    "only NaN": ({"gone": [float("nan")] * 2}, "Column 'gone' has no observed value: leave it out."),
+    "infinite": ({"x": [1.0, float("inf")]}, "Column 'x' is infinite in row 1 (inf): correct it or leave it empty."),
+    "no rows": ({"x": []}, "The table has no rows: give at least one observation."),
+    "no columns": ({}, "There are no columns"),
+    "empty name": ({" ": [1]}, "Column 0 has no name"),
+    "dates": ({"day": [datetime.date(2020, 1, 1)]}, "Column 'day' has type Date"),
+}
+
+
+@pytest.mark.parametrize(("columns", "message"), BAD.values(), ids=BAD.keys())
+def test_bad_tables_get_a_sentence(columns, message):
+    with pytest.raises(ValueError) as caught:
+        encode(pl.DataFrame(columns))
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
+
+
+def test_bad_pandas_tables_get_a_sentence():
+    with pytest.raises(ValueError, match="Two columns are named 'a': rename one of them"):
+        encode(pd.DataFrame([[0, 1], [1, 0]], columns=["a", "a"]))
+    with pytest.raises(ValueError, match=r"Column 'm' mixes kinds of values, such as .*: make them all text"):
+        encode(pd.DataFrame({"m": pd.Series(["a", 1, 2.5], dtype=object)}))
+    with pytest.raises(ValueError, match="Column 1 has no name"):
+        encode(pd.DataFrame([[0, 1], [1, 0]], columns=["a", None]))
+    assert encode(pd.DataFrame([[0, 1], [1, 0]])).domain.names == ("0", "1")
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.zeros(3), "1 dimension"),
+        (np.zeros((2, 2, 2)), "3 dimension"),
+        (5, "0 dimension"),
+        (np.zeros((2, 0)), "no columns"),
+        (np.zeros((0, 2)), "no rows"),
+        ([[0, 1], [1]], "different lengths"),
+        (np.array([[1 + 2j]]), "type complex128"),
+        (np.array([[1, "a"], ["b", 2]], dtype=object), "Column 'x0' mixes kinds of values, such as 1, 'b'"),
+        (np.array([[{}], [[]]], dtype=object), "Column 'x0' holds objects that are not text or numbers"),
+        (np.array([[-np.inf], [1.0]]), "infinite in row 0"),
+    ],
+)
+def test_bad_arrays_get_a_sentence(array, message):
+    with pytest.raises(ValueError, match=message):
+        encode(array)
+
+
+BAD_FILES = {
+    "too few fields": ("a,b\n0,1\n1\n", r"line 3: 1 field\(s\) where the first line has 2"),
+    "too many fields": ("a,b\n0,1\n0,1,1\n", r"line 3: 3 field\(s\) where the first line has 2"),
+    "ragged after a quoted line": ('a,b\n"0",1\n0,1,1\n', r"line 3: 3 field\(s\)"),
+    "ragged quoted": ('a,b\n0,1\n"0,1"\n', r"line 3: 1 field\(s\)"),
+    "doubled names": ("a,b,a\n0,1,1\n", "Two columns are named 'a'"),
+    "no names": (",b\n0,1\n", "Column 0 has no name"),
+    "empty": ("", "is empty: its first line must name the columns"),
+    "header only": ("a,b\n", "no rows"),
+    "open quote": ('a,b\n0,"1\n', "is not a text table"),
+    "continuous": ("a,b\n0,1\n0.25,1\n1,0\n", "Column 'a' is continuous: row 1 holds 0.25"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), BAD_FILES.values(), ids=BAD_FILES.keys())
+def test_bad_files_get_a_sentence(tmp_path, text, message):
+    path = tmp_path / "bad.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message) as caught:
+        encode(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_files_that_are_not_tables_get_a_sentence(tmp_path):
+    (tmp_path / "near.csv").write_text("a\n1\n")
+    with pytest.raises(
+        FileNotFoundError, match=r"no file '.*far\.csv': check its name and folder. The folder has 'near"
+    ):
+        encode(tmp_path / "far.csv")
+    with pytest.raises(FileNotFoundError, match="no file"):
+        encode(str(tmp_path / "nowhere" / "far.csv"))
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        encode(tmp_path)
+    (tmp_path / "table.xlsx").write_bytes(b"PK")
+    with pytest.raises(ValueError, match="does not end in"):
+        encode(tmp_path / "table.xlsx")
+    (tmp_path / "table.parquet").write_bytes(b"not parquet at all")
+    with pytest.raises(ValueError, match="is not a parquet file, or is damaged"):
+        encode(tmp_path / "table.parquet")
+    (tmp_path / "latin.csv").write_bytes("a,b\ncafé,1\n".encode("latin-1"))
+    with pytest.raises(ValueError, match="is not UTF-8 text"):
+        encode(tmp_path / "latin.csv")
+
+
+def test_a_constant_column_warns_and_gets_no_parameters():
+    with pytest.warns(UserWarning, match=r"Column 'same' is constant \(7\)"):
+        table = encode(pl.DataFrame({"same": [7, 7, None], "other": [0, 1, 0]}))
+    assert table.domain.n_slots == 1
+    assert table.domain.levels[0] == (7,)
+
+
+def test_the_limit_on_levels_can_be_raised():
+    table = encode(np.arange(200).reshape(-1, 1), max_levels=200)
+    assert table.domain.n_slots == 199
+    with pytest.raises(ValueError, match="max_levels is 300: use 1 to 254"):
+        encode([[1]], max_levels=300)
+
+
+def test_holes_can_be_filled_or_dropped():
+    table = encode(np.array([[0, np.nan], [1, 1], [0, 0]]))
+    assert table.fill_holes(0).codes.tolist() == [[0, 0], [1, 1], [0, 0]]
+    assert table.drop_holes().codes.tolist() == [[1, 1], [0, 0]]
+    assert table.codes[0, 1] == HOLE
+    with pytest.raises(ValueError, match=r"1 hole.*column 'x1': use fill_holes or drop_holes"):
+        moments_of_table(table)
+    with pytest.raises(ValueError, match="Column 'x1' has no level 5"):
+        table.fill_holes(5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        empty = encode(np.array([[np.nan, 1], [1, np.nan]]))
+    with pytest.raises(ValueError, match="Every row has a hole"):
+        empty.drop_holes()
+
+
+def test_summary_describes_each_variable():
+    frame = pl.DataFrame({"a": ["x", "x", None, "y"], "b": [0, 1, 1, 1]})
+    rows = encode(frame).summary().rows()
+    assert rows == [("a", 2, 1, "x", pytest.approx(2 / 3)), ("b", 2, 0, "1", 0.75)]
+
+
+def test_a_domain_checks_itself():
+    with pytest.raises(ValueError, match="2 names but 1 lists of levels"):
+        Domain(("a", "b"), ((0, 1),), (0, 0))
+    with pytest.raises(ValueError, match="'a' lists a level twice"):
+        Domain(("a",), ((1, 1),), (0,))
+    with pytest.raises(ValueError, match="'a' has no levels"):
+        Domain(("a",), ((),), (0,))
+    with pytest.raises(ValueError, match="reference of variable 'a' is code 2"):
+        Domain(("a",), ((0, 1),), (2,))
+    with pytest.raises(ValueError, match="1 variables but 2 reference"):
+        Domain(("a",), ((0, 1),), (0, 0))
+    domain = Domain(("a", "b"), ((0, 1), ("x", "y", "z")), (0, 1))
+    assert domain.slot_names == ("a", "b=x", "b=z")
+    assert not domain.is_binary
+    assert domain == Domain(("a", "b"), ((0, 1), ("x", "y", "z")), (0, 1))
