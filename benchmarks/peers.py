@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
+import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import saxpy
 
 from sparsefield import PairwiseMRF
+
+MOST_COLORS = 24
 
 
 class Sampler(Protocol):
@@ -108,4 +111,53 @@ class JaxScan:
         return np.asarray(self.states.mean(axis=1))
 
 
-PEERS: dict[str, Callable[[PairwiseMRF, int], Sampler]] = {"jax scan": JaxScan}
+class ThrmlBlocks:
+    """Block Gibbs of thrml: variables of one colour, which are not neighbours, are updated together."""
+
+    def __init__(self, model: PairwiseMRF, n_chains: int) -> None:
+        import jax
+        import jax.numpy as jnp
+        from thrml import Block, SpinNode, sample_blocks
+        from thrml.models import IsingEBM, IsingSamplingProgram
+
+        fields, couplings = model.as_spins()
+        nodes = [SpinNode() for _ in fields]
+        graph = nx.from_numpy_array(couplings != 0)
+        colors = nx.greedy_color(graph)
+        n_colors = max(colors.values()) + 1
+        if n_colors > MOST_COLORS:
+            raise NotImplementedError(f"{n_colors} colours, each compiled on its own, would take minutes to compile")
+        self.members = [[i for i in range(len(nodes)) if colors[i] == c] for c in range(n_colors)]
+        edges = [(nodes[i], nodes[j]) for i, j in graph.edges]
+        weights = jnp.asarray([couplings[i, j] for i, j in graph.edges], dtype=jnp.float32)
+        ebm = IsingEBM(nodes, edges, jnp.asarray(fields, dtype=jnp.float32), weights, jnp.array(1.0))
+        blocks = [Block([nodes[i] for i in own]) for own in self.members]
+        program = IsingSamplingProgram(ebm, blocks, [])
+
+        def sweep(key: Any, states: Any) -> Any:
+            samplers = [sampler.init() for sampler in program.samplers]
+            return sample_blocks(key, list(states), [], program, samplers)[0]
+
+        self._sweep = jax.jit(jax.vmap(sweep))
+        self._split = jax.jit(lambda key: jax.random.split(key, n_chains + 1))
+        self.states = [jnp.zeros((n_chains, len(own)), dtype=jnp.bool_) for own in self.members]
+        self.key = jax.random.key(0)
+
+    def one_sweep(self) -> None:
+        keys = self._split(self.key)
+        self.key = keys[0]
+        self.states = self._sweep(keys[1:], self.states)
+        self.states[0].block_until_ready()
+
+    def sweep(self, n: int) -> None:
+        for _ in range(n):
+            self.one_sweep()
+
+    def means(self) -> NDArray[Any]:
+        means = np.empty(sum(len(own) for own in self.members))
+        for own, states in zip(self.members, self.states, strict=True):
+            means[own] = np.asarray(states).mean(axis=0)
+        return means
+
+
+PEERS: dict[str, Callable[[PairwiseMRF, int], Sampler]] = {"jax scan": JaxScan, "thrml": ThrmlBlocks}

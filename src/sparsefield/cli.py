@@ -66,7 +66,8 @@ def _draw_senate(senate: Senate, output: Path) -> None:
 
     from sparsefield.plotting import plot_agreement
 
-    ax = plot_agreement(senate.votes, groups=senate.members["party"].to_list())
+    colors = {"D": "#1f5fa8", "R": "#b3202c", "I": "#4d9221"}
+    ax = plot_agreement(senate.votes, groups=senate.members["party"].to_list(), colors=colors)
     ax.set_title("How often two senators voted alike, 2006")
     plt.savefig(output, dpi=150)
     _console.print(f"Picture of who voted alike: {output.resolve()}\n")

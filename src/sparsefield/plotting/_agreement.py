@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import cycle
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -15,10 +16,16 @@ from scipy.spatial.distance import squareform
 from sparsefield._moments import count_codes
 from sparsefield._table import Table
 
-GROUP_COLORS = ("#2166ac", "#b2182b", "#4d9221", "#7b3294", "#e08214")
+GROUP_COLORS = ("#1f5fa8", "#b3202c", "#4d9221", "#7b3294", "#e08214")
 
 
-def plot_agreement(table: Table, *, groups: Sequence[str] | None = None, ax: Axes | None = None) -> Axes:
+def plot_agreement(
+    table: Table,
+    *,
+    groups: Sequence[str] | None = None,
+    colors: Mapping[str, str] | None = None,
+    ax: Axes | None = None,
+) -> Axes:
     """Draw the share of rows on which two variables take the same level, among the rows where both were observed.
 
     Parameters
@@ -27,6 +34,8 @@ def plot_agreement(table: Table, *, groups: Sequence[str] | None = None, ax: Axe
         Variables with the same levels; holes are left out pair by pair.
     groups : sequence of str, optional
         A group for each variable, whose name is written in the group's colour.
+    colors : mapping of group to colour, optional
+        The colours; chosen unless given.
     ax : matplotlib axes, optional
         Where to draw; a new figure unless given.
 
@@ -39,10 +48,15 @@ def plot_agreement(table: Table, *, groups: Sequence[str] | None = None, ax: Axe
     order = _order_by_likeness(share)
     if ax is None:
         ax = plt.subplots(figsize=(9, 8), layout="constrained")[1]
-    image = ax.imshow(share[np.ix_(order, order)], cmap="RdBu_r", vmin=0, vmax=1, interpolation="nearest")
+    image = ax.imshow(share[np.ix_(order, order)], cmap="BrBG", vmin=0, vmax=1, interpolation="nearest")
     bar = ax.figure.colorbar(image, ax=ax, shrink=0.6, label="share of rows on which two agree")
     bar.outline.set_visible(False)
-    _write_names(ax, [table.domain.names[k] for k in order], None if groups is None else [groups[k] for k in order])
+    _write_names(ax, [table.domain.names[k] for k in order])
+    if groups is not None:
+        own = colors or dict(zip(sorted(set(groups)), cycle(GROUP_COLORS), strict=False))
+        for labels in (ax.get_xticklabels(), ax.get_yticklabels()):
+            for label, k in zip(labels, order, strict=True):
+                label.set_color(own[groups[k]])
     return ax
 
 
@@ -74,15 +88,9 @@ def _order_by_likeness(share: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.asarray(leaves_list(tree), dtype=np.int64)
 
 
-def _write_names(ax: Axes, names: Sequence[str], groups: Sequence[str] | None) -> None:
+def _write_names(ax: Axes, names: Sequence[str]) -> None:
     size = float(np.clip(480 / len(names), 3.5, 10))
     ax.set_xticks(range(len(names)), names, rotation=90, fontsize=size)
     ax.set_yticks(range(len(names)), names, fontsize=size)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
-    if groups is None:
-        return
-    colors = {group: GROUP_COLORS[k % len(GROUP_COLORS)] for k, group in enumerate(sorted(set(groups)))}
-    for labels in (ax.get_xticklabels(), ax.get_yticklabels()):
-        for label, group in zip(labels, groups, strict=True):
-            label.set_color(colors[group])
