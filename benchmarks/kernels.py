@@ -35,7 +35,7 @@ from sparsefield.datasets import make_field
 from sparsefield.inference import Chains, Scan
 
 N_CHAINS = 5000
-ROUNDS = 15
+ROUNDS = 25
 CASES = [(20, 6), (20, None), (100, 6), (100, 20), (100, None), (1000, 6), (1000, 20), (1000, None)]
 # Ratios to reach on one thread.
 GOALS = {(100, 6): 18.0, (100, 20): 11.0, (100, None): 5.5, (1000, None): 7.0}

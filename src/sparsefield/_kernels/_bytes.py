@@ -116,16 +116,16 @@ def _draw_uniforms(stream, raw):
 
 
 @njit(nogil=True, cache=True)
-def _odd_integer(draw):
-    """Turn 32 random bits into an odd integer below 2^31, as a float: never zero."""
-    return np.float32(np.int32((draw >> np.uint32(1)) | np.uint32(1)))
+def _positive_integer(draw):
+    """Turn 31 of 32 random bits into a whole number from 1 to 2^31, as a float."""
+    return -np.float32(np.int32(draw | np.uint32(1 << 31)))
 
 
 @njit(nogil=True, cache=True)
 def _draw_bits(weights, draws, x):
     """Set x to one with probability 1 / (1 + weights)."""
     for c in range(BLOCK):
-        u = _odd_integer(draws[c])
+        u = _positive_integer(draws[c])
         x[c] = np.uint8(_fused(u, weights[c], u) <= _SPAN)
 
 
@@ -196,7 +196,7 @@ def _choose_levels(fields, draws, shift, weights, totals, x):
             totals[c] += weights[k, c]
             weights[k, c] = totals[c]
     for c in range(BLOCK):
-        limit = totals[c] * (_odd_integer(draws[c]) / _SPAN)
+        limit = totals[c] * (_positive_integer(draws[c]) / _SPAN)
         level = np.uint8(0)
         for k in range(n_levels - 1):
             level += np.uint8(weights[k, c] < limit)

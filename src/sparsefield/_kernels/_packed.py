@@ -193,14 +193,15 @@ def _add_quads(_typing: Any, _quads: Any, _stride: Any, _tables: Any, _n: Any, _
 def _draw_line(_typing: Any, _weights: Any, _stream: Any, _line: Any) -> Any:
     """Draw 512 bits, bit c being one with probability 1 / (1 + weights[c]), with xoshiro256+.
 
-    A draw u is an odd integer below 2^31, never zero, and the bit is `u + u weight <= 2^31`: a weight of zero always
-    gives one and a weight of 2^31 or more always gives zero. (The lowest bits of xoshiro256+ are linear; they are
-    worth 2^-29 of u here. xoshiro256++ mends them with four instructions more, a tenth of the time.)
+    With the sign bit set, 31 random bits are a whole number -u, u from 1 to 2^31, and the bit is u + u weight <= 2^31:
+    a weight of zero always gives one and a weight of 2^32 or more always gives zero. (The lowest bits of xoshiro256+
+    are linear; they are worth 2^-29 of u here. xoshiro256++ mends them with four instructions more, a tenth of the
+    time.)
     """
 
     def generate(context: Any, b: Any, _signature: Any, arguments: Any) -> Any:
         weights, stream, line = arguments
-        one, span = fill(I32x8, 1), fill(F32x8, 2.0**31)
+        sign, span = fill(I32x8, 1 << 31), fill(F32x8, -(2.0**31))
 
         def advance(state: list[Any]) -> Any:
             s0, s1, s2, s3 = state
@@ -219,10 +220,10 @@ def _draw_line(_typing: Any, _weights: Any, _stream: Any, _line: Any) -> Any:
         for t in range(32):
             for half in _HALVES:
                 raw = b.bitcast(advance(states[half]), I32x8)
-                u = b.sitofp(b.or_(b.lshr(raw, one), one), F32x8)
+                minus = b.sitofp(b.or_(raw, sign), F32x8)
                 weight = load(b, weights, F32x8, LINE * t + half)
-                scaled = call(b, "llvm.fma.v8f32", F32x8, u, weight, u)
-                is_one = b.sext(b.fcmp_ordered("<=", scaled, span), I32x8)
+                scaled = call(b, "llvm.fma.v8f32", F32x8, minus, weight, minus)
+                is_one = b.sext(b.fcmp_ordered(">=", scaled, span), I32x8)
                 bits[half] = b.or_(bits[half], b.and_(is_one, fill(I32x8, 1 << t)))
         for half in _HALVES:
             for j, state in enumerate(states[half]):
