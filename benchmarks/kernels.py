@@ -17,6 +17,7 @@ import os
 import platform
 import subprocess
 import time
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -138,6 +139,17 @@ def bench_moments(p: int) -> dict[str, Any]:
     }
 
 
+def bench_enumeration(p: int) -> dict[str, Any]:
+    """Measure exact moments by enumeration on all cores, and the memory that they take."""
+    model = make_field(p, seed=1)
+    seconds = best_times({"exact": model.moments})["exact"]
+    tracemalloc.start()
+    model.moments()
+    peak = tracemalloc.get_traced_memory()[1] / 2**20
+    tracemalloc.stop()
+    return {"p": p, "seconds": seconds, "peak_mib": peak}
+
+
 def show(title: str, rows: list[dict[str, Any]], column: str, what: list[str], console: Console) -> None:
     names = list(dict.fromkeys(name for row in rows for name in row[column]))
     grid = Table(*what, *names, "ratio", "goal", title=title, title_justify="left")
@@ -182,10 +194,18 @@ def main() -> None:
     with threadpool_limits(1):  # numpy gets one thread, as we do in the ratios
         sweeps = [bench_sweeps(p, degree, options.peers) for p, degree in CASES]
         moments = [bench_moments(p) for p in (20, 100, 1000)]
+        enumeration = [bench_enumeration(p) for p in (20, 25)]
     show(f"Million updates a second, {N_CHAINS} chains", sweeps, "rates", ["p", "degree", "form"], console)
     show(f"Moments of {N_CHAINS} chains, microseconds", moments, "microseconds", ["p"], console)
+    for row in enumeration:
+        console.print(
+            f"Enumeration of {row['p']} variables: {row['seconds']:.3f} s, {row['peak_mib']:.0f} MiB at most."
+        )
     options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_text(json.dumps({"machine": machine, "sweeps": sweeps, "moments": moments}, indent=1) + "\n")
+    options.output.write_text(
+        json.dumps({"machine": machine, "sweeps": sweeps, "moments": moments, "enumeration": enumeration}, indent=1)
+        + "\n"
+    )
     console.print(f"Stored in {options.output}")
 
 

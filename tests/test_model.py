@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -6,6 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 import naive
 from sparsefield import Domain, PairwiseMRF
+from sparsefield.datasets import make_field
 from zoo import ZOO, parts, random_field
 
 everyone = pytest.mark.parametrize("model", ZOO.values(), ids=ZOO.keys())
@@ -55,6 +58,17 @@ def test_enumeration_survives_extreme_parameters():
     _, _, log_partition = naive.distribution(*parts(model))
     assert model.log_partition() == pytest.approx(log_partition, rel=1e-14)
     np.testing.assert_allclose(model.moments().pair, naive.moments(*parts(model)), atol=1e-14)
+
+
+def test_enumeration_takes_little_memory():
+    model = make_field(22, seed=1)
+    model.moments()
+    tracemalloc.start()
+    model.moments()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # 4 million states; held are 64 chunks of 4096 states and of (44, 44) sums, whatever the number of states.
+    assert peak < 2**24
 
 
 def test_a_model_too_large_to_enumerate_says_what_to_use_instead():

@@ -1,4 +1,5 @@
 import datetime
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -306,6 +307,19 @@ def test_holes_can_be_filled_or_dropped():
         empty = encode(np.array([[np.nan, 1], [1, np.nan]]))
     with pytest.raises(ValueError, match="Every row has a hole"):
         empty.drop_holes()
+
+
+def test_a_large_table_is_copied_once():
+    array = np.random.default_rng(0).integers(0, 2, size=(400_000, 30), dtype=np.uint8)
+    moments_of_table(encode(array[:1000]))  # compile
+    tracemalloc.start()
+    table = encode(array)
+    held, peak = tracemalloc.get_traced_memory()
+    assert peak < 1.3 * array.nbytes  # the codes, and a few columns
+    tracemalloc.reset_peak()
+    moments_of_table(table)
+    assert tracemalloc.get_traced_memory()[1] - held < 0.6 * array.nbytes  # 65,532 rows at a time
+    tracemalloc.stop()
 
 
 def test_summary_describes_each_variable():

@@ -238,7 +238,7 @@ def _with_type(name: str, raw: Any) -> Any:
     """Return an array of numbers as it is, and everything else as a series whose type says what it holds."""
     if isinstance(raw, np.ndarray):
         if raw.dtype.kind in "buif":
-            return raw
+            return np.ascontiguousarray(raw)  # a column of an array lies scattered: gather it once
         if raw.dtype.kind not in "OUT":
             raise ValueError(f"Column {name!r} has type {raw.dtype}: turn it into text or whole numbers.")
         return _series_of_objects(name, raw.tolist())
@@ -307,7 +307,7 @@ def _encode_numbers(
             )
     out[:] = HOLE
     for code, level in enumerate(levels):
-        out[numbers == level] = code
+        np.copyto(out, code, where=numbers == level)
     if holes is not None:
         out[holes] = HOLE
     return levels
@@ -334,11 +334,11 @@ def _whole_numbers(
 
 
 def _distinct(observed: NDArray[Any]) -> NDArray[Any]:
-    """Return the distinct whole numbers, sorted; by counting where their range is small."""
+    """Return the distinct whole numbers, sorted; by looking for each where their range is small."""
     low, high = observed.min(), observed.max()
-    if observed.dtype.kind in "bui" and int(high) - int(low) < 1024:
-        seen = np.bincount((observed.astype(np.int64) if observed.dtype.kind != "b" else observed) - int(low))
-        return np.flatnonzero(seen) + int(low)
+    if int(high) - int(low) < 8:
+        candidates = np.arange(int(low), int(high) + 1)
+        return candidates[[bool((observed == value).any()) for value in candidates]]
     return np.unique(observed)
 
 
