@@ -19,6 +19,12 @@ def test_the_demo_summarises_samples_and_draws(tmp_path):
     assert matplotlib.image.imread(picture).shape[0] > 500
 
 
+def test_the_demo_says_when_it_cannot_write(tmp_path):
+    result = CliRunner().invoke(app, ["demo", "--output", str(tmp_path / "none" / "senate.png")])
+    assert result.exit_code == 2
+    assert "there is no folder" in result.output
+
+
 @pytest.mark.parametrize("command", [["version"], ["--help"]])
 def test_the_module_runs(command):
     result = subprocess.run(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import naive
-from sparsefield import PairwiseMRF
+from sparsefield import Domain, PairwiseMRF
 from sparsefield._kernels._target import HAS_AVX2
 from sparsefield.datasets import make_field
 from sparsefield.inference import Chains, Exact, Gibbs, Inference, Scan
@@ -181,6 +181,25 @@ def test_bad_requests_are_refused():
         Chains(model.domain, 3, seed=1, start=[[0, 0, 0], [1, 1, 1]])
     with pytest.raises(ValueError, match="another domain or storage"):
         Chains(make_field(4, seed=1).domain, 3, seed=1).sweep(Scan(model))
+
+
+def test_forms_that_do_not_fit_are_refused():
+    strong = PairwiseMRF.binary([90.0, 0.0], np.zeros((2, 2)))
+    with pytest.raises(ValueError, match="form is 'product': it does not fit this field"):
+        Scan(strong, form="product")
+    with pytest.raises(ValueError, match="form is 'levels'"):
+        Scan(strong, form="levels")
+    with pytest.raises(ValueError, match="storage is 'packed'"):
+        Chains(LEVELS["three levels"].domain, 1, seed=1, storage="packed")
+
+
+def test_a_field_without_parameters_works():
+    domain = Domain(("only",), ((7,),), (0,))
+    model = PairwiseMRF(domain, [], np.zeros((0, 0)))
+    assert model.log_partition() == 0
+    assert model.sample(600, n_sweeps=2, seed=1).to_frame()["only"].to_list() == [7] * 600
+    for backend in BACKENDS.values():
+        assert backend.moments(model).pair.shape == (0, 0)
 
 
 def test_unseeded_samples_differ():

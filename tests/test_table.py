@@ -339,6 +339,10 @@ def test_a_domain_checks_itself():
         Domain(("a",), ((0, 1),), (2,))
     with pytest.raises(ValueError, match="1 variables but 2 reference"):
         Domain(("a",), ((0, 1),), (0, 0))
+    with pytest.raises(ValueError, match=r"'a' has the level 0\.5: use booleans"):
+        Domain(("a",), ((0.5, 1),), (0,))
+    plain = Domain(("a",), (tuple(np.arange(2)),), tuple(np.zeros(1, dtype=int)))
+    assert type(plain.levels[0][1]) is int
     domain = Domain(("a", "b"), ((0, 1), ("x", "y", "z")), (0, 1))
     assert domain.slot_names == ("a", "b=x", "b=z")
     assert not domain.is_binary

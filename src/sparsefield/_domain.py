@@ -44,6 +44,13 @@ class Domain:
     slot_levels: NDArray[np.int64] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        # Plain Python values, so that domains compare, print and are saved alike wherever they came from.
+        plain = {
+            "levels": tuple(tuple(_plain(level) for level in levels) for levels in self.levels),
+            "reference": None if self.reference is None else tuple(int(code) for code in self.reference),
+        }
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)
         check_names(self.names)
         if len(self.levels) != len(self.names):
             raise ValueError(f"There are {len(self.names)} names but {len(self.levels)} lists of levels.")
@@ -57,13 +64,13 @@ class Domain:
             if self.reference is None or k != self.reference[i]
         ]
         variables, codes = np.array(slots, dtype=np.int64).reshape(-1, 2).T
-        for name, value in (
+        for name, array in (
             ("n_levels", np.array([len(levels) for levels in self.levels], dtype=np.int64)),
             ("slot_variables", variables.copy()),
             ("slot_levels", codes.copy()),
         ):
-            value.flags.writeable = False
-            object.__setattr__(self, name, value)
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
 
     @classmethod
     def binary(cls, names: int | Iterable[str], levels: tuple[Level, Level] = (0, 1)) -> Domain:
@@ -163,9 +170,16 @@ def preview(values: Iterable[Any], most: int = 5) -> str:
     return f"{text}, ..." if len(known) > most else text
 
 
+def _plain(level: Any) -> Any:
+    return level.item() if isinstance(level, np.generic) else level
+
+
 def _check_levels(name: str, levels: tuple[Level, ...]) -> None:
     if not levels:
         raise ValueError(f"Variable {name!r} has no levels.")
+    for level in levels:
+        if not isinstance(level, bool | int | str):
+            raise ValueError(f"Variable {name!r} has the level {level!r}: use booleans, whole numbers or text.")
     if len(levels) > MOST_LEVELS:
         raise ValueError(f"Variable {name!r} has {len(levels)} levels: at most {MOST_LEVELS} fit.")
     # True == 1 in Python: levels differ when their type does.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -92,8 +93,7 @@ class PairwiseMRF:
         h = _as_floats("fields", fields, (domain.n_variables,))
         j = _as_floats("couplings", couplings, (domain.n_variables,) * 2)
         # s = 2x - 1: the interaction is 4 J_ij, exactly, and the main effect 2 h_i - 2 sum_j J_ij.
-        main = 2 * (h.astype(np.longdouble) - j.sum(axis=1, dtype=np.longdouble))
-        return cls(domain, main.astype(np.float64), 4 * j)
+        return cls(domain, 2 * (h - _row_sums(j)), 4 * j)
 
     def as_spins(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the fields (p,) and couplings (p, p) of the same distribution over spins -1 and +1.
@@ -105,8 +105,7 @@ class PairwiseMRF:
             raise ValueError(f"Variable {name!r} does not have two levels: only two-level variables are spins.")
         main, interactions = reduce_to_binary(self)
         couplings = interactions / 4
-        fields = main.astype(np.longdouble) / 2 + couplings.sum(axis=1, dtype=np.longdouble)
-        return fields.astype(np.float64), couplings
+        return main / 2 + _row_sums(couplings), couplings
 
     def energy(self, states: Any) -> NDArray[np.float64]:
         """Return minus the exponent of each state: P(x) is proportional to exp(-energy(x)).
@@ -198,6 +197,11 @@ class PairwiseMRF:
     def load(cls, path: str | PathLike[str]) -> PairwiseMRF:
         """Read a field that `save` wrote."""
         return cls(*read_parameters(path))
+
+
+def _row_sums(couplings: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Add up rows with a single rounding each, so that `as_spins` takes away exactly what `from_spins` put in."""
+    return np.array([math.fsum(row) for row in couplings.tolist()])
 
 
 def _names_or_count(values: ArrayLike, names: Iterable[str] | None) -> int | tuple[str, ...]:

@@ -35,6 +35,13 @@ class Table:
     domain: Domain
     codes: NDArray[np.uint8]
 
+    def __post_init__(self) -> None:
+        if self.codes.ndim != 2 or self.codes.shape[1] != self.domain.n_variables or self.codes.dtype != np.uint8:
+            raise ValueError(
+                f"Codes have shape {self.codes.shape} and type {self.codes.dtype}: "
+                f"use uint8 and one column for each of the {self.domain.n_variables} variables."
+            )
+
     @property
     def n_rows(self) -> int:
         """The number of observations."""

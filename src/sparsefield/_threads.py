@@ -29,7 +29,7 @@ def share(n_parts: int, n_threads: int | None, seconds: float) -> list[slice]:
     """Cut parts 0 .. n_parts - 1 into one run a thread; a single run where the work is too small to hand out."""
     if n_threads is not None and n_threads < 1:
         raise ValueError(f"n_threads is {n_threads}: use a positive number, or None for all processors.")
-    n = min(n_threads or available(), n_parts, max(1, int(seconds / SMALLEST_SHARE)))
+    n = max(1, min(n_threads or available(), n_parts, int(seconds / SMALLEST_SHARE)))
     cuts = [n_parts * k // n for k in range(n + 1)]
     return [slice(a, b) for a, b in pairwise(cuts)]
 

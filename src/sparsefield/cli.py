@@ -36,6 +36,8 @@ def demo(
     seed: Annotated[int, typer.Option(min=0, help="Where the random numbers start.")] = 1,
 ) -> None:
     """Look at the embedded Senate votes, and sample a field whose moments are known."""
+    if not output.resolve().parent.is_dir():
+        raise typer.BadParameter(f"there is no folder {str(output.parent)!r}: make it first.", param_hint="--output")
     senate = load_senate()
     _print_senate(senate)
     _draw_senate(senate, output)

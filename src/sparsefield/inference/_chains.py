@@ -12,7 +12,7 @@ from sparsefield._domain import Domain
 from sparsefield._kernels._bytes import BLOCK
 from sparsefield._kernels._target import make_aligned
 from sparsefield._moments import Moments, moments_of_chains, moments_of_codes
-from sparsefield.inference._scan import Scan, Storage, storage_for
+from sparsefield.inference._scan import Scan, Storage, choose_storage
 
 _LANES, _STEPS = 16, 32  # chain 16 t + m of a block is bit t of lane m
 _LONGEST_CALL = 0.1  # seconds between two chances to interrupt
@@ -64,7 +64,7 @@ class Chains:
         self.domain = domain
         self.n_chains = n_chains
         self.n_sweeps = 0
-        self.storage: Storage = storage or storage_for(domain)
+        self.storage = choose_storage(domain, storage)
         n_blocks = -(-n_chains // BLOCK)
         self._streams = np.stack([_make_stream(seed, block) for block in range(n_blocks)])
         if start is None:

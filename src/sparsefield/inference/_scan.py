@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +25,14 @@ _COARSEST_QUAD = 20  # fours of interactions are rounded to 2^-20 bits at worst;
 _FINEST = 24  # a float32 holds whole numbers of 24 bits
 
 
-def storage_for(domain: Domain) -> Storage:
+def choose_storage(domain: Domain, wanted: Storage | None) -> Storage:
     """Choose how chains are held: bits where there are at most two levels and the processor can use them."""
-    return "packed" if HAS_AVX2 and bool(np.all(domain.n_levels <= 2)) else "bytes"
+    can_pack = HAS_AVX2 and bool(np.all(domain.n_levels <= 2))
+    if wanted is None:
+        return "packed" if can_pack else "bytes"
+    if wanted not in get_args(Storage) or (wanted == "packed" and not can_pack):
+        raise ValueError(f"storage is {wanted!r}: use 'bytes', or 'packed' for two levels on a processor with AVX2.")
+    return wanted
 
 
 class Scan:
@@ -57,7 +62,7 @@ class Scan:
     ) -> None:
         domain = field.domain
         self.n_levels = domain.n_levels
-        self.storage: Storage = storage or storage_for(domain)
+        self.storage = choose_storage(domain, storage)
         # A variable with one level has nothing to update.
         checked = check_order(order, domain.n_variables)
         self.order = checked[domain.n_levels[checked] > 1]
@@ -70,6 +75,7 @@ class Scan:
             starts = count_pairs(interactions)
             self.degree = 2 * float(starts[-1]) / len(main)
             self.form = form or _choose_form(sizes, interactions, self.degree, self.storage)
+            _check_form(self.form, sizes, interactions)
             if self.form == "product":
                 self.arguments = _product_tables(main, interactions, starts)
             elif self.form == "dense":
@@ -121,6 +127,17 @@ def _choose_form(
     if worth and len(sizes) <= 4 * _packed.MOST_QUADS and _quad_shifts(interactions).min() >= _COARSEST_QUAD:
         return "dense"
     return "product" if sizes.max() < LARGEST_PRODUCT_FIELD else "sum"
+
+
+def _check_form(form: Form, sizes: NDArray[np.float64], interactions: NDArray[np.float64]) -> None:
+    """Refuse a form that would draw from other probabilities than the field's."""
+    fits = {
+        "product": sizes.max() < LARGEST_PRODUCT_FIELD,
+        "sum": True,
+        "dense": len(sizes) <= 4 * _packed.MOST_QUADS and _quad_shifts(interactions).min() >= 1,
+    }
+    if not fits.get(form, False):
+        raise ValueError(f"form is {form!r}: it does not fit this field; leave it out to have one chosen.")
 
 
 def _shifts(sizes: NDArray[np.float64]) -> NDArray[np.int64]:
