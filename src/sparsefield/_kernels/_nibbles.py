@@ -1,10 +1,15 @@
 """Counting how often two indicators are one together, for all pairs of indicators, in whole numbers.
 
 Observations are taken four at a time: a *nibble* holds one indicator of four observations. Nibbles are laid out
-`nibbles[group, position, column]`, 128 indicators a group. How many ones a fixed nibble shares
-with any other is a table of 16 entries, so `vpshufb` counts 4 observations of 32 pairs in one instruction. The counts
-are at most 4, so one byte of the table serves two rows: the low half for one, the high half for the other. Halves can
-take three positions (3 * 4 < 16), are then split into bytes, which take 63 (63 * 4 < 256), and are then widened.
+`nibbles[group, position, column]`, 128 indicators a group. How many ones a fixed nibble shares with any other is a
+table of 16 entries, so `vpshufb` counts 4 observations of 32 pairs in one instruction. The counts are at most 4, so
+one byte of the table serves two rows: first + 16 second. Three such bytes can be added before the halves run into each
+other (3 * 4 < 16). Then two sums are kept, in bytes that may wrap around:
+
+    whole = sum of (first + 16 second),   shifted = sum of the same, shifted right by 4 bits in words of two bytes
+
+In the upper byte of a word, shifted is exactly the sum of second. In the lower byte it is that plus 16 times the sum of
+first of the upper byte. After 63 positions no sum exceeds 63 * 4 < 256, so all four sums of a word follow, modulo 256.
 """
 
 from __future__ import annotations
@@ -44,6 +49,24 @@ def _make_common() -> np.ndarray[Any, np.dtype[np.uint8]]:
 COMMON = _make_common()
 
 
+def _shift_words(b: Any, x: Any, n: int) -> Any:
+    """Shift the 16-bit words of a vector of bytes, right for positive n."""
+    words = b.bitcast(x, I16x16)
+    moved = b.lshr(words, fill(I16x16, n)) if n > 0 else b.shl(words, fill(I16x16, -n))
+    return b.bitcast(moved, I8x32)
+
+
+def _solve(b: Any, whole: Any, shifted: Any) -> tuple[Any, Any]:
+    """Recover the sums of first and second from whole and shifted, modulo 256 (see the head of this file)."""
+
+    def times_16(x: Any) -> Any:
+        return b.and_(_shift_words(b, x, -4), fill(I8x32, 0xF0))
+
+    upper_first = _shift_words(b, b.sub(whole, times_16(shifted)), 8)  # moved to the lower byte
+    second = b.sub(shifted, times_16(upper_first))
+    return b.sub(whole, times_16(second)), second
+
+
 def _make_run(n_parts: int) -> Any:
     """Make the loop that counts two rows against some vectors of 32 columns."""
 
@@ -51,11 +74,10 @@ def _make_run(n_parts: int) -> Any:
     def count(_typing: Any, _rows: Any, _columns: Any, _n: Any, _common: Any, _counts: Any, _stride: Any) -> Any:
         def generate(context: Any, b: Any, _signature: Any, arguments: Any) -> Any:
             rows, columns, n, common, counts, stride = arguments
-            low = fill(I8x32, 15)
-            totals = [[cgutils.alloca_once(b, I8x32) for _ in range(n_parts)] for _ in range(ROWS)]
-            for row in totals:
-                for total in row:
-                    b.store(fill(I8x32, 0), total)
+            sums = [(cgutils.alloca_once(b, I8x32), cgutils.alloca_once(b, I8x32)) for _ in range(n_parts)]
+            for whole, shifted in sums:
+                b.store(fill(I8x32, 0), whole)
+                b.store(fill(I8x32, 0), shifted)
             with cgutils.for_range(b, n) as loop:
                 offset = b.mul(loop.index, word(TRIPLE * GROUP))
                 own, line = b.add(rows, offset), b.add(columns, offset)
@@ -63,20 +85,24 @@ def _make_run(n_parts: int) -> Any:
                 for position in range(TRIPLE):
                     key = b.mul(b.zext(load(b, own, I16, GROUP * position), I64), word(_SPREAD))
                     tables.append(twice(b, load(b, b.add(common, key), I8x16)))
-                for part in range(n_parts):
+                for part, (whole, shifted) in enumerate(sums):
                     both = fill(I8x32, 0)
                     for position, table in enumerate(tables):
                         nibble = load(b, line, I8x32, GROUP * position + PART * part)
                         both = b.add(both, call(b, "llvm.x86.avx2.pshuf.b", I8x32, table, nibble))
-                    high = b.bitcast(b.lshr(b.bitcast(both, I16x16), fill(I16x16, 4)), I8x32)
-                    for row, half in zip(totals, (both, high), strict=True):
-                        b.store(b.add(b.load(row[part]), b.and_(half, low)), row[part])
+                    b.store(b.add(b.load(whole), both), whole)
+                    b.store(b.add(b.load(shifted), _shift_words(b, both, 4)), shifted)
+            totals: list[list[Any]] = [[], []]
+            for whole, shifted in sums:
+                first, second = _solve(b, b.load(whole), b.load(shifted))
+                totals[0].append(first)
+                totals[1].append(second)
             for r, row in enumerate(totals):
                 out = b.add(counts, b.mul(stride, word(r)))
                 for k in range(2 * n_parts):
                     lanes = [16 * (k % 2) + lane for lane in range(16)]
                     half = b.shuffle_vector(
-                        b.load(row[k // 2]),
+                        row[k // 2],
                         ir.Constant(I8x32, ir.Undefined),
                         ir.Constant(ir.VectorType(I32, 16), lanes),
                     )
