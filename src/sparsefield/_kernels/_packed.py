@@ -235,6 +235,15 @@ def _draw_line(_typing: Any, _weights: Any, _stream: Any, _line: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)
+def _index_pairs(states, neighbours, lines, stride):
+    """Write the index lines of all pairs of neighbours; return how many pairs there are."""
+    for k in range(neighbours.shape[0]):
+        first, second = states + neighbours[k, 0] * LINE, states + neighbours[k, 1] * LINE
+        _index_pair(first, second, lines + k * LINE, stride)
+    return np.int64(neighbours.shape[0])
+
+
+@njit(nogil=True, cache=True)
 def sweep_product(states, streams, order, starts, neighbours, tables, lines, weights, n_sweeps):
     """Sweep with weights multiplied up: no exponential in the loop.
 
@@ -251,10 +260,7 @@ def sweep_product(states, streams, order, starts, neighbours, tables, lines, wei
         for _ in range(n_sweeps):
             for i in order:
                 k0 = starts[i]
-                n_pairs = starts[i + 1] - k0
-                for k in range(n_pairs):
-                    first, second = neighbours[k0 + k]
-                    _index_pair(x0 + first * LINE, x0 + second * LINE, line0 + k * LINE, stride)
+                n_pairs = _index_pairs(x0, neighbours[k0 : starts[i + 1]], line0, stride)
                 _multiply_lookups(line0, stride, table0 + k0 * 16, n_pairs, weight0)
                 _draw_line(weight0, stream0 + block * 256, x0 + i * LINE)
 
@@ -275,10 +281,7 @@ def sweep_sum(states, streams, order, starts, neighbours, tables, shifts, lines,
         for _ in range(n_sweeps):
             for i in order:
                 k0 = starts[i]
-                n_pairs = starts[i + 1] - k0
-                for k in range(n_pairs):
-                    first, second = neighbours[k0 + k]
-                    _index_pair(x0 + first * LINE, x0 + second * LINE, line0 + k * LINE, stride)
+                n_pairs = _index_pairs(x0, neighbours[k0 : starts[i + 1]], line0, stride)
                 _add_lookups(line0, stride, table0 + k0 * 16, n_pairs, weight0)
                 exponentiate(weights, shifts[i])
                 _draw_line(weight0, stream0 + block * 256, x0 + i * LINE)
