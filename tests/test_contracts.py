@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import naive
-from sparsefield import Domain, PairwiseMRF
+from sparsefield import Domain, PairwiseMRF, _threads
 from sparsefield._kernels._target import HAS_AVX2
 from sparsefield.datasets import make_field
-from sparsefield.inference import Chains, Exact, Gibbs, Inference, Scan
+from sparsefield.inference import Chains, Exact, Gibbs, Inference, Scan, _chains
 from statistics_ import assert_counts_agree, assert_moments_agree
 from zoo import BINARY, LEVELS, ZOO, parts, random_field
 
@@ -82,8 +82,7 @@ EXTREME = {
 
 @pytest.mark.parametrize(("main", "edges"), EXTREME.values(), ids=EXTREME.keys())
 @pytest.mark.parametrize("storage", STORAGES)
-@pytest.mark.parametrize("form", ["sum", "dense"])
-def test_conditionals_are_right_with_extreme_parameters(main, edges, storage, form):
+def test_conditionals_are_right_with_extreme_parameters(main, edges, storage):
     interactions = np.zeros((3, 3))
     for (i, j), value in edges.items():
         interactions[i, j] = interactions[j, i] = value
@@ -91,7 +90,7 @@ def test_conditionals_are_right_with_extreme_parameters(main, edges, storage, fo
     for state in ([0, 0, 0], [1, 1, 1], [0, 1, 0]):
         for i in range(3):
             expected = model.conditional(i, [state])[0]
-            found = conditional_share(model, state, i, storage=storage, form=form)
+            found = conditional_share(model, state, i, storage=storage, form="sum")
             assert_moments_agree(found, expected, 200_000)
 
 
@@ -135,6 +134,42 @@ def test_same_seed_same_states_whatever_the_threads(model):
     one, many = (model.sample(5000, n_sweeps=20, seed=9, n_threads=n).codes for n in (1, 5))
     np.testing.assert_array_equal(one, many)
     assert not np.array_equal(one, model.sample(5000, n_sweeps=20, seed=10).codes)
+
+
+def test_enumeration_does_not_depend_on_the_threads(monkeypatch):
+    monkeypatch.setattr(_threads, "SMALLEST_SHARE", 1e-15)
+    model = make_field(16, seed=2)
+    one, many = (Exact(n_threads=n).moments(model).pair for n in (1, 5))
+    np.testing.assert_array_equal(one, many)
+
+
+def test_an_interrupted_sweep_counts_what_was_done(monkeypatch):
+    model = make_field(5, seed=1)
+    scan = Scan(model)
+    chains = Chains(model.domain, 600, seed=1)
+    monkeypatch.setattr(_chains, "_LONGEST_CALL", 0.0)  # one sweep a call
+    calls = []
+
+    def sweep_or_interrupt(*arguments):
+        calls.append(arguments)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return Scan.sweep(scan, *arguments)
+
+    monkeypatch.setattr(scan, "sweep", sweep_or_interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        chains.sweep(scan, 10, n_threads=1)
+    assert chains.n_sweeps == 3
+    again = Chains(model.domain, 600, seed=1)
+    again.sweep(Scan(model), 3)
+    np.testing.assert_array_equal(chains.codes(), again.codes())
+
+
+@pytest.mark.skipif(not HAS_AVX2, reason="there is only one storage without AVX2")
+def test_the_form_depends_on_the_field_alone():
+    for model in (make_field(60, density=1.0, strength=(0.01, 0.1), seed=1), make_field(60, degree=5, seed=1)):
+        forms = {Scan(model, storage=storage).form for storage in STORAGES}
+        assert len(forms) == 1
 
 
 def test_a_chain_does_not_depend_on_how_many_run_beside_it():
@@ -189,6 +224,13 @@ def test_forms_that_do_not_fit_are_refused():
         Scan(strong, form="product")
     with pytest.raises(ValueError, match="form is 'levels'"):
         Scan(strong, form="levels")
+    with pytest.raises(ValueError, match="form is 'product': variables with more than two levels"):
+        Scan(LEVELS["three levels"], form="product")
+    huge = np.zeros((3, 3))
+    huge[0, 1] = huge[1, 0] = 1e6
+    huge[0, 2] = huge[2, 0] = 0.3
+    with pytest.raises(ValueError, match="form is 'dense'"):
+        Scan(PairwiseMRF.binary(np.zeros(3), huge), form="dense")
     with pytest.raises(ValueError, match="storage is 'packed'"):
         Chains(LEVELS["three levels"].domain, 1, seed=1, storage="packed")
 

@@ -1,3 +1,4 @@
+import io
 import json
 import os
 import zipfile
@@ -50,7 +51,7 @@ def test_a_failed_save_leaves_nothing_behind(tmp_path, monkeypatch):
         random_field([2, 3], seed=2).save(path)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["m.field"]
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match=r"There is no folder .*nowhere': make it first"):
         model.save(tmp_path / "nowhere" / "m.field")
 
 
@@ -70,6 +71,12 @@ def header(**changes):
     return json.dumps(known | changes)
 
 
+def npy(array, save=np.save):
+    content = io.BytesIO()
+    save(content, array)
+    return content.getvalue()
+
+
 DAMAGE = {
     "no header": {"header.json": None},
     "no array": {"main.npy": None},
@@ -79,6 +86,11 @@ DAMAGE = {
     "another format": {"header.json": header(format="something else")},
     "a later version": {"header.json": header(version=99)},
     "no version": {"header.json": header(version=None)},
+    "version zero": {"header.json": header(version=0)},
+    "names are one word": {"header.json": header(names="a")},
+    "complex numbers": {"main.npy": npy(np.zeros(4, dtype=complex))},
+    "an archive for an array": {"main.npy": npy(np.zeros(4), np.savez)},
+    "not finite": {"main.npy": npy(np.full(4, np.nan))},
     "names doubled": {"header.json": header(names=["a", "a"], levels=[[0, 1]] * 2, reference=[0, 0])},
     "names are a number": {"header.json": header(names=5)},
     "another shape": {"header.json": header()},

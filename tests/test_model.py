@@ -133,9 +133,12 @@ def test_a_model_does_not_change():
     [
         ([0, 0], [[0, 1], [2, 0]], r"not symmetric: entry \(0, 1\) is 1, but \(1, 0\) is 2"),
         ([0, 0], [[1, 0], [0, 0]], "inside variable 'x0'"),
-        ([0, np.nan], np.zeros((2, 2)), "main has an entry that is not finite"),
+        ([0, np.nan], np.zeros((2, 2)), r"main has the entry nan at \(1,\): use numbers below 1e\+100"),
+        ([0, 1e200], np.zeros((2, 2)), r"main has the entry 1e\+200"),
+        ([1, 2, 3], [[1, 2], [3]], "interactions must be numbers in an array"),
         ([0, 0], np.zeros((3, 3)), r"interactions has shape \(3, 3\): the domain needs \(2, 2\)"),
-        ([[0]], np.zeros((1, 1)), "one number a variable"),
+        ([[0]], np.zeros((1, 1)), r"main has shape \(1, 1\): the domain needs \(1,\)"),
+        (5, np.zeros((1, 1)), "one number a variable"),
         (["a"], np.zeros((1, 1)), "main must be numbers"),
     ],
 )
@@ -151,6 +154,7 @@ def test_bad_parameters_are_refused(main, interactions, message):
         ([[0, -1]], "code -1"),
         ([[0, 1, 1]], "one column for each of the 2 variables"),
         ([[0.5, 1.0]], "whole-number codes"),
+        ([[0], [0, 1]], "States have different lengths"),
     ],
 )
 def test_bad_states_are_refused(states, message):

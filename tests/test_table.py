@@ -14,7 +14,7 @@ from sparsefield._domain import HOLE
 
 
 def columns_of(table):
-    return {name: [None if v is None else v for v in table.to_frame()[name].to_list()] for name in table.domain.names}
+    return table.to_frame().to_dict(as_series=False)
 
 
 # ---- what goes in comes out ----
@@ -142,6 +142,58 @@ def test_missing_markers_are_holes(tmp_path):
     assert kept.domain.levels[1:] == (("NA", "no", "yes"), ("0", "1", "NA"))
 
 
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_blank_lines_are_no_rows(tmp_path, newline):
+    path = tmp_path / "blank.csv"
+    path.write_bytes("a,b\n0,1\n\n1,0\n,\n\n\n".replace("\n", newline).encode())
+    assert encode(path).codes.tolist() == [[0, 1], [1, 0], [HOLE, HOLE]]
+    path.write_bytes('a,b\n"0",1\n\n1,"0"\n\n'.replace("\n", newline).encode())
+    assert encode(path).codes.tolist() == [[0, 1], [1, 0]]
+    # In a single column an empty line is a hole, except at the end.
+    path.write_bytes("a\n0\n\n1\n\n\n".replace("\n", newline).encode())
+    assert encode(path).codes[:, 0].tolist() == [0, HOLE, 1]
+
+
+def test_masked_arrays_have_holes():
+    masked = np.ma.array([[0, 1], [1, 0], [7, 1]], mask=[[0, 0], [0, 0], [1, 0]])
+    table = encode(masked)
+    assert table.domain.levels == ((0, 1), (0, 1))
+    assert table.codes[2, 0] == HOLE
+
+
+def test_lists_keep_the_kinds_of_their_columns():
+    table = encode([["a", 1], ["b", 10], ["a", float("nan")]])
+    assert table.domain.levels == (("a", "b"), (1, 10))
+    assert table.codes[2, 1] == HOLE
+
+
+def test_large_numbers_stay_apart():
+    for kind in (object, np.int64, np.uint64):
+        table = encode(np.array([[2**60], [2**60 + 1], [2**60 + 2]], dtype=kind))
+        assert table.domain.levels == ((2**60, 2**60 + 1, 2**60 + 2),)
+    assert encode(np.array([[2**63 - 1], [2**63 - 2]])).domain.levels == ((2**63 - 2, 2**63 - 1),)
+    with pytest.raises(ValueError, match="numbers beyond 64 bits: turn them into text"):
+        encode(np.array([[10**400], [1]], dtype=object))
+
+
+def test_pyarrow_and_lazy_tables(tmp_path):
+    frame = pl.DataFrame({"a": [0, 1], "b": ["x", None]})
+    with pytest.warns(UserWarning, match="constant"):
+        assert encode(frame.to_arrow()).domain.names == ("a", "b")
+    with pytest.raises(ValueError, match=r"The table is lazy.*call collect\(\) first"):
+        encode(frame.lazy())
+    path = tmp_path / "large.csv"
+    path.write_text("a,b\n99999999999999999999,1\n1,0\n")
+    with pytest.raises(ValueError, match="Column 'a' has numbers beyond 64 bits"):
+        encode(path)
+
+
+def test_a_known_domain_takes_columns_without_observations():
+    known = encode(pl.DataFrame({"a": [0, 1], "b": ["x", "y"]})).domain
+    codes = encode(pl.DataFrame({"a": [None, 1], "b": [None, None]}), domain=known).codes
+    assert codes.tolist() == [[HOLE, HOLE], [1, HOLE]]
+
+
 def test_quoted_fields_and_byte_order_marks_are_read(tmp_path):
     path = tmp_path / "quoted.csv"
     path.write_bytes('\ufeff"first, really",b\n"x, y",1\n"two\nlines",0\n'.encode())
@@ -176,8 +228,9 @@ def test_references_can_be_chosen():
         encode(frame, reference={"a": "w"})
     with pytest.raises(ValueError, match="column 'c', which the table does not have"):
         encode(frame, reference={"c": 1})
-    with pytest.raises(ValueError, match="reference is 'last'"):
-        encode(frame, reference="last")
+    for other in ("last", 5):
+        with pytest.raises(ValueError, match=f"reference is {other!r}"):
+            encode(frame, reference=other)
 
 
 # ---- what is refused, and how ----
@@ -244,6 +297,7 @@ BAD_FILES = {
     "no names": (",b\n0,1\n", "Column 0 has no name"),
     "empty": ("", "is empty: its first line must name the columns"),
     "header only": ("a,b\n", "no rows"),
+    "semicolons": ("a;b\n0;1\n1;0\n", "a single column named 'a;b': its fields seem to be separated by ';'"),
     "open quote": ('a,b\n0,"1\n', "is not a text table"),
     "continuous": ("a,b\n0,1\n0.25,1\n1,0\n", "Column 'a' is continuous: row 1 holds 0.25"),
 }
@@ -341,6 +395,11 @@ def test_a_domain_checks_itself():
         Domain(("a",), ((0, 1),), (0, 0))
     with pytest.raises(ValueError, match=r"'a' has the level 0\.5: use booleans"):
         Domain(("a",), ((0.5, 1),), (0,))
+    with pytest.raises(ValueError, match="'a' mixes kinds of levels, 0, True"):
+        Domain(("a",), ((0, True),), (0,))
+    with pytest.raises(ValueError, match=r"reference of variable 'a' is code 0\.7"):
+        Domain(("a",), ((0, 1),), (0.7,))
+    assert Domain(["a"], [[0, 1]], [0]) == Domain(("a",), ((0, 1),), (0,))
     plain = Domain(("a",), (tuple(np.arange(2)),), tuple(np.zeros(1, dtype=int)))
     assert type(plain.levels[0][1]) is int
     domain = Domain(("a", "b"), ((0, 1), ("x", "y", "z")), (0, 1))

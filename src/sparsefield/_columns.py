@@ -38,7 +38,8 @@ def encode_column(
     elif column.dtype in (nw.String, nw.Categorical, nw.Enum):
         levels = _encode_text(name, column, known, max_levels, out)
     elif column.is_null().all():
-        levels = ()
+        levels = known or ()
+        out[:] = HOLE
     else:
         raise ValueError(f"Column {name!r} has type {column.dtype}: turn it into text, booleans or whole numbers.")
     if not levels:
@@ -60,7 +61,7 @@ def _with_type(name: str, raw: Any) -> Any:
         if raw.dtype.kind not in "OUT":
             raise ValueError(f"Column {name!r} has type {raw.dtype}: turn it into text or whole numbers.")
         return _series_of_objects(name, raw.tolist())
-    if raw.dtype in (nw.Object, nw.Unknown):
+    if raw.dtype in (nw.Object, nw.Unknown, nw.Int128, nw.UInt128):
         return _series_of_objects(name, raw.to_list())
     return raw
 
@@ -71,11 +72,16 @@ def _series_of_objects(name: str, objects: list[Any]) -> Any:
     kinds = {_kind_of(value) for value in values if value is not None}
     if None in kinds:
         raise ValueError(f"Column {name!r} holds objects that are not text or numbers: turn them into text.")
+    if kinds == {int, float}:
+        kinds = {float}
+        values = [None if value is None else float(value) for value in values]
     if len(kinds) > 1:
         raise ValueError(_mixed(name, values))
-    dtypes: dict[type | None, Any] = {bool: pl.Boolean, float: pl.Float64, str: pl.String}
+    if kinds == {int} and any(value is not None and not -(2**63) <= value < 2**63 for value in values):
+        raise ValueError(f"Column {name!r} has numbers beyond 64 bits: turn them into text.")
+    dtypes: dict[type | None, Any] = {bool: pl.Boolean, int: pl.Int64, float: pl.Float64, str: pl.String}
     dtype = dtypes[kinds.pop()] if kinds else pl.Null
-    return nw.from_native(pl.Series(values, dtype=dtype, strict=False), series_only=True)
+    return nw.from_native(pl.Series(values, dtype=dtype), series_only=True)
 
 
 def _is_missing(value: Any) -> bool:
@@ -88,7 +94,9 @@ def _kind_of(value: Any) -> type | None:
         return str
     if isinstance(value, bool | np.bool_):
         return bool
-    return float if isinstance(value, int | float | np.integer | np.floating) else None
+    if isinstance(value, int | np.integer):
+        return int
+    return float if isinstance(value, float | np.floating) else None
 
 
 def _mixed(name: str, values: Iterable[Any]) -> str:
@@ -112,13 +120,13 @@ def _encode_numbers(
         numbers, holes = _whole_numbers(name, numbers, holes)
     observed = numbers if holes is None else numbers[~holes]
     if observed.size == 0:
-        levels: tuple[Level, ...] = ()
+        levels: tuple[Level, ...] = known or ()
     elif known is None:
         levels = tuple(kind(value) for value in _distinct(observed))
         _check_count(name, len(levels), levels, max_levels)
     else:
         levels = known
-        strange = [kind(value) for value in _distinct(observed) if value.item() not in known]
+        strange = [kind(value) for value in _distinct(observed) if kind(value) not in known]
         if strange:
             raise ValueError(
                 f"Column {name!r} has value {strange[0]!r}, which is not a level; they are {preview(known)}."
@@ -155,7 +163,7 @@ def _distinct(observed: NDArray[Any]) -> NDArray[Any]:
     """Return the distinct whole numbers, sorted; by looking for each where their range is small."""
     low, high = observed.min(), observed.max()
     if int(high) - int(low) < 8:
-        candidates = np.arange(int(low), int(high) + 1)
+        candidates = np.array([low + observed.dtype.type(k) for k in range(int(high) - int(low) + 1)])
         return candidates[[bool((observed == value).any()) for value in candidates]]
     return np.unique(observed)
 
@@ -188,7 +196,7 @@ def _encode_text(
     else:  # categories that are numbers: rare, so one by one
         place = dict(zip(values, codes, strict=True))
         out[:] = [place.get(value, HOLE) for value in column.to_list()]
-    return known if found else ()
+    return known
 
 
 def _as_level(name: str, value: Any) -> Level:

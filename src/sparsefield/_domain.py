@@ -46,8 +46,9 @@ class Domain:
     def __post_init__(self) -> None:
         # Plain Python values, so that domains compare, print and are saved alike wherever they came from.
         plain = {
+            "names": tuple(self.names),
             "levels": tuple(tuple(_plain(level) for level in levels) for levels in self.levels),
-            "reference": None if self.reference is None else tuple(int(code) for code in self.reference),
+            "reference": None if self.reference is None else tuple(_plain(code) for code in self.reference),
         }
         for name, value in plain.items():
             object.__setattr__(self, name, value)
@@ -128,7 +129,10 @@ class Domain:
 
     def check_codes(self, codes: Any) -> NDArray[np.uint8]:
         """Check an array of codes against the domain and return it as bytes, one row a state."""
-        array = np.atleast_2d(np.asarray(codes))
+        try:
+            array = np.atleast_2d(np.asarray(codes))
+        except ValueError as error:
+            raise ValueError("States have different lengths: give each one code a variable.") from error
         if array.ndim != 2 or array.shape[1] != self.n_variables:
             raise ValueError(
                 f"States have shape {np.shape(codes)}: use one column for each of the {self.n_variables} variables."
@@ -182,8 +186,9 @@ def _check_levels(name: str, levels: tuple[Level, ...]) -> None:
             raise ValueError(f"Variable {name!r} has the level {level!r}: use booleans, whole numbers or text.")
     if len(levels) > MOST_LEVELS:
         raise ValueError(f"Variable {name!r} has {len(levels)} levels: at most {MOST_LEVELS} fit.")
-    # True == 1 in Python: levels differ when their type does.
-    if len({(type(level), level) for level in levels}) < len(levels):
+    if len({type(level) for level in levels}) > 1:
+        raise ValueError(f"Variable {name!r} mixes kinds of levels, {preview(levels)}: make them all of one kind.")
+    if len(set(levels)) < len(levels):
         raise ValueError(f"Variable {name!r} lists a level twice: {preview(levels)}.")
 
 
@@ -193,5 +198,5 @@ def _check_reference(domain: Domain) -> None:
     if len(domain.reference) != len(domain.names):
         raise ValueError(f"There are {len(domain.names)} variables but {len(domain.reference)} reference levels.")
     for name, levels, code in zip(domain.names, domain.levels, domain.reference, strict=True):
-        if not 0 <= code < len(levels):
+        if not isinstance(code, int) or not 0 <= code < len(levels):
             raise ValueError(f"The reference of variable {name!r} is code {code}: use 0 to {len(levels) - 1}.")

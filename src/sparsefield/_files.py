@@ -30,16 +30,18 @@ def read_table(path: Path, missing_markers: tuple[str, ...]) -> pl.DataFrame:
     if ending not in _SEPARATORS:
         raise ValueError(f"File {str(path)!r} does not end in .csv, .tsv or .parquet: convert or rename it.")
     separator = _SEPARATORS[ending]
-    _check_text(path, separator)
+    n_rows, blank = _check_text(path, separator)
+    markers = [marker for marker in missing_markers if marker]
     try:
-        return pl.read_csv(
-            path,
-            separator=separator,
-            null_values=[marker for marker in missing_markers if marker],
-            infer_schema_length=None,
-        )
+        frame = pl.read_csv(path, separator=separator, null_values=markers, infer_schema_length=None)
     except pl.exceptions.PolarsError as error:
         raise ValueError(f"File {str(path)!r} cannot be read as a table: {_first_line(error)}") from error
+    if frame.height != n_rows:
+        raise ValueError(
+            f"File {str(path)!r} has {n_rows} lines of data but was read as {frame.height} rows: check its quotes."
+        )
+    # The reader takes a blank line for a row of holes.
+    return frame.filter(~pl.int_range(frame.height, eager=True).is_in(blank)) if blank else frame
 
 
 def _read_parquet(path: Path) -> pl.DataFrame:
@@ -53,33 +55,55 @@ def _first_line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0]
 
 
-def _check_text(path: Path, separator: str) -> None:
-    """Refuse files that a reader would mend silently: ragged rows, doubled names, no header, other encodings."""
+def _check_text(path: Path, separator: str) -> tuple[int, list[int]]:
+    """Refuse files that a reader would mend silently: ragged rows, doubled names, no header, other encodings.
+
+    Returns the number of rows, and which of them are blank lines: all those of several columns, and in a single
+    column, where an empty line is a hole, those at the end.
+    """
     rows = _field_counts(path, separator)
+    n_rows, blank = 0, []
     try:
         header = next(rows, None)
         if header is None:
             raise ValueError(f"File {str(path)!r} is empty: its first line must name the columns.")
-        check_names(_header(path, separator))
+        width = header[1]
+        _check_header(path, separator)
         for line, n in rows:
-            if n != header[1]:
+            if n == 0:
+                blank.append(n_rows)
+            elif n != width:
                 raise ValueError(
-                    f"File {str(path)!r}, line {line}: {n} field(s) where the first line has {header[1]}. "
+                    f"File {str(path)!r}, line {line}: {n} field(s) where the first line has {width}. "
                     "Correct the line, or quote fields that contain the separator."
                 )
+            elif width == 1:
+                blank.clear()
+            n_rows += 1
+        return n_rows, blank
     except UnicodeDecodeError as error:
         raise ValueError(f"File {str(path)!r} is not UTF-8 text: save it as UTF-8.") from error
     except csv.Error as error:
         raise ValueError(f"File {str(path)!r} is not a text table: {error}") from error
 
 
-def _header(path: Path, separator: str) -> list[str]:
+def _check_header(path: Path, separator: str) -> None:
     with path.open(newline="", encoding="utf-8-sig") as lines:
-        return next(csv.reader(lines, delimiter=separator), [])
+        names = next(csv.reader(lines, delimiter=separator), [])
+    check_names(names)
+    other = next((mark for mark in ";\t,|" if mark != separator and mark in names[0]), None)
+    if len(names) == 1 and other is not None:
+        raise ValueError(
+            f"File {str(path)!r} has a single column named {names[0]!r}: its fields seem to be separated by {other!r}. "
+            "Save it with commas as .csv, or with tabs as .tsv."
+        )
 
 
 def _field_counts(path: Path, separator: str) -> Iterator[tuple[int, int]]:
-    """Yield the number and the count of fields of each line; lines without quotes are only counted, not parsed."""
+    """Yield the number and the count of fields of each line, none for a blank one.
+
+    Lines without quotes are only counted, not parsed.
+    """
     with path.open(newline="", encoding="utf-8-sig") as lines:
         reader = csv.reader(lines, delimiter=separator, strict=True)
         first = next(reader, None)
@@ -87,17 +111,15 @@ def _field_counts(path: Path, separator: str) -> Iterator[tuple[int, int]]:
             return
         yield 1, len(first)
         last = reader.line_num
-        width = len(first)
         for number, line in enumerate(lines, start=last + 1):
             if '"' in line:
                 break
-            if line.strip("\r\n") or width == 1:
-                yield number, line.count(separator) + 1
+            yield number, line.count(separator) + 1 if line.strip("\r\n") else 0
             last = number
         else:
             return
     with path.open(newline="", encoding="utf-8-sig") as lines:
         reader = csv.reader(lines, delimiter=separator, strict=True)
         for row in reader:
-            if reader.line_num > last and row:
+            if reader.line_num > last:
                 yield reader.line_num, len(row)

@@ -8,8 +8,8 @@ from __future__ import annotations
 import io
 import json
 import os
+import secrets
 import struct
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -39,27 +39,21 @@ def write_parameters(
         "reference": domain.reference,
     }
     target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent or ".", prefix=f".{target.name}.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {str(target.parent)!r}: make it first.")
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     try:
-        with os.fdopen(handle, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        with temporary.open("xb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr(_HEADER, json.dumps(header, ensure_ascii=False, indent=1))
             arrays = {_MAIN: main, _PAIRS: pairs, _VALUES: interactions[pairs[:, 0], pairs[:, 1]]}
             for name, array in arrays.items():
                 content = io.BytesIO()
                 np.save(content, array, allow_pickle=False)
                 archive.writestr(name, content.getvalue())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, target)
+        temporary.replace(target)
     except BaseException:
-        os.unlink(temporary)
+        temporary.unlink(missing_ok=True)
         raise
-
-
-def _umask() -> int:
-    """Read the process's default file mode, which temporary files do not follow."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def read_parameters(path: str | os.PathLike[str]) -> tuple[Domain, NDArray[np.float64], NDArray[np.float64]]:
@@ -89,15 +83,20 @@ def _read_member(path: str | os.PathLike[str], name: str, parse: Callable[[IO[by
 
 
 def _load_array(content: IO[bytes]) -> Any:
-    return np.load(content, allow_pickle=False)
+    array = np.load(content, allow_pickle=False)
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "fi":
+        raise ValueError("it holds something else than numbers")
+    return array
 
 
 def _check_header(header: Any, where: str) -> None:
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ValueError(f"File {where} is not a saved field.")
     version = header.get("version")
-    if not isinstance(version, int) or version > VERSION:
-        raise ValueError(f"File {where} has format version {version!r}, newer than {VERSION}: update sparsefield.")
+    if type(version) is not int or not 1 <= version <= VERSION:
+        raise ValueError(f"File {where} has format version {version!r}, not 1 to {VERSION}: update sparsefield.")
+    if not isinstance(header.get("names"), list) or not isinstance(header.get("levels"), list):
+        raise ValueError(f"File {where} is damaged: its header does not list the variables.")
 
 
 def _assemble(

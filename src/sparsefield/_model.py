@@ -19,6 +19,7 @@ from sparsefield._table import Table
 from sparsefield.inference import Gibbs, enumerate_states
 from sparsefield.inference._protocol import reduce_to_binary
 
+LARGEST_PARAMETER = 1e100
 _ROWS_AT_ONCE = 8192  # states whose indicators are held as floats at one time
 
 
@@ -57,7 +58,8 @@ class PairwiseMRF:
         main = _as_floats("main", self.main, (self.domain.n_slots,))
         interactions = _as_floats("interactions", self.interactions, (self.domain.n_slots,) * 2)
         _check_interactions(interactions, self.domain)
-        for name, value in (("main", main), ("interactions", (interactions + interactions.T) / 2)):
+        even = np.where(interactions == interactions.T, interactions, interactions / 2 + interactions.T / 2)
+        for name, value in (("main", main), ("interactions", even)):
             value.flags.writeable = False
             object.__setattr__(self, name, value)
 
@@ -74,7 +76,9 @@ class PairwiseMRF:
         names : iterable of str, optional
             Names; x0, x1, ... unless given.
         """
-        return cls(Domain.binary(_names_or_count(main, names)), np.asarray(main), np.asarray(interactions))
+        domain = Domain.binary(_names_or_count(main, names))
+        p = domain.n_variables
+        return cls(domain, _as_floats("main", main, (p,)), _as_floats("interactions", interactions, (p, p)))
 
     @classmethod
     def from_spins(cls, fields: ArrayLike, couplings: ArrayLike, names: Iterable[str] | None = None) -> PairwiseMRF:
@@ -196,7 +200,11 @@ class PairwiseMRF:
     @classmethod
     def load(cls, path: str | PathLike[str]) -> PairwiseMRF:
         """Read a field that `save` wrote."""
-        return cls(*read_parameters(path))
+        domain, main, interactions = read_parameters(path)
+        try:
+            return cls(domain, main, interactions)
+        except ValueError as error:
+            raise ValueError(f"File {str(path)!r} is damaged: {error}") from error
 
 
 def _row_sums(couplings: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -207,10 +215,9 @@ def _row_sums(couplings: NDArray[np.float64]) -> NDArray[np.float64]:
 def _names_or_count(values: ArrayLike, names: Iterable[str] | None) -> int | tuple[str, ...]:
     if names is not None:
         return tuple(names)
-    array = np.asarray(values)
-    if array.ndim != 1 or len(array) == 0:
-        raise ValueError(f"Main effects have shape {array.shape}: give one number a variable.")
-    return len(array)
+    if not isinstance(values, Sequence | np.ndarray) or len(values) == 0:
+        raise ValueError("Main effects are not a list of numbers: give one number a variable.")
+    return len(values)
 
 
 def _as_floats(what: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
@@ -220,10 +227,10 @@ def _as_floats(what: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[
         raise ValueError(f"{what} must be numbers in an array of shape {shape}.") from error
     if array.shape != shape:
         raise ValueError(f"{what} has shape {array.shape}: the domain needs {shape}.")
-    if not np.isfinite(array).all():
-        raise ValueError(
-            f"{what} has an entry that is not finite, at {tuple(map(int, np.argwhere(~np.isfinite(array))[0]))}."
-        )
+    # Sums of a million such values still fit a float.
+    if not (np.abs(array) < LARGEST_PARAMETER).all():
+        place = tuple(map(int, np.argwhere(~(np.abs(array) < LARGEST_PARAMETER))[0]))
+        raise ValueError(f"{what} has the entry {array[place]} at {place}: use numbers below {LARGEST_PARAMETER:g}.")
     return array
 
 

@@ -72,6 +72,8 @@ def _as_moments(counts: NDArray[np.int32], n: int) -> Moments:
 
 def moments_of_codes(codes: NDArray[np.uint8], domain: Domain, n_threads: int | None = None) -> Moments:
     """Return the moments of codes (n, p) without holes."""
+    if len(codes) == 0:
+        raise ValueError("The table has no rows: moments need at least one observation.")
     return _as_moments(count_codes(codes, domain, n_threads), len(codes))
 
 

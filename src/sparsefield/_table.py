@@ -155,13 +155,17 @@ def _open_columns(data: Any, markers: tuple[str, ...]) -> tuple[tuple[str, ...],
     if isinstance(data, str | Path):
         data = read_table(Path(data), markers)
     if nw.dependencies.is_into_dataframe(data):
-        # pandas numbers columns that were given no name, and allows two of one name.
-        names = tuple(str(name) if isinstance(name, int) else name for name in data.columns)
-        check_names(names)
+        if nw.dependencies.is_pandas_dataframe(data):
+            # pandas numbers columns that were given no name, and allows two of one name.
+            check_names([str(name) if isinstance(name, int) else name for name in data.columns])
         frame = nw.from_native(data, eager_only=True)
-        return names, lambda i: frame[:, i], len(frame)
+        return tuple(str(name) for name in frame.columns), lambda i: frame[:, i], len(frame)
+    if nw.dependencies.is_into_lazyframe(data):
+        raise ValueError("The table is lazy, its rows are not there yet: call collect() first.")
     try:
-        array = np.asarray(data)
+        array = np.ma.asarray(data) if isinstance(data, np.ma.MaskedArray) else np.asarray(data)
+        if array.dtype.kind in "US" and not isinstance(data, np.ndarray):
+            array = np.asarray(data, dtype=object)  # numpy would turn numbers beside text into text
     except ValueError as error:
         raise ValueError(
             "The rows of the table have different lengths: give each the same number of values."
@@ -170,6 +174,8 @@ def _open_columns(data: Any, markers: tuple[str, ...]) -> tuple[tuple[str, ...],
         raise ValueError(
             f"The table has {array.ndim} dimension(s): give rows and columns, a data frame, or the path of a file."
         )
+    if isinstance(array, np.ma.MaskedArray):
+        return make_names(array.shape[1]), lambda i: np.array(array[:, i].tolist(), dtype=object), array.shape[0]
     return make_names(array.shape[1]), lambda i: array[:, i], array.shape[0]
 
 
@@ -190,10 +196,10 @@ def _choose_reference(
 ) -> tuple[int, ...] | None:
     if reference is None:
         return None
-    if isinstance(reference, str):
-        if reference != "first":
-            raise ValueError(f"reference is {reference!r}: use 'first', a mapping of names to levels, or None.")
+    if reference == "first":
         return (0,) * len(names)
+    if not isinstance(reference, Mapping):
+        raise ValueError(f"reference is {reference!r}: use 'first', a mapping of names to levels, or None.")
     for name in reference:
         if name not in names:
             raise ValueError(f"reference names column {name!r}, which the table does not have.")

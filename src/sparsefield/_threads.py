@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -41,4 +41,7 @@ def run(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[
     # A pool does not survive a fork: the process number makes a new one there.
     pool = _pool(len(calls), os.getpid())
     futures = [pool.submit(function, *arguments) for arguments in calls]
-    return [future.result() for future in futures]
+    try:
+        return [future.result() for future in futures]
+    finally:
+        wait(futures)  # also when interrupted: nobody may still be writing when the caller goes on

@@ -21,7 +21,7 @@ _LARGEST_EXPONENT = np.int32(126)
 _EXPONENT_BIAS, _MANTISSA_BITS = np.int32(127), np.int32(23)  # of a float32
 
 # 2^x on [-1/2, 1/2]: the polynomial through 2^x at the seven Chebyshev nodes cos((2k + 1) pi / 14) / 2. Its error is
-# at most sqrt(2) (ln 2)^7 / 7! * 2 / 4^7 = 2.6e-9, so that float32 rounding (measured: 1.04e-7) is what remains.
+# at most sqrt(2) (ln 2)^7 / 7! * 2 / 4^7 = 2.6e-9, so that float32 rounding (measured: 8.3e-8) is what remains.
 _C0 = np.float32(1.0)
 _C1 = np.float32(0.69314720727)
 _C2 = np.float32(0.24022650872)

@@ -16,7 +16,10 @@ def _compiles_for(feature: str) -> bool:
     chosen = config.CPU_FEATURES
     if chosen is not None:
         return f"+{feature}" in chosen.split(",")
-    return bool(llvm.get_host_cpu_features().get(feature, False))
+    try:
+        return bool(llvm.get_host_cpu_features().get(feature, False))
+    except RuntimeError:  # the processor does not say
+        return False
 
 
 # The packed kernels look weights up inside a register (vpermilps, vpshufb): AVX2 and later.

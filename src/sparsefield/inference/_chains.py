@@ -73,7 +73,11 @@ class Chains:
             self._states = _start_from(domain, n_chains, n_blocks, start, self.storage)
 
     def sweep(self, scan: Scan, n_sweeps: int = 1, *, n_threads: int | None = None) -> None:
-        """Sweep all chains; stops cleanly between calls of a tenth of a second when interrupted."""
+        """Sweep all chains.
+
+        Long work is cut into calls of about a tenth of a second; an interrupt takes effect after the current one,
+        which may have advanced some chains by up to that many sweeps more than `n_sweeps` says.
+        """
         if n_sweeps < 0:
             raise ValueError(f"n_sweeps is {n_sweeps}: use a number from zero on.")
         if scan.storage != self.storage or not np.array_equal(scan.n_levels, self.domain.n_levels):
@@ -86,7 +90,7 @@ class Chains:
             shares = _threads.share(n_blocks, n_threads, one * n)
             _threads.run(scan.sweep, [(self._states[s], self._streams[s], n) for s in shares])
             done += n
-        self.n_sweeps += n_sweeps
+            self.n_sweeps += n
 
     def moments(self, *, n_threads: int | None = None) -> Moments:
         """Return the means of the statistics over the chains."""
