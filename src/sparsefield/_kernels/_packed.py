@@ -235,12 +235,11 @@ def _draw_line(_typing: Any, _weights: Any, _stream: Any, _line: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)
-def _index_pairs(states, neighbours, lines, stride):
-    """Write the index lines of all pairs of neighbours; return how many pairs there are."""
-    for k in range(neighbours.shape[0]):
-        first, second = states + neighbours[k, 0] * LINE, states + neighbours[k, 1] * LINE
+def _index_pairs(states, neighbours, k0, n_pairs, lines, stride):
+    """Write the index lines of the pairs of neighbours from k0 on."""
+    for k in range(n_pairs):
+        first, second = states + neighbours[k0 + k, 0] * LINE, states + neighbours[k0 + k, 1] * LINE
         _index_pair(first, second, lines + k * LINE, stride)
-    return np.int64(neighbours.shape[0])
 
 
 @njit(nogil=True, cache=True)
@@ -259,8 +258,8 @@ def sweep_product(states, streams, order, starts, neighbours, tables, lines, wei
         x0 = state0 + block * n_variables * LINE
         for _ in range(n_sweeps):
             for i in order:
-                k0 = starts[i]
-                n_pairs = _index_pairs(x0, neighbours[k0 : starts[i + 1]], line0, stride)
+                k0, n_pairs = starts[i], starts[i + 1] - starts[i]
+                _index_pairs(x0, neighbours, k0, n_pairs, line0, stride)
                 _multiply_lookups(line0, stride, table0 + k0 * 16, n_pairs, weight0)
                 _draw_line(weight0, stream0 + block * 256, x0 + i * LINE)
 
@@ -280,8 +279,8 @@ def sweep_sum(states, streams, order, starts, neighbours, tables, shifts, lines,
         x0 = state0 + block * n_variables * LINE
         for _ in range(n_sweeps):
             for i in order:
-                k0 = starts[i]
-                n_pairs = _index_pairs(x0, neighbours[k0 : starts[i + 1]], line0, stride)
+                k0, n_pairs = starts[i], starts[i + 1] - starts[i]
+                _index_pairs(x0, neighbours, k0, n_pairs, line0, stride)
                 _add_lookups(line0, stride, table0 + k0 * 16, n_pairs, weight0)
                 exponentiate(weights, shifts[i])
                 _draw_line(weight0, stream0 + block * 256, x0 + i * LINE)
