@@ -38,6 +38,15 @@ def test_packed_chains_equal_byte_chains_on_the_zoo(model):
 
 
 @needs_packed
+@pytest.mark.parametrize("n_chains", [1, 512, 513, 3000, 6000])
+def test_packed_chains_equal_byte_chains_in_any_number(n_chains):
+    model = make_field(21, density=0.5, strength=(0.1, 1.0), seed=3)
+    for form in ("product", "sum", "dense"):
+        packed, plain = (swept(model, storage, form, n_chains=n_chains) for storage in ("packed", "bytes"))
+        np.testing.assert_array_equal(packed, plain)
+
+
+@needs_packed
 def test_packed_chains_equal_byte_chains_with_extreme_parameters():
     rng = np.random.default_rng(1)
     values = np.triu(rng.choice([-100.0, 0.0, 0.3, 100.0], size=(20, 20)), 1)
@@ -177,7 +186,7 @@ def test_dense_sums_do_not_overflow(plane):
     # sums of the highest plane would leave 32 bits first, which the choice of the unit rules out.)
     tables = make_aligned((1, _packed.MOST_QUADS, _packed.PLANES, 16), np.uint8)
     tables[0, :, plane, :] = 63
-    quads = make_aligned((_packed.GROUPS, _packed.MOST_QUADS, _packed.QUAD), np.uint8)
+    quads = make_aligned((1, _packed.GROUPS, _packed.MOST_QUADS, _packed.QUAD), np.uint8)
     quads[:] = 15
     bias = np.array([-63 * _packed.MOST_QUADS << 6 * plane], dtype=np.int32)
     weights = make_aligned((_bytes.BLOCK,), np.float32)

@@ -292,7 +292,7 @@ def sweep_dense(states, streams, order, tables, biases, shifts, quads, weights, 
 
     tables (p, Q, 4, 16) uint8 holds, for four neighbours and every subset of them, the sum of their interactions
     above the smallest, in four planes of 6 bits; biases (p,) int32 makes up for the smallest; units as in `sweep_sum`.
-    The indices of all fours, quads (16, Q, 32) uint8, are kept up to date.
+    The indices of all fours, quads (blocks at a time, 16, Q, 32) uint8, are kept up to date.
     """
     n_blocks, n_variables, _ = states.shape
     n_quads = np.int64(tables.shape[1])
@@ -300,14 +300,19 @@ def sweep_dense(states, streams, order, tables, biases, shifts, quads, weights, 
     state0, stream0 = np.int64(states.ctypes.data), np.int64(streams.ctypes.data)
     quad0, table0 = np.int64(quads.ctypes.data), np.int64(tables.ctypes.data)
     weight0 = np.int64(weights.ctypes.data)
-    for block in range(n_blocks):
-        x0 = state0 + block * n_variables * LINE
-        for i in range(tables.shape[0]):
-            _index_quad(x0 + i * LINE, i % 4, quad0 + i // 4 * QUAD, stride)
+    # Some blocks at a time: the tables, 16 bytes an interaction, come from far away and are read once for all of them.
+    for start in range(0, n_blocks, quads.shape[0]):
+        stop = min(start + quads.shape[0], n_blocks)
+        for block in range(start, stop):
+            x0, q0 = state0 + block * n_variables * LINE, quad0 + (block - start) * GROUPS * stride
+            for i in range(tables.shape[0]):
+                _index_quad(x0 + i * LINE, i % 4, q0 + i // 4 * QUAD, stride)
         for _ in range(n_sweeps):
             for i in order:
                 table = table0 + i * n_quads * 16 * PLANES
-                _add_quads(quad0, stride, table, n_quads, biases[i], weight0)
-                exponentiate(weights, shifts[i])
-                _draw_line(weight0, stream0 + block * 256, x0 + i * LINE)
-                _index_quad(x0 + i * LINE, i % 4, quad0 + i // 4 * QUAD, stride)
+                for block in range(start, stop):
+                    x0, q0 = state0 + block * n_variables * LINE, quad0 + (block - start) * GROUPS * stride
+                    _add_quads(q0, stride, table, n_quads, biases[i], weight0)
+                    exponentiate(weights, shifts[i])
+                    _draw_line(weight0, stream0 + block * 256, x0 + i * LINE)
+                    _index_quad(x0 + i * LINE, i % 4, q0 + i // 4 * QUAD, stride)

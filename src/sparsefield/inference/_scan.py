@@ -21,6 +21,7 @@ Storage = Literal["packed", "bytes"]
 LARGEST_PRODUCT_FIELD = 80.0
 _BITS = np.log2(np.e)  # fields are added up in bits: exp(x) = 2^(x log2 e)
 _SUBSETS = np.array([[0, 1, 0, 1], [0, 0, 1, 1]])  # neither neighbour, the first, the second, both
+_BLOCKS_AT_ONCE = 5  # of the dense form; 1000 variables: 85 million updates a second, 78 with one block at a time
 _COARSEST_QUAD = 20  # fours of interactions are rounded to 2^-20 bits at worst; larger ones are taken in pairs
 _FINEST = 24  # a float32 holds whole numbers of 24 bits
 
@@ -97,7 +98,8 @@ class Scan:
             getattr(_bytes, f"sweep_{form}")(states, streams, self.order, *self.arguments, n_sweeps)
             return
         if self.form == "dense":
-            index = make_aligned((_packed.GROUPS, self.arguments[0].shape[1], _packed.QUAD), np.uint8)
+            shape = (_BLOCKS_AT_ONCE, _packed.GROUPS, self.arguments[0].shape[1], _packed.QUAD)
+            index = make_aligned(shape, np.uint8)
         else:
             n_pairs = int(np.diff(self.arguments[0]).max())
             index = make_aligned((_packed.SHIFTS, n_pairs, 16), np.uint32)
