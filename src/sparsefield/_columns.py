@@ -72,13 +72,13 @@ def _series_of_objects(name: str, objects: list[Any]) -> Any:
     kinds = {_kind_of(value) for value in values if value is not None}
     if None in kinds:
         raise ValueError(f"Column {name!r} holds objects that are not text or numbers: turn them into text.")
+    if any(isinstance(value, int) and not -(2**63) <= value < 2**63 for value in values):
+        raise ValueError(f"Column {name!r} has numbers beyond 64 bits: turn them into text.")
     if kinds == {int, float}:
         kinds = {float}
         values = [None if value is None else float(value) for value in values]
     if len(kinds) > 1:
         raise ValueError(_mixed(name, values))
-    if kinds == {int} and any(value is not None and not -(2**63) <= value < 2**63 for value in values):
-        raise ValueError(f"Column {name!r} has numbers beyond 64 bits: turn them into text.")
     dtypes: dict[type | None, Any] = {bool: pl.Boolean, int: pl.Int64, float: pl.Float64, str: pl.String}
     dtype = dtypes[kinds.pop()] if kinds else pl.Null
     return nw.from_native(pl.Series(values, dtype=dtype), series_only=True)
