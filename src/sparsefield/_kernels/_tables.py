@@ -8,15 +8,21 @@ from numba import njit
 
 @njit(nogil=True, cache=True)
 def count_pairs(interactions):
-    """Return starts (p + 1,): pairs starts[i] .. starts[i + 1] - 1 hold the neighbours of variable i; at least one."""
+    """Return starts (p + 1,) and sizes (p,), in one pass over the interactions.
+
+    Pairs starts[i] .. starts[i + 1] - 1 hold the neighbours of variable i, at least one pair; sizes[i] is the sum of
+    the absolute values of its interactions.
+    """
     p = interactions.shape[0]
     starts = np.zeros(p + 1, np.int64)
+    sizes = np.zeros(p)
     for i in range(p):
         degree = 0
         for j in range(p):
             degree += interactions[i, j] != 0.0
+            sizes[i] += abs(interactions[i, j])
         starts[i + 1] = starts[i] + max(1, (degree + 1) // 2)
-    return starts
+    return starts, sizes
 
 
 @njit(nogil=True, cache=True)

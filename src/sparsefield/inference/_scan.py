@@ -75,8 +75,8 @@ class Scan:
             self.degree = _prepare_levels(self, field)
         else:
             main, interactions = reduce_to_binary(field)
-            sizes = np.abs(main) + np.abs(interactions).sum(axis=1)
-            starts = count_pairs(interactions)
+            starts, sizes = count_pairs(interactions)
+            sizes += np.abs(main)
             self.degree = 2 * float(starts[-1]) / len(main)
             self.form = form or _choose_form(sizes, interactions, self.degree)
             _check_form(self.form, sizes, interactions)
@@ -140,12 +140,12 @@ def _fits_dense(interactions: NDArray[np.float64]) -> bool:
 
 def _check_form(form: Form, sizes: NDArray[np.float64], interactions: NDArray[np.float64]) -> None:
     """Refuse a form that would draw from other probabilities than the field's."""
-    fits = {
-        "product": sizes.max() < LARGEST_PRODUCT_FIELD,
-        "sum": True,
-        "dense": _fits_dense(interactions),
-    }
-    if not fits.get(form, False):
+    fits = (
+        form == "sum"
+        or (form == "product" and sizes.max() < LARGEST_PRODUCT_FIELD)
+        or (form == "dense" and _fits_dense(interactions))
+    )
+    if not fits:
         raise ValueError(f"form is {form!r}: it does not fit this field; leave it out to have one chosen.")
 
 
