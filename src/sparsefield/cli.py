@@ -60,7 +60,7 @@ def _print_senate(senate: Senate) -> None:
 
 
 def _draw_senate(senate: Senate, output: Path) -> None:
-    # Imported here: matplotlib takes half a second, which the other commands need not wait for.
+    # Imported here: matplotlib takes up to a second, which the other commands need not wait for.
     import matplotlib as mpl
 
     mpl.use("Agg")

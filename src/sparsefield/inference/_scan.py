@@ -126,9 +126,9 @@ def check_order(order: Sequence[int] | NDArray[np.int64] | None, n_variables: in
 
 
 def _choose_form(sizes: NDArray[np.float64], interactions: NDArray[np.float64], degree: float) -> Form:
-    # Measured on Zen 3, in nanoseconds for 8 chains: 0.2 a neighbour in pairs, 0.07 a variable in fours, where the
+    # Measured on Zen 3, in nanoseconds for 8 chains: 0.2 a neighbour in pairs, 0.09 a variable in fours, where the
     # exponential costs 2.8. The choice looks at the field alone, so that states are the same on every processor.
-    if 0.2 * degree > 0.07 * len(sizes) + 2.8 and _fits_dense(interactions):
+    if 0.2 * degree > 0.09 * len(sizes) + 2.8 and _fits_dense(interactions):
         return "dense"
     return "product" if sizes.max() < LARGEST_PRODUCT_FIELD else "sum"
 
