@@ -7,7 +7,7 @@ import naive
 from sparsefield import Domain, PairwiseMRF, _threads
 from sparsefield._kernels._target import HAS_AVX2
 from sparsefield.datasets import make_field
-from sparsefield.inference import Chains, Exact, Gibbs, Inference, Scan, _chains
+from sparsefield.inference import Chains, Exact, Gibbs, Inference, Scan, _blocks
 from statistics_ import assert_counts_agree, assert_moments_agree
 from zoo import BINARY, LEVELS, ZOO, parts, random_field
 
@@ -147,7 +147,7 @@ def test_an_interrupted_sweep_counts_what_was_done(monkeypatch):
     model = make_field(5, seed=1)
     scan = Scan(model)
     chains = Chains(model.domain, 600, seed=1)
-    monkeypatch.setattr(_chains, "_LONGEST_CALL", 0.0)  # one sweep a call
+    monkeypatch.setattr(_blocks, "LONGEST_CALL", 0.0)  # one sweep a call
     calls = []
 
     def sweep_or_interrupt(*arguments):
@@ -214,7 +214,7 @@ def test_bad_requests_are_refused():
         model.sample(1, seed=1, n_threads=0)
     with pytest.raises(ValueError, match="2 states for 3 chains"):
         Chains(model.domain, 3, seed=1, start=[[0, 0, 0], [1, 1, 1]])
-    with pytest.raises(ValueError, match="another domain or storage"):
+    with pytest.raises(ValueError, match="another domain, storage"):
         Chains(make_field(4, seed=1).domain, 3, seed=1).sweep(Scan(model))
 
 

@@ -189,7 +189,7 @@ def test_dense_sums_do_not_overflow(plane):
     quads = make_aligned((1, _packed.GROUPS, _packed.MOST_QUADS, _packed.QUAD), np.uint8)
     quads[:] = 15
     bias = np.array([-63 * _packed.MOST_QUADS << 6 * plane], dtype=np.int32)
-    weights = make_aligned((_bytes.BLOCK,), np.float32)
+    weights = make_aligned((1, _bytes.BLOCK), np.float32)
     streams = np.arange(1, 33, dtype=np.uint64).reshape(1, 4, 8)
     states = make_aligned((1, 8, 16), np.uint32)
     _packed.sweep_dense(states, streams, np.array([0]), tables, bias, np.array([20]), quads, weights, 1)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,8 +16,10 @@ from sparsefield._domain import Domain
 from sparsefield._io import read_parameters, write_parameters
 from sparsefield._moments import Moments
 from sparsefield._table import Table
-from sparsefield.inference import Gibbs, enumerate_states
+from sparsefield.inference import Gibbs, Perfect, PerfectRun, enumerate_states
 from sparsefield.inference._protocol import reduce_to_binary
+
+Method = Literal["gibbs", "perfect"]
 
 LARGEST_PARAMETER = 1e100
 _ROWS_AT_ONCE = 8192  # states whose indicators are held as floats at one time
@@ -158,40 +160,93 @@ class PairwiseMRF:
         """Return the exact moments, by enumeration."""
         return enumerate_states(self)[1]
 
+    @overload
     def sample(
         self,
         n: int,
         *,
-        n_sweeps: int = 1000,
+        method: Method = ...,
+        n_sweeps: int | None = ...,
+        seed: int | None = ...,
+        order: Sequence[int] | None = ...,
+        max_sweeps: int | None = ...,
+        n_threads: int | None = ...,
+        return_run: Literal[False] = ...,
+    ) -> Table: ...
+
+    @overload
+    def sample(
+        self,
+        n: int,
+        *,
+        method: Literal["perfect"],
+        seed: int | None = ...,
+        order: Sequence[int] | None = ...,
+        max_sweeps: int | None = ...,
+        n_threads: int | None = ...,
+        return_run: Literal[True],
+    ) -> tuple[Table, PerfectRun]: ...
+
+    def sample(
+        self,
+        n: int,
+        *,
+        method: Method = "gibbs",
+        n_sweeps: int | None = None,
         seed: int | None = None,
         order: Sequence[int] | None = None,
+        max_sweeps: int | None = None,
         n_threads: int | None = None,
-    ) -> Table:
-        """Draw n states, each from a Gibbs chain of its own.
+        return_run: bool = False,
+    ) -> Table | tuple[Table, PerfectRun]:
+        """Draw n states.
 
         Parameters
         ----------
         n : int
             How many draws.
-        n_sweeps : int
-            Sweeps of each chain from a uniform start. The draws are exact only in the limit.
+        method : "gibbs" or "perfect"
+            "gibbs": each draw is the state of a chain of its own after some sweeps from a uniform start, exact only in
+            the limit. "perfect": independent exact draws, for variables with at most two levels (`inference.Perfect`);
+            strong interactions make them slow, and too strong ones are refused.
+        n_sweeps : int, optional
+            Sweeps of each Gibbs chain; 1000 unless given.
         seed : int, optional
             Where the random numbers start; anywhere unless given.
         order : sequence of int, optional
             The order in which a sweep updates the variables.
+        max_sweeps : int, optional
+            For exact draws: sweeps within which half of the chains of a pilot run must forget their start; 10,000
+            unless given. Where they do not, an error says so.
         n_threads : int, optional
             Threads to use; the draws do not depend on it.
+        return_run : bool
+            For exact draws: whether to return what they took as well.
 
         Returns
         -------
         Table
             The draws; `codes` has them as numbers, `to_frame()` as labelled values.
+        PerfectRun
+            Blocks and sweeps of exact draws, if `return_run`.
         """
         if seed is None:
             seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
         scan_order = None if order is None else tuple(order)
-        chains = Gibbs(n, n_sweeps, seed, order=scan_order, n_threads=n_threads).run(self)
-        return Table(self.domain, chains.codes())
+        if method == "gibbs":
+            if max_sweeps is not None or return_run:
+                raise ValueError("max_sweeps and return_run are for method='perfect': leave them out.")
+            sweeps = 1000 if n_sweeps is None else n_sweeps
+            chains = Gibbs(n, sweeps, seed, order=scan_order, n_threads=n_threads).run(self)
+            return Table(self.domain, chains.codes())
+        if method != "perfect":
+            raise ValueError(f"method is {method!r}: use 'gibbs' or 'perfect'.")
+        if n_sweeps is not None:
+            raise ValueError("n_sweeps is for method='gibbs': exact draws choose their sweeps themselves.")
+        options = {} if max_sweeps is None else {"max_sweeps": max_sweeps}
+        chains, run = Perfect(n, seed, order=scan_order, n_threads=n_threads, **options).draw(self)
+        table = Table(self.domain, chains.codes())
+        return (table, run) if return_run else table
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the field to a file; `docs/format.md` says how."""

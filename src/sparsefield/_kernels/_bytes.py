@@ -131,8 +131,9 @@ def _draw_bits(weights, draws, x):
 
 @njit(nogil=True, cache=True)
 def sweep_product(states, streams, order, starts, neighbours, tables, n_sweeps):
-    """Sweep with weights multiplied up; arguments as in `_packed`, states (B, p, 512) uint8."""
-    weights = np.empty(BLOCK, np.float32)
+    """Sweep with weights multiplied up; arguments as in `_packed`, states (B, planes x lines, 512) uint8."""
+    n_planes, n_lines = neighbours.shape[0], states.shape[1] // neighbours.shape[0]
+    weights = np.empty((n_planes, BLOCK), np.float32)
     raw = np.empty(BLOCK // 2, np.uint64)
     draws = raw.view(np.uint32)
     for block in range(states.shape[0]):
@@ -140,21 +141,25 @@ def sweep_product(states, streams, order, starts, neighbours, tables, n_sweeps):
         for _ in range(n_sweeps):
             for i in order:
                 weights[:] = np.float32(1.0)
-                for k in range(starts[i], starts[i + 1]):
-                    first, second = x[neighbours[k, 0]], x[neighbours[k, 1]]
-                    t00, t10, t01, t11 = tables[k, 0], tables[k, 1], tables[k, 2], tables[k, 3]
-                    for c in range(BLOCK):
-                        low = t10 if first[c] else t00
-                        high = t11 if first[c] else t01
-                        weights[c] *= high if second[c] else low
+                for plane in range(n_planes):
+                    row = weights[plane]
+                    for k in range(starts[i], starts[i + 1]):
+                        first, second = x[neighbours[plane, k, 0]], x[neighbours[plane, k, 1]]
+                        t00, t10, t01, t11 = tables[k, 0], tables[k, 1], tables[k, 2], tables[k, 3]
+                        for c in range(BLOCK):
+                            low = t10 if first[c] else t00
+                            high = t11 if first[c] else t01
+                            row[c] *= high if second[c] else low
                 _draw_uniforms(streams[block], raw)
-                _draw_bits(weights, draws, x[i])
+                for plane in range(n_planes):
+                    _draw_bits(weights[plane], draws, x[plane * n_lines + i])
 
 
 @njit(nogil=True, cache=True)
 def sweep_sum(states, streams, order, starts, neighbours, tables, shifts, n_sweeps):
-    """Sweep with fields added up as whole numbers; arguments as in `_packed`, states (B, p, 512) uint8."""
-    fields = np.empty(BLOCK, np.int32)
+    """Sweep with fields added up as whole numbers; arguments as in `_packed`, states (B, planes x lines, 512) uint8."""
+    n_planes, n_lines = neighbours.shape[0], states.shape[1] // neighbours.shape[0]
+    fields = np.empty((n_planes, BLOCK), np.int32)
     weights = fields.view(np.float32)
     raw = np.empty(BLOCK // 2, np.uint64)
     draws = raw.view(np.uint32)
@@ -163,16 +168,19 @@ def sweep_sum(states, streams, order, starts, neighbours, tables, shifts, n_swee
         for _ in range(n_sweeps):
             for i in order:
                 fields[:] = 0
-                for k in range(starts[i], starts[i + 1]):
-                    first, second = x[neighbours[k, 0]], x[neighbours[k, 1]]
-                    t00, t10, t01, t11 = tables[k, 0], tables[k, 1], tables[k, 2], tables[k, 3]
-                    for c in range(BLOCK):
-                        low = t10 if first[c] else t00
-                        high = t11 if first[c] else t01
-                        fields[c] += high if second[c] else low
-                exponentiate(weights, shifts[i])
+                for plane in range(n_planes):
+                    row = fields[plane]
+                    for k in range(starts[i], starts[i + 1]):
+                        first, second = x[neighbours[plane, k, 0]], x[neighbours[plane, k, 1]]
+                        t00, t10, t01, t11 = tables[k, 0], tables[k, 1], tables[k, 2], tables[k, 3]
+                        for c in range(BLOCK):
+                            low = t10 if first[c] else t00
+                            high = t11 if first[c] else t01
+                            row[c] += high if second[c] else low
+                    exponentiate(weights[plane], shifts[i])
                 _draw_uniforms(streams[block], raw)
-                _draw_bits(weights, draws, x[i])
+                for plane in range(n_planes):
+                    _draw_bits(weights[plane], draws, x[plane * n_lines + i])
 
 
 @njit(nogil=True, cache=True)

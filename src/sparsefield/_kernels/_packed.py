@@ -40,6 +40,7 @@ from sparsefield._kernels._ir import (
 )
 
 LINE = 64  # bytes of a line: one variable of one block
+WEIGHTS = 4 * 512  # bytes of the weights of a block
 SHIFTS = 8  # index lines of a pair: even and odd t, four shifts each
 QUAD = 32  # bytes of a vector of indices of four neighbours: 32 chains
 GROUPS = 16  # such vectors for 512 chains
@@ -189,79 +190,105 @@ def _add_quads(_typing: Any, _quads: Any, _stride: Any, _tables: Any, _n: Any, _
     return types.void(_ADDRESS, _ADDRESS, _ADDRESS, _ADDRESS, types.int32, _ADDRESS), generate
 
 
-@intrinsic
-def _draw_line(_typing: Any, _weights: Any, _stream: Any, _line: Any) -> Any:
-    """Draw 512 bits, bit c being one with probability 1 / (1 + weights[c]), with xoshiro256+.
+def _make_draw(n_planes: int) -> Any:
+    """Make the draw of 512 bits for each of some planes, with the same random numbers for all of them."""
 
-    With the sign bit set, 31 random bits are a whole number -u, u from 1 to 2^31, and the bit is u + u weight <= 2^31:
-    a weight of zero always gives one and a weight of 2^32 or more always gives zero. (The lowest bits of xoshiro256+
-    are linear; they are worth 2^-29 of u here. xoshiro256++ mends them with four instructions more, a tenth of the
-    time.)
-    """
+    @intrinsic
+    def draw(_typing: Any, _weights: Any, _stream: Any, _line: Any, _stride: Any) -> Any:
+        """Draw bits, bit c of a plane being one with probability 1 / (1 + its weights[c]), with xoshiro256+.
 
-    def generate(context: Any, b: Any, _signature: Any, arguments: Any) -> Any:
-        weights, stream, line = arguments
-        sign, span = fill(I32x8, 1 << 31), fill(F32x8, -(2.0**31))
+        With the sign bit set, 31 random bits are a whole number -u, u from 1 to 2^31, and the bit is
+        u + u weight <= 2^31: a weight of zero always gives one and a weight of 2^32 or more always gives zero. (The
+        lowest bits of xoshiro256+ are linear; they are worth 2^-29 of u here. xoshiro256++ mends them with four
+        instructions more, a tenth of the time.) The line of plane k lies k strides after the first.
+        """
 
-        def advance(state: list[Any]) -> Any:
-            s0, s1, s2, s3 = state
-            raw = b.add(s0, s3)
-            shifted = b.shl(s1, fill(I64x4, 17))
-            s2, s3 = b.xor(s2, s0), b.xor(s3, s1)
-            s1, s0 = b.xor(s1, s2), b.xor(s0, s3)
-            s2 = b.xor(s2, shifted)
-            s3 = b.or_(b.shl(s3, fill(I64x4, 45)), b.lshr(s3, fill(I64x4, 19)))
-            state[:] = s0, s1, s2, s3
-            return raw
+        def generate(context: Any, b: Any, _signature: Any, arguments: Any) -> Any:
+            weights, stream, line, stride = arguments
+            sign, span = fill(I32x8, 1 << 31), fill(F32x8, -(2.0**31))
 
-        states = {half: [load(b, stream, I64x4, 64 * j + half) for j in range(4)] for half in _HALVES}
-        bits = dict.fromkeys(_HALVES, fill(I32x8, 0))
-        # Both halves in turn: the steps of one generator wait for each other, those of two do not.
-        for t in range(32):
-            for half in _HALVES:
-                raw = b.bitcast(advance(states[half]), I32x8)
-                minus = b.sitofp(b.or_(raw, sign), F32x8)
-                weight = load(b, weights, F32x8, LINE * t + half)
-                scaled = call(b, "llvm.fma.v8f32", F32x8, minus, weight, minus)
-                is_one = b.sext(b.fcmp_ordered(">=", scaled, span), I32x8)
-                bits[half] = b.or_(bits[half], b.and_(is_one, fill(I32x8, 1 << t)))
-        for half in _HALVES:
-            for j, state in enumerate(states[half]):
-                store(b, state, stream, 64 * j + half)
-            store(b, bits[half], line, half)
-        return context.get_dummy_value()
+            def advance(state: list[Any]) -> Any:
+                s0, s1, s2, s3 = state
+                raw = b.add(s0, s3)
+                shifted = b.shl(s1, fill(I64x4, 17))
+                s2, s3 = b.xor(s2, s0), b.xor(s3, s1)
+                s1, s0 = b.xor(s1, s2), b.xor(s0, s3)
+                s2 = b.xor(s2, shifted)
+                s3 = b.or_(b.shl(s3, fill(I64x4, 45)), b.lshr(s3, fill(I64x4, 19)))
+                state[:] = s0, s1, s2, s3
+                return raw
 
-    return types.void(_ADDRESS, _ADDRESS, _ADDRESS), generate
+            # One plane takes both halves in turn: the steps of one generator wait for each other, those of two do not.
+            # Several planes have enough to do in between, and their bits would not fit the registers.
+            for halves in [_HALVES] if n_planes == 1 else [(half,) for half in _HALVES]:
+                states = {half: [load(b, stream, I64x4, 64 * j + half) for j in range(4)] for half in halves}
+                bits = {half: [fill(I32x8, 0)] * n_planes for half in halves}
+                for t in range(32):
+                    for half in halves:
+                        raw = b.bitcast(advance(states[half]), I32x8)
+                        minus = b.sitofp(b.or_(raw, sign), F32x8)
+                        for plane in range(n_planes):
+                            weight = load(b, weights, F32x8, WEIGHTS * plane + LINE * t + half)
+                            scaled = call(b, "llvm.fma.v8f32", F32x8, minus, weight, minus)
+                            is_one = b.sext(b.fcmp_ordered(">=", scaled, span), I32x8)
+                            own = b.and_(is_one, fill(I32x8, 1 << t))
+                            bits[half][plane] = b.or_(bits[half][plane], own)
+                for half in halves:
+                    for j, state in enumerate(states[half]):
+                        store(b, state, stream, 64 * j + half)
+                    for plane in range(n_planes):
+                        store(b, bits[half][plane], b.add(line, b.mul(stride, word(plane))), half)
+            return context.get_dummy_value()
+
+        return types.void(_ADDRESS, _ADDRESS, _ADDRESS, _ADDRESS), generate
+
+    return draw
+
+
+_draw_one, _draw_two, _draw_three = _make_draw(1), _make_draw(2), _make_draw(3)
 
 
 @njit(nogil=True, cache=True)
-def _index_pairs(states, neighbours, k0, n_pairs, lines, stride):
-    """Write the index lines of the pairs of neighbours from k0 on."""
-    for k in range(n_pairs):
-        first, second = states + neighbours[k0 + k, 0] * LINE, states + neighbours[k0 + k, 1] * LINE
-        _index_pair(first, second, lines + k * LINE, stride)
+def _draw_planes(weights, stream, line, stride, n_planes):
+    if n_planes == 1:
+        _draw_one(weights, stream, line, stride)
+    elif n_planes == 2:
+        _draw_two(weights, stream, line, stride)
+    else:
+        _draw_three(weights, stream, line, stride)
+
+
+@njit(nogil=True, cache=True)
+def _index_pairs(states, neighbours, plane, k0, n_pairs, lines, stride):
+    """Write the index lines of the pairs of neighbours from k0 on, as a plane sees them."""
+    for k in range(k0, k0 + n_pairs):
+        first, second = states + neighbours[plane, k, 0] * LINE, states + neighbours[plane, k, 1] * LINE
+        _index_pair(first, second, lines + (k - k0) * LINE, stride)
 
 
 @njit(nogil=True, cache=True)
 def sweep_product(states, streams, order, starts, neighbours, tables, lines, weights, n_sweeps):
     """Sweep with weights multiplied up: no exponential in the loop.
 
-    states (B, p, 16) uint32, streams (B, 4, 8) uint64; pairs k of variable i are starts[i] <= k < starts[i + 1] with
-    neighbours (P, 2) and tables (P, 4) float32, the main effect in the first; lines and weights are scratch.
+    states (B, planes x lines, 16) uint32, streams (B, 4, 8) uint64; pairs k of variable i are
+    starts[i] <= k < starts[i + 1] with tables (P, 4) float32, the main effect in the first; neighbours (planes, P, 2)
+    are the lines that a plane looks at; lines and weights (planes, 512) are scratch.
     """
-    n_blocks, n_variables, _ = states.shape
+    n_planes = neighbours.shape[0]
+    size = states.shape[1] * LINE
     stride = np.int64(lines.shape[1] * LINE)
     state0, stream0 = np.int64(states.ctypes.data), np.int64(streams.ctypes.data)
     line0, table0 = np.int64(lines.ctypes.data), np.int64(tables.ctypes.data)
     weight0 = np.int64(weights.ctypes.data)
-    for block in range(n_blocks):
-        x0 = state0 + block * n_variables * LINE
+    for block in range(states.shape[0]):
+        x0 = state0 + block * size
         for _ in range(n_sweeps):
             for i in order:
                 k0, n_pairs = starts[i], starts[i + 1] - starts[i]
-                _index_pairs(x0, neighbours, k0, n_pairs, line0, stride)
-                _multiply_lookups(line0, stride, table0 + k0 * 16, n_pairs, weight0)
-                _draw_line(weight0, stream0 + block * 256, x0 + i * LINE)
+                for plane in range(n_planes):
+                    _index_pairs(x0, neighbours, plane, k0, n_pairs, line0, stride)
+                    _multiply_lookups(line0, stride, table0 + k0 * 16, n_pairs, weight0 + plane * WEIGHTS)
+                _draw_planes(weight0, stream0 + block * 256, x0 + i * LINE, size // n_planes, n_planes)
 
 
 @njit(nogil=True, cache=True)
@@ -270,20 +297,22 @@ def sweep_sum(states, streams, order, starts, neighbours, tables, shifts, lines,
 
     As `sweep_product`, with tables int32 in units of 2^-shifts[i] bits (see `exponentiate`).
     """
-    n_blocks, n_variables, _ = states.shape
+    n_planes = neighbours.shape[0]
+    size = states.shape[1] * LINE
     stride = np.int64(lines.shape[1] * LINE)
     state0, stream0 = np.int64(states.ctypes.data), np.int64(streams.ctypes.data)
     line0, table0 = np.int64(lines.ctypes.data), np.int64(tables.ctypes.data)
     weight0 = np.int64(weights.ctypes.data)
-    for block in range(n_blocks):
-        x0 = state0 + block * n_variables * LINE
+    for block in range(states.shape[0]):
+        x0 = state0 + block * size
         for _ in range(n_sweeps):
             for i in order:
                 k0, n_pairs = starts[i], starts[i + 1] - starts[i]
-                _index_pairs(x0, neighbours, k0, n_pairs, line0, stride)
-                _add_lookups(line0, stride, table0 + k0 * 16, n_pairs, weight0)
-                exponentiate(weights, shifts[i])
-                _draw_line(weight0, stream0 + block * 256, x0 + i * LINE)
+                for plane in range(n_planes):
+                    _index_pairs(x0, neighbours, plane, k0, n_pairs, line0, stride)
+                    _add_lookups(line0, stride, table0 + k0 * 16, n_pairs, weight0 + plane * WEIGHTS)
+                    exponentiate(weights[plane], shifts[i])
+                _draw_planes(weight0, stream0 + block * 256, x0 + i * LINE, size // n_planes, n_planes)
 
 
 @njit(nogil=True, cache=True)
@@ -313,6 +342,6 @@ def sweep_dense(states, streams, order, tables, biases, shifts, quads, weights, 
                 for block in range(start, stop):
                     x0, q0 = state0 + block * n_variables * LINE, quad0 + (block - start) * GROUPS * stride
                     _add_quads(q0, stride, table, n_quads, biases[i], weight0)
-                    exponentiate(weights, shifts[i])
-                    _draw_line(weight0, stream0 + block * 256, x0 + i * LINE)
+                    exponentiate(weights[0], shifts[i])
+                    _draw_one(weight0, stream0 + block * 256, x0 + i * LINE, 0)
                     _index_quad(x0 + i * LINE, i % 4, q0 + i // 4 * QUAD, stride)

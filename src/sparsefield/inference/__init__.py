@@ -1,9 +1,22 @@
-"""Expected statistics under a model: by enumeration, or by Gibbs chains."""
+"""Expected statistics under a model: by enumeration, by Gibbs chains, or by exact draws."""
 
+from sparsefield.inference._bounds import BoundingChains
 from sparsefield.inference._chains import Chains
 from sparsefield.inference._exact import Exact, enumerate_states
 from sparsefield.inference._gibbs import Gibbs
+from sparsefield.inference._perfect import Perfect, PerfectRun
 from sparsefield.inference._protocol import Field, Inference
 from sparsefield.inference._scan import Scan
 
-__all__ = ["Chains", "Exact", "Field", "Gibbs", "Inference", "Scan", "enumerate_states"]
+__all__ = [
+    "BoundingChains",
+    "Chains",
+    "Exact",
+    "Field",
+    "Gibbs",
+    "Inference",
+    "Perfect",
+    "PerfectRun",
+    "Scan",
+    "enumerate_states",
+]

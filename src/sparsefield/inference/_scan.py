@@ -24,6 +24,9 @@ _SUBSETS = np.array([[0, 1, 0, 1], [0, 0, 1, 1]])  # neither neighbour, the firs
 _BLOCKS_AT_ONCE = 5  # of the dense form; 1000 variables: 85 million updates a second, 78 with one block at a time
 _COARSEST_QUAD = 20  # fours of interactions are rounded to 2^-20 bits at worst; larger ones are taken in pairs
 _FINEST = 24  # a float32 holds whole numbers of 24 bits
+# Weights of whole-number fields are right to 1.2e-7 (`exponentiate`), so units of 2^-21 bits, 3.3e-7 of a weight, are
+# the finest for which a larger field never has a larger weight: what bounds of chains stand on.
+_FINEST_BOUND = 21
 
 
 def choose_storage(domain: Domain, wanted: Storage | None) -> Storage:
@@ -52,6 +55,10 @@ class Scan:
         the same conditional distributions up to rounding. A probability is right to 2^-23 given the field; the
         product form rounds each table entry and product to 2^-24 of it, the others round each interaction to 2^-20
         bits, or 2^-29 of the largest field that the variable can have, where that is more.
+    n_planes : 1, 2 or 3
+        What is swept with one set of random numbers: 1, chains; 2, the least and the largest state that chains from
+        any start can have (`BoundingChains`); 3, these two and a chain between them. More than one plane is for
+        variables with at most two levels and the forms "product" and "sum".
     """
 
     def __init__(
@@ -61,14 +68,18 @@ class Scan:
         order: Sequence[int] | NDArray[np.int64] | None = None,
         storage: Storage | None = None,
         form: Form | None = None,
+        n_planes: int = 1,
     ) -> None:
         domain = field.domain
+        self.n_planes = n_planes
         self.n_levels = domain.n_levels
         self.storage = choose_storage(domain, storage)
         # A variable with one level has nothing to update.
         checked = check_order(order, domain.n_variables)
         self.order = checked[domain.n_levels[checked] > 1]
         if np.any(domain.n_levels > 2):
+            if n_planes > 1:
+                check_two_levels(domain, "Bounds of chains")
             if form not in (None, "levels"):
                 raise ValueError(f"form is {form!r}: variables with more than two levels have only one, 'levels'.")
             self.form: Form = "levels"
@@ -78,18 +89,21 @@ class Scan:
             starts, sizes = count_pairs(interactions)
             sizes += np.abs(main)
             self.degree = 2 * float(starts[-1]) / len(main)
-            self.form = form or _choose_form(sizes, interactions, self.degree)
-            _check_form(self.form, sizes, interactions)
+            degree = self.degree if n_planes == 1 else 0.0  # bounds have no dense form
+            self.form = form or _choose_form(sizes, interactions, degree)
+            _check_form(self.form, sizes, interactions, n_planes)
+            if self.form == "dense" and self.storage == "packed":
+                self.arguments = _quad_tables(main, interactions, _dense_shifts(sizes, interactions))
+                return
+            n_lines = count_lines(domain.n_variables, self.storage)
+            pairs = starts, *_list_planes(interactions, starts, n_planes, n_lines)
             if self.form == "product":
-                self.arguments = _product_tables(main, interactions, starts)
+                self.arguments = _product_tables(main, *pairs)
             elif self.form == "dense":
-                shifts = np.minimum(_shifts(sizes), _quad_shifts(interactions))
-                if self.storage == "packed":
-                    self.arguments = _quad_tables(main, interactions, shifts)
-                else:
-                    self.arguments = _sum_tables(main, interactions, starts, shifts)
+                self.arguments = _sum_tables(main, *pairs, _dense_shifts(sizes, interactions))
             else:
-                self.arguments = _sum_tables(main, interactions, starts, _shifts(sizes))
+                finest = _FINEST if n_planes == 1 else _FINEST_BOUND
+                self.arguments = _sum_tables(main, *pairs, np.minimum(_shifts(sizes), finest))
 
     def sweep(self, states: NDArray[Any], streams: NDArray[np.uint64], n_sweeps: int) -> None:
         """Sweep some blocks of chains in place."""
@@ -103,7 +117,7 @@ class Scan:
         else:
             n_pairs = int(np.diff(self.arguments[0]).max())
             index = make_aligned((_packed.SHIFTS, n_pairs, 16), np.uint32)
-        weights = make_aligned((_bytes.BLOCK,), np.float32)
+        weights = make_aligned((self.n_planes, _bytes.BLOCK), np.float32)
         kernel = getattr(_packed, f"sweep_{self.form}")
         kernel(states, streams, self.order, *self.arguments, index, weights, n_sweeps)
 
@@ -112,7 +126,21 @@ class Scan:
         """Estimate the time of one sweep of a block, to decide how to share work (measured on Zen 3)."""
         update = 0.4e-9 + 0.03e-9 * self.degree
         slower = {"packed": 1.0, "bytes": 4.0}[self.storage] * (10.0 if self.form == "levels" else 1.0)
-        return _bytes.BLOCK * len(self.order) * update * slower
+        return _bytes.BLOCK * len(self.order) * update * slower * (0.2 + 0.8 * self.n_planes)
+
+
+def count_lines(n_variables: int, storage: Storage) -> int:
+    """Count the lines of a plane of a block; packed ones come in eights, as the counting of moments wants them."""
+    return -(-n_variables // 8) * 8 if storage == "packed" else n_variables
+
+
+def check_two_levels(domain: Domain, what: str) -> None:
+    """Refuse variables with more than two levels."""
+    if np.any(domain.n_levels > 2):
+        i = int(np.argmax(domain.n_levels > 2))
+        raise ValueError(
+            f"Variable {domain.names[i]!r} has {domain.n_levels[i]} levels: {what} are for two levels so far."
+        )
 
 
 def check_order(order: Sequence[int] | NDArray[np.int64] | None, n_variables: int) -> NDArray[np.int64]:
@@ -138,12 +166,12 @@ def _fits_dense(interactions: NDArray[np.float64]) -> bool:
     return few and bool(_quad_shifts(interactions).min() >= _COARSEST_QUAD)
 
 
-def _check_form(form: Form, sizes: NDArray[np.float64], interactions: NDArray[np.float64]) -> None:
+def _check_form(form: Form, sizes: NDArray[np.float64], interactions: NDArray[np.float64], n_planes: int) -> None:
     """Refuse a form that would draw from other probabilities than the field's."""
     fits = (
         form == "sum"
         or (form == "product" and sizes.max() < LARGEST_PRODUCT_FIELD)
-        or (form == "dense" and _fits_dense(interactions))
+        or (form == "dense" and n_planes == 1 and _fits_dense(interactions))
     )
     if not fits:
         raise ValueError(f"form is {form!r}: it does not fit this field; leave it out to have one chosen.")
@@ -165,28 +193,56 @@ def _as_whole(values: NDArray[np.float64], shifts: NDArray[np.int64]) -> NDArray
     return np.asarray(np.rint(np.ldexp(values * _BITS, shifts)), dtype=np.int32)
 
 
+def _list_planes(
+    interactions: NDArray[np.float64], starts: NDArray[np.int64], n_planes: int, n_lines: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the lines (planes, P, 2) that each plane looks at for pairs of neighbours, and the interactions (P, 2).
+
+    The least state of a variable needs its least field: the least state of neighbours with a positive interaction and
+    the largest state of the others; and the other way round.
+    """
+    neighbours, values = list_pairs(interactions, starts)
+    if n_planes == 1:
+        return neighbours[None], values
+    least, largest = neighbours + n_lines * (values < 0), neighbours + n_lines * (values > 0)
+    return np.stack([least, largest, neighbours + 2 * n_lines][:n_planes]), values
+
+
 def _product_tables(
-    main: NDArray[np.float64], interactions: NDArray[np.float64], starts: NDArray[np.int64]
+    main: NDArray[np.float64],
+    starts: NDArray[np.int64],
+    neighbours: NDArray[np.int64],
+    values: NDArray[np.float64],
 ) -> tuple[NDArray[Any], ...]:
     """Make tables of four weights: neither neighbour, the first, the second, both."""
-    neighbours, values = list_pairs(interactions, starts)
     fields = values @ _SUBSETS
     fields[starts[:-1]] += main[:, None]
-    return starts, neighbours, np.exp(-fields).astype(np.float32)
+    tables = np.exp(-fields).astype(np.float32)
+    # Bounds need weights that fall as fields rise, to the last bit, which no exponential promises.
+    for own, pairs in ((0, ((0, 1), (2, 3))), (1, ((0, 2), (1, 3)))):
+        rises = values[:, own] < 0
+        for without, with_it in pairs:
+            least, largest = (f(tables[:, without], tables[:, with_it]) for f in (np.minimum, np.maximum))
+            tables[:, with_it] = np.where(rises, largest, least)
+    return starts, neighbours, tables
 
 
 def _sum_tables(
     main: NDArray[np.float64],
-    interactions: NDArray[np.float64],
     starts: NDArray[np.int64],
+    neighbours: NDArray[np.int64],
+    values: NDArray[np.float64],
     shifts: NDArray[np.int64],
 ) -> tuple[NDArray[Any], ...]:
     """Make tables of four fields, as whole numbers."""
-    neighbours, values = list_pairs(interactions, starts)
     own = np.repeat(shifts, np.diff(starts))
     tables = _as_whole(-values, own[:, None]) @ _SUBSETS.astype(np.int32)
     tables[starts[:-1]] += _as_whole(-main, shifts)[:, None]
     return starts, neighbours, tables, shifts
+
+
+def _dense_shifts(sizes: NDArray[np.float64], interactions: NDArray[np.float64]) -> NDArray[np.int64]:
+    return np.minimum(_shifts(sizes), _quad_shifts(interactions))
 
 
 def _quad_shifts(interactions: NDArray[np.float64]) -> NDArray[np.int64]:

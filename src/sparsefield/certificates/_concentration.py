@@ -1,0 +1,213 @@
+"""Sampling error on top of bias: what finitely many chains add, and how many are needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsefield._domain import Domain
+from sparsefield._moments import Moments
+from sparsefield.certificates._certificate import Certificate, across_variables, count_statistics, norm
+from sparsefield.certificates._coalescence import check_confidence, upper_limits
+from sparsefield.inference._protocol import Field
+
+Kind = Literal["paper", "sharp"]
+_MOST_CHAINS = 2**40
+
+
+@dataclass(frozen=True, eq=False)
+class Concentration:
+    """A bound on the error of an estimated gradient: its bias, and the sampling error of its chains.
+
+    Parameters
+    ----------
+    kind : "paper" or "sharp"
+        How sampling error was bounded.
+    model : Field
+        The parameters that it is about.
+    bias : float
+        Bound on the L2 norm of the bias.
+    pair : ndarray of shape (n_slots, n_slots)
+        Bound on the sampling error of each pair statistic, laid out like `Moments.pair`.
+    n_chains : int
+        Independent chains behind the estimate.
+    confidence : float
+        Probability with which all the bounds hold together, that on the bias included.
+    """
+
+    kind: Kind
+    model: Field
+    bias: float
+    pair: NDArray[np.float64]
+    n_chains: int
+    confidence: float
+
+    def __post_init__(self) -> None:
+        self.pair.flags.writeable = False
+
+    @property
+    def main(self) -> NDArray[np.float64]:
+        """Bound on the sampling error of each main statistic (n_slots,): the diagonal of `pair`."""
+        return np.diagonal(self.pair)
+
+    @property
+    def sampling(self) -> float:
+        """Bound on the L2 norm of the sampling error."""
+        return norm(self.pair)
+
+    @property
+    def total(self) -> float:
+        """Bound on the L2 norm of the whole error."""
+        return self.bias + self.sampling
+
+    def __str__(self) -> str:
+        """Say in a sentence what is certified."""
+        return (
+            f"With confidence {self.confidence:.4g} the error of the gradient is at most {self.total:.3g}: "
+            f"bias {self.bias:.3g}, sampling error of {self.n_chains} chains {self.sampling:.3g}."
+        )
+
+
+def concentration(
+    model: Field,
+    moments: Moments,
+    bias: Certificate | None = None,
+    *,
+    confidence: float = 0.95,
+    kind: Kind = "paper",
+) -> Concentration:
+    """Bound the whole error of moments that independent chains estimate.
+
+    Kind "paper" is the paper's Theorem 4: with V_j the sample variance of statistic j over q chains,
+
+        eps_j = 2 ( sqrt( V_j log(2 / beta_j) / (2 q) ) + 7 log(2 / beta_j) / (3 (q - 1)) ),
+
+    all hold together with probability 1 - 2 sum_j beta_j; here beta_j = (1 - confidence) / (2 m). (The paper's proof
+    has p - 1 in place of q - 1 once; q - 1 is what its source, Maurer and Pontil's Theorem 4, says.) Kind "sharp" uses
+    that statistics are zero or one, so that their counts are binomial: limits of Clopper and Pearson with the same
+    beta_j on either side.
+
+    Parameters
+    ----------
+    model : Field
+        The model that was sampled.
+    moments : Moments
+        Means over independent chains.
+    bias : Certificate, optional
+        What is known of the bias of these chains; none is assumed (exact draws) unless given. Where it has a
+        confidence below 1, the chances of failure add up.
+    confidence : float
+        Probability with which the bounds on the sampling error hold.
+    kind : "paper" or "sharp"
+        How sampling error is bounded.
+
+    Examples
+    --------
+    >>> import sparsefield as sf
+    >>> from sparsefield.certificates import concentration, dobrushin
+    >>> model = sf.datasets.make_field(10, strength=(0.5, 1.0), seed=1)
+    >>> draws = model.sample(5000, n_sweeps=10, seed=1)
+    >>> found = concentration(model, sf.moments_of_table(draws), dobrushin(model, 10))
+    >>> round(found.sampling, 2), found.bias < 1e-4
+    (0.25, True)
+    """
+    check_confidence(confidence)
+    if moments.n is None or moments.n < 2:
+        raise ValueError("Sampling error is for means over two or more chains; these moments are exact or of one.")
+    domain = _check_moments(model, moments)
+    beta = _share(domain, confidence)
+    pair = across_variables(domain, _errors(moments.pair, moments.n, beta, kind))
+    return Concentration(
+        kind,
+        model,
+        0.0 if bias is None else bias.bias,
+        pair,
+        moments.n,
+        confidence if bias is None else max(0.0, confidence + bias.confidence - 1),
+    )
+
+
+def chains_needed(
+    model: Field,
+    moments: Moments,
+    total: float,
+    bias: Certificate | None = None,
+    *,
+    confidence: float = 0.95,
+    kind: Kind = "paper",
+) -> int:
+    """Return how many chains bring the bound on the whole error down to `total`.
+
+    A plan, for means that stay as they are: the bound holds for what `concentration` finds with those chains.
+
+    Parameters
+    ----------
+    model : Field
+        The model that is sampled.
+    moments : Moments
+        Its means, estimated or exact.
+    total : float
+        Wanted bound on the L2 norm of bias and sampling error together.
+    bias, confidence, kind
+        As for `concentration`.
+
+    Examples
+    --------
+    >>> from sparsefield.certificates import chains_needed
+    >>> from sparsefield.datasets import make_field
+    >>> model = make_field(10, seed=1)
+    >>> chains_needed(model, model.moments(), 0.1) > chains_needed(model, model.moments(), 0.2)
+    True
+    """
+    check_confidence(confidence)
+    left = total - (0.0 if bias is None else bias.bias)
+    if not left > 0:
+        raise ValueError(
+            f"The bound on the bias alone is {total - left:.3g}, and {total:.3g} is wanted for the whole error: "
+            "sweep more, or use exact draws."
+        )
+    domain = _check_moments(model, moments)
+    beta = _share(domain, confidence)
+
+    def is_enough(n: int) -> bool:
+        return norm(across_variables(domain, _errors(moments.pair, n, beta, kind))) <= left
+
+    low, high = 1, 2
+    while not is_enough(high):
+        low, high = high, 2 * high
+        if high > _MOST_CHAINS:
+            raise ValueError(
+                f"More than {_MOST_CHAINS:.3g} chains would be needed: ask for a larger error than {total:.3g}."
+            )
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high
+
+
+def _check_moments(model: Field, moments: Moments) -> Domain:
+    size = model.domain.n_slots
+    if moments.pair.shape != (size, size):
+        raise ValueError(f"The moments are of {len(moments.pair)} main statistics, but the model has {size}.")
+    return model.domain
+
+
+def _share(domain: Domain, confidence: float) -> float:
+    return (1 - confidence) / (2 * max(1, count_statistics(domain)))
+
+
+def _errors(means: NDArray[np.float64], n: int, beta: float, kind: Kind) -> NDArray[np.float64]:
+    """Bound |mean - expectation| of each statistic for n chains, failing with probability 2 beta or less each."""
+    if kind == "paper":
+        log = np.log(2 / beta)
+        variance = np.clip(means * (1 - means), 0, None) * (n / (n - 1))
+        return np.asarray(2 * (np.sqrt(variance * log / (2 * n)) + 7 * log / (3 * (n - 1))))
+    if kind != "sharp":
+        raise ValueError(f"kind is {kind!r}: use 'paper' or 'sharp'.")
+    counts = np.rint(means * n).astype(np.int64)
+    above = upper_limits(counts, n, beta) - counts / n
+    below = counts / n - (1 - upper_limits(n - counts, n, beta))
+    return np.maximum(above, below)

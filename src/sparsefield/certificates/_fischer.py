@@ -1,0 +1,46 @@
+"""Fischer's bound, which the paper compares with."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparsefield.certificates._certificate import Certificate, across_variables
+from sparsefield.certificates._influence import field_range
+from sparsefield.inference._protocol import Field, reduce_to_binary
+from sparsefield.inference._scan import check_two_levels
+
+
+def fischer(model: Field, n_sweeps: int) -> Certificate:
+    """Certify chains that start anywhere by the smallest conditional probability; for comparison.
+
+    With Delta the largest absolute field of any variable, a sweep leaves every state with probability
+    exp(-p Delta) / 2^p or more, so that the total variation distance to the target is at most
+
+        (1 - exp(-p Delta))^n_sweeps
+
+    (Fischer and Igel 2011; Fischer 2015), times 2 sqrt(m) for m statistics. It holds for any order of the updates.
+
+    Parameters
+    ----------
+    model : PairwiseMRF
+        A field of variables with at most two levels.
+    n_sweeps : int
+        Sweeps of the chains.
+
+    Examples
+    --------
+    >>> from sparsefield.certificates import fischer
+    >>> from sparsefield.datasets import make_field
+    >>> fischer(make_field(10, seed=1), 60).is_vacuous
+    True
+    """
+    if n_sweeps < 0:
+        raise ValueError(f"n_sweeps is {n_sweeps}: use a number from zero on.")
+    check_two_levels(model.domain, "certificates")
+    main, interactions = reduce_to_binary(model)
+    low, high = field_range(main, interactions)
+    most = float(np.maximum(np.abs(low), np.abs(high)).max())
+    p = int((model.domain.n_levels > 1).sum())
+    # 0^0 = 1: before the first sweep nothing is known, even where a sweep forgets everything.
+    distance = float(-np.expm1(-p * most)) ** n_sweeps
+    return Certificate("fischer", model, across_variables(model.domain, 2 * distance), n_sweeps)

@@ -1,0 +1,89 @@
+"""Blocks of 512 chains and their random numbers: what plain and bounding chains have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsefield import _threads
+from sparsefield._domain import Domain
+from sparsefield._kernels._bytes import BLOCK
+from sparsefield._kernels._target import make_aligned
+from sparsefield.inference._scan import Scan, Storage, choose_storage, count_lines
+
+LANES, STEPS = 16, 32  # chain 16 t + m of a block is bit t of lane m
+LONGEST_CALL = 0.1  # seconds between two chances to interrupt
+SWEEPS, STARTS, PILOT, CONTINUED = range(4)  # independent streams of random numbers of a block
+
+
+class Blocks:
+    """Blocks of chains, all swept together: states in one or more planes, and a stream of random numbers a block."""
+
+    n_planes = 1
+    _states: NDArray[Any]
+
+    def __init__(self, domain: Domain, n_chains: int, *, seed: int, storage: Storage | None, use: int = SWEEPS) -> None:
+        if n_chains < 1:
+            raise ValueError(f"n_chains is {n_chains}: use at least one.")
+        if seed < 0:
+            raise ValueError(f"seed is {seed}: use a number from zero on.")
+        self.domain = domain
+        self.n_chains = n_chains
+        self.n_sweeps = 0
+        self.storage = choose_storage(domain, storage)
+        self.n_blocks = -(-n_chains // BLOCK)
+        self._streams = np.stack([make_stream(seed, block, use) for block in range(self.n_blocks)])
+
+    def sweep(self, scan: Scan, n_sweeps: int = 1, *, n_threads: int | None = None) -> None:
+        """Sweep all chains.
+
+        Long work is cut into calls of about a tenth of a second; an interrupt takes effect after the current one,
+        which may have advanced some chains by up to that many sweeps more than `n_sweeps` says.
+        """
+        if n_sweeps < 0:
+            raise ValueError(f"n_sweeps is {n_sweeps}: use a number from zero on.")
+        self.check_scan(scan)
+        one = scan.seconds_per_block * self.n_blocks
+        done = 0
+        while done < n_sweeps:
+            n = min(n_sweeps - done, max(1, int(LONGEST_CALL / one))) if one else n_sweeps
+            shares = _threads.share(self.n_blocks, n_threads, one * n)
+            _threads.run(scan.sweep, [(self._states[s], self._streams[s], n) for s in shares])
+            done += n
+            self.n_sweeps += n
+
+    def check_scan(self, scan: Scan) -> None:
+        """Refuse a scan that was not made for these chains."""
+        fits = scan.storage == self.storage and scan.n_planes == self.n_planes
+        if not (fits and np.array_equal(scan.n_levels, self.domain.n_levels)):
+            raise ValueError("The scan was made for another domain, storage or number of planes than these chains.")
+
+
+def make_stream(seed: int, block: int, use: int) -> NDArray[np.uint64]:
+    """Seed the eight xoshiro256+ generators of a block, for one of several independent uses."""
+    words = np.random.SeedSequence(seed, spawn_key=(block, use)).generate_state(32, np.uint64)
+    return np.asarray(words, dtype=np.uint64).reshape(4, 8)
+
+
+def make_states(domain: Domain, n_blocks: int, storage: Storage, n_planes: int = 1) -> NDArray[Any]:
+    """Make room for the states of some blocks, all zero."""
+    n_lines = n_planes * count_lines(domain.n_variables, storage)
+    if storage == "packed":
+        return make_aligned((n_blocks, n_lines, LANES), np.uint32)
+    return make_aligned((n_blocks, n_lines, BLOCK), np.uint8)
+
+
+def pack(codes: NDArray[np.uint8]) -> NDArray[np.uint32]:
+    """Turn (blocks, variables, 512) codes 0 and 1 into (blocks, variables, 16) words."""
+    by_lane = codes.reshape(*codes.shape[:2], STEPS, LANES).transpose(0, 1, 3, 2)
+    bits = np.packbits(by_lane, axis=-1, bitorder="little")
+    return np.ascontiguousarray(bits).view("<u4")[..., 0]
+
+
+def unpack(words: NDArray[np.uint32]) -> NDArray[np.uint8]:
+    """Turn (blocks, variables, 16) words into (blocks, variables, 512) codes."""
+    small = np.ascontiguousarray(words, dtype="<u4").view(np.uint8).reshape(*words.shape, 4)
+    bits = np.unpackbits(small, axis=-1, bitorder="little")
+    return bits.transpose(0, 1, 3, 2).reshape(*words.shape[:2], BLOCK)

@@ -1,0 +1,209 @@
+"""Exact draws: read-once coupling from the past (Wilson 2000) on bounding chains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import bdtr
+
+from sparsefield import _threads
+from sparsefield._kernels._bytes import BLOCK
+from sparsefield._kernels._coupling import settle
+from sparsefield._moments import Moments
+from sparsefield.inference._blocks import LONGEST_CALL, PILOT, SWEEPS, make_states, make_stream, pack
+from sparsefield.inference._bounds import BoundingChains, full_word, make_widest
+from sparsefield.inference._chains import Chains
+from sparsefield.inference._protocol import Field
+from sparsefield.inference._scan import Scan, check_two_levels
+
+_FEWEST_MEETING = 0.5  # share of the chains that must meet within a block of sweeps
+_BLOCKS_OF_CHAINS = 64  # at most, so that every chain gives several draws and few wait for the slowest
+
+
+@dataclass(frozen=True)
+class PerfectRun:
+    """What exact draws took.
+
+    Parameters
+    ----------
+    block_length : int
+        Sweeps of a block, chosen by a pilot run with random numbers of its own.
+    n_blocks : int
+        Blocks run, over all chains.
+    n_met : int
+        Blocks in which chains from all starts met.
+    n_pilot_sweeps : int
+        Sweeps of 512 bounding chains that the choice of the block length took.
+    sweeps_per_draw : float
+        Sweeps of a chain for each draw, waiting for the slowest chain included; the pilot is not.
+    """
+
+    block_length: int
+    n_blocks: int
+    n_met: int
+    n_pilot_sweeps: int
+    sweeps_per_draw: float
+
+
+@dataclass(frozen=True)
+class Perfect:
+    """Inference by exact draws: no bias at all, whatever the interactions.
+
+    Chains and their bounds run in blocks of sweeps. When the bounds meet within a block, the state after it does not
+    depend on the state before; carried on through the blocks that follow, up to the next one in which bounds meet, it
+    is a draw from the field, and independent of all others. Every chain gives as many draws as it was told to
+    beforehand, and all are waited for: to drop the slow ones would favour states that are reached fast.
+
+    "Exact" is up to the rounding of conditional probabilities (`Scan`).
+
+    Parameters
+    ----------
+    n_chains : int
+        How many draws.
+    seed : int
+        Where the random numbers start.
+    order : tuple of int, optional
+        The order in which a sweep updates the variables.
+    max_sweeps : int
+        Sweeps within which half of the bounding chains of a pilot run must meet. Where they do not, the field is
+        refused: raise the limit then. Trying other seeds until one gets through would bias the draws.
+    n_threads : int, optional
+        Threads to use; the result does not depend on it.
+
+    Examples
+    --------
+    >>> from sparsefield.datasets import make_field
+    >>> from sparsefield.inference import Perfect
+    >>> draws = Perfect(10_000, seed=1).run(make_field(20, seed=1))
+    >>> draws.codes().shape
+    (10000, 20)
+    """
+
+    n_chains: int
+    seed: int
+    order: tuple[int, ...] | None = None
+    max_sweeps: int = 10_000
+    n_threads: int | None = None
+
+    def moments(self, field: Field) -> Moments:
+        """Return the means over the draws."""
+        return self.run(field).moments(n_threads=self.n_threads)
+
+    def run(self, field: Field) -> Chains:
+        """Return chains that stand at the draws."""
+        return self.draw(field)[0]
+
+    def draw(self, field: Field) -> tuple[Chains, PerfectRun]:
+        """Return chains that stand at the draws, and what they took."""
+        check_two_levels(field.domain, "exact draws")
+        if self.max_sweeps < 1:
+            raise ValueError(f"max_sweeps is {self.max_sweeps}: use at least one.")
+        chains = _Coupled(field, self)
+        length, n_pilot = _choose_length(field, self, chains.most_draws)
+        chains.run(length, self.n_threads)
+        n_blocks = BLOCK * int(chains.n_run.sum())
+        run = PerfectRun(length, n_blocks, int(chains.n_met.sum()), n_pilot, n_blocks * length / self.n_chains)
+        draws = Chains.from_states(
+            field.domain, self.n_chains, chains.draws, seed=self.seed, storage=chains.scan.storage
+        )
+        return draws, run
+
+
+class _Coupled:
+    """Chains carried between their bounds, and the draws that they have completed."""
+
+    def __init__(self, field: Field, wanted: Perfect) -> None:
+        self.scan = Scan(field, order=wanted.order, n_planes=3)
+        storage = self.scan.storage
+        # The draws come 512 at a time, one from each chain of a block; the layout depends on their number alone.
+        n_rounds = -(-wanted.n_chains // BLOCK)
+        n_blocks = min(n_rounds, 2 * -(-n_rounds // 32), _BLOCKS_OF_CHAINS)
+        self.cuts = [n_rounds * b // n_blocks for b in range(n_blocks + 1)]
+        self.most_draws = int(np.diff(self.cuts).max())
+        self.streams = np.stack([make_stream(wanted.seed, b, SWEEPS) for b in range(n_blocks)])
+        self.full = full_word(storage)
+        self.widest = make_widest(field.domain, storage)
+        n_lines, n_words = self.widest.shape
+        self.planes = make_states(field.domain, n_blocks, storage, n_planes=3)
+        self.planes[:, n_lines : 2 * n_lines] = self.widest
+        self.before = np.zeros((n_blocks, n_lines, n_words), dtype=self.planes.dtype)
+        self.held = np.zeros((n_blocks, n_words), dtype=self.planes.dtype)
+        self.draws = make_states(field.domain, n_rounds, storage)
+        self.filled = _mark_spare(n_rounds, wanted.n_chains, storage)
+        self.n_run = np.zeros(n_blocks, dtype=np.int64)
+        self.n_met = np.zeros(n_blocks, dtype=np.int64)
+
+    def run(self, length: int, n_threads: int | None) -> None:
+        """Run blocks of sweeps until every chain has given its draws."""
+        left = np.arange(len(self.n_run))
+        one = self.scan.seconds_per_block * length
+        while len(left):
+            n = max(1, int(LONGEST_CALL / (one * len(left)))) if one else 1
+            shares = _threads.share(len(left), n_threads, one * n * len(left))
+            _threads.run(self._run_some, [(left[share], length, n) for share in shares])
+            left = left[[not self._is_done(int(b)) for b in left]]
+
+    def _is_done(self, b: int) -> bool:
+        return bool((self.filled[self.cuts[b] : self.cuts[b + 1]] == self.full).all())
+
+    def _run_some(self, blocks: NDArray[np.int64], length: int, n: int) -> None:
+        for b in blocks:
+            own = slice(self.cuts[b], self.cuts[b + 1])
+            is_done = False
+            for _ in range(n):
+                if not is_done:
+                    self.scan.sweep(self.planes[b : b + 1], self.streams[b : b + 1], length)
+                    n_met, is_done = settle(
+                        self.planes[b],
+                        self.widest,
+                        self.before[b],
+                        self.held[b],
+                        self.filled[own],
+                        self.draws[own],
+                        self.full,
+                    )
+                    self.n_run[b] += 1
+                    self.n_met[b] += n_met
+
+
+def _choose_length(field: Field, wanted: Perfect, most_draws: int) -> tuple[int, int]:
+    """Choose the sweeps of a block by a pilot run; return them and the sweeps that this took.
+
+    Long blocks meet more often, short ones waste less: what counts is the time until the slowest of 512 chains has met
+    once for each draw and once before, which no block length beats that is itself longer than the best so far.
+    """
+    pilot = BoundingChains(field.domain, BLOCK, seed=wanted.seed, use=PILOT)
+    scan = Scan(field, order=wanted.order, n_planes=2)
+    best_cost, best = np.inf, 0
+    share = 0.0
+    while pilot.n_sweeps < wanted.max_sweeps and pilot.n_sweeps * (most_draws + 1) < best_cost:
+        step = min(max(1, pilot.n_sweeps // 16), wanted.max_sweeps - pilot.n_sweeps)
+        pilot.sweep(scan, step, n_threads=1)
+        share = 1 - pilot.n_open / BLOCK
+        if share >= _FEWEST_MEETING:
+            cost = pilot.n_sweeps * _blocks_needed(share, most_draws + 1)
+            if cost < best_cost:
+                best_cost, best = cost, pilot.n_sweeps
+    if not best:
+        raise ValueError(
+            f"Exact draws are out of reach: chains from all starts met within {wanted.max_sweeps} sweeps in only "
+            f"{share:.0%} of a pilot run, and half are needed. The interactions are too strong for that. Raise "
+            "max_sweeps, or draw with method='gibbs' and ask sparsefield.certificates how far off that can be."
+        )
+    return best, pilot.n_sweeps
+
+
+def _blocks_needed(share: float, n_meetings: int) -> int:
+    """Return how many blocks give all of 512 chains n meetings, with probability one half or more."""
+    n = np.arange(n_meetings, 4 * n_meetings + 60)
+    fails = BLOCK * bdtr(n_meetings - 1, n, min(share, 1 - 0.5 / BLOCK))
+    return int(n[np.argmax(fails <= 0.5)])
+
+
+def _mark_spare(n_rounds: int, n_draws: int, storage: str) -> NDArray[np.unsignedinteger]:
+    """Return the chains (rounds, words) whose draws nobody asked for, as if they had been given."""
+    spare = np.zeros((n_rounds, BLOCK), dtype=np.uint8)
+    spare.reshape(-1)[n_draws:] = 1
+    return np.ascontiguousarray(pack(spare[:, None])[:, 0]) if storage == "packed" else spare
