@@ -62,6 +62,44 @@ def spin_exponent(spins, fields, couplings):
     return total
 
 
+def influence(variable, other, main, interactions):
+    """Return Dobrushin's influence of one binary variable on another: over all states, flip one, look at the other."""
+    n_levels, reference = [2] * len(main), (0,) * len(main)
+    most = 0.0
+    for state in itertools.product(range(2), repeat=len(main)):
+        flipped = (*state[:other], 1 - state[other], *state[other + 1 :])
+        first, second = (conditional(variable, s, n_levels, reference, main, interactions)[1] for s in (state, flipped))
+        most = max(most, abs(first - second))
+    return most
+
+
+def update_matrix(influences, variable):
+    """Return the identity with one row replaced by that of the influence matrix: the paper's B_i."""
+    p = len(influences)
+    rows = [[float(i == j) for j in range(p)] for i in range(p)]
+    rows[variable] = list(influences[variable])
+    return rows
+
+
+def bounding_law(main, interactions, n_sweeps):
+    """Return the law of bounding chains of a binary field from complete ignorance: {((low, high), ...): mass}."""
+    p = len(main)
+    law = {((0, 1),) * p: 1.0}
+    for _ in range(n_sweeps):
+        for i in range(p):
+            after = {}
+            for state, mass in law.items():
+                # Every state within the bounds, and the probabilities of a one that they give.
+                inside = itertools.product(*[sorted(set(bounds)) for bounds in state])
+                fields = [main[i] + sum(interactions[i][j] * x[j] for j in range(p) if j != i) for x in inside]
+                least, largest = (1 / (1 + math.exp(-f)) for f in (min(fields), max(fields)))
+                for bounds, q in (((1, 1), least), ((0, 1), largest - least), ((0, 0), 1 - largest)):
+                    new = (*state[:i], bounds, *state[i + 1 :])
+                    after[new] = after.get(new, 0.0) + mass * q
+            law = after
+    return law
+
+
 def sweep_matrix(n_levels, reference, main, interactions):
     """Return the transition probabilities of one Gibbs sweep in the order 0, 1, 2, ..., state by state."""
     states = list(itertools.product(*[range(n) for n in n_levels]))

@@ -1,4 +1,7 @@
-"""Loops over the influence matrix, in compressed rows: row i is values[k] at neighbours[k], starts[i] <= k < starts[i+1]."""
+"""Loops over the influence matrix in compressed rows.
+
+Row i is values[k] at neighbours[k], starts[i] <= k < starts[i + 1].
+"""
 
 from __future__ import annotations
 

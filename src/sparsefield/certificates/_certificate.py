@@ -120,8 +120,8 @@ class Certificate:
             return "This bound is for comparison; use dobrushin() or coalescence()."
         if self.radius is not None and self.radius >= 1:
             return (
-                f"The influence matrix has radius {self.radius:.3g}, not below 1: more sweeps will not bring it to zero. "
-                "Use coalescence(), or exact draws (method='perfect')."
+                f"The influence matrix has radius {self.radius:.3g}, not below 1, so that more sweeps will not bring "
+                "the bound to zero: use coalescence(), or exact draws (method='perfect')."
             )
         return f"Use more sweeps: the influence matrix has radius {self.radius:.3g}, so that the bound will fall."
 

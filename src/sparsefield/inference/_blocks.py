@@ -25,10 +25,7 @@ class Blocks:
     _states: NDArray[Any]
 
     def __init__(self, domain: Domain, n_chains: int, *, seed: int, storage: Storage | None, use: int = SWEEPS) -> None:
-        if n_chains < 1:
-            raise ValueError(f"n_chains is {n_chains}: use at least one.")
-        if seed < 0:
-            raise ValueError(f"seed is {seed}: use a number from zero on.")
+        check_request(n_chains, seed)
         self.domain = domain
         self.n_chains = n_chains
         self.n_sweeps = 0
@@ -59,6 +56,14 @@ class Blocks:
         fits = scan.storage == self.storage and scan.n_planes == self.n_planes
         if not (fits and np.array_equal(scan.n_levels, self.domain.n_levels)):
             raise ValueError("The scan was made for another domain, storage or number of planes than these chains.")
+
+
+def check_request(n_chains: int, seed: int) -> None:
+    """Refuse numbers of chains and seeds that make no sense."""
+    if n_chains < 1:
+        raise ValueError(f"n_chains is {n_chains}: use at least one.")
+    if seed < 0:
+        raise ValueError(f"seed is {seed}: use a number from zero on.")
 
 
 def make_stream(seed: int, block: int, use: int) -> NDArray[np.uint64]:

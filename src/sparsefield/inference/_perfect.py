@@ -12,7 +12,7 @@ from sparsefield import _threads
 from sparsefield._kernels._bytes import BLOCK
 from sparsefield._kernels._coupling import settle
 from sparsefield._moments import Moments
-from sparsefield.inference._blocks import LONGEST_CALL, PILOT, SWEEPS, make_states, make_stream, pack
+from sparsefield.inference._blocks import LONGEST_CALL, PILOT, SWEEPS, check_request, make_states, make_stream, pack
 from sparsefield.inference._bounds import BoundingChains, full_word, make_widest
 from sparsefield.inference._chains import Chains
 from sparsefield.inference._protocol import Field
@@ -98,6 +98,7 @@ class Perfect:
     def draw(self, field: Field) -> tuple[Chains, PerfectRun]:
         """Return chains that stand at the draws, and what they took."""
         check_two_levels(field.domain, "exact draws")
+        check_request(self.n_chains, self.seed)
         if self.max_sweeps < 1:
             raise ValueError(f"max_sweeps is {self.max_sweeps}: use at least one.")
         chains = _Coupled(field, self)
