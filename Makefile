@@ -8,7 +8,7 @@ INSTALLED := $(VENV)/installed
 KERNELS := $(shell cat src/sparsefield/_kernels/*.py | cksum | cut -d ' ' -f 1)
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba-$(KERNELS)
 
-.PHONY: demo test lint format bench clean
+.PHONY: demo test lint format bench bench-kernels bench-certificates clean
 
 demo: $(INSTALLED)
 	$(RUN)/sparsefield demo
@@ -26,9 +26,14 @@ format: $(INSTALLED)
 	$(RUN)/ruff format .
 	$(RUN)/ruff check --fix .
 
+bench: bench-kernels bench-certificates
+
 # `make bench PEERS=1` also measures jax and thrml, which it installs.
-bench: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
+bench-kernels: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
 	$(RUN)/python benchmarks/kernels.py $(if $(PEERS),--peers)
+
+bench-certificates: $(INSTALLED)
+	$(RUN)/python benchmarks/certificates.py
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

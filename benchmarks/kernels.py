@@ -10,25 +10,18 @@ Every sampler draws from the same field, and before it is timed its means are ch
 from __future__ import annotations
 
 import argparse
-import datetime
-import importlib.metadata
-import json
-import os
-import platform
-import subprocess
-import time
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 from threadpoolctl import threadpool_limits
 
+from measure import best_times, name_machine, store
 from peers import PEERS, NumpyGibbs
 from sparsefield import PairwiseMRF
 from sparsefield._moments import count_packed
@@ -36,7 +29,6 @@ from sparsefield.datasets import make_field
 from sparsefield.inference import Chains, Scan
 
 N_CHAINS = 5000
-ROUNDS = 25
 CASES = [(20, 6), (20, None), (100, 6), (100, 20), (100, None), (1000, 6), (1000, 20), (1000, None)]
 # Ratios to reach on one thread.
 GOALS = {(100, 6): 18.0, (100, 20): 11.0, (100, None): 5.5, (1000, None): 7.0}
@@ -47,24 +39,6 @@ def make_case(p: int, degree: int | None) -> PairwiseMRF:
     """Make a field that mixes well, so that all samplers can be checked: fields of order one."""
     reach = 0.6 / np.sqrt(degree or p)
     return make_field(p, density=None if degree else 1.0, degree=degree, strength=(reach / 2, reach), seed=p)
-
-
-def best_times(actions: dict[str, Callable[[], Any]], seconds: float = 0.15) -> dict[str, float]:
-    """Time all actions in turn, several rounds; return the best seconds a call of each."""
-    repeats = {}
-    for name, action in actions.items():
-        action()
-        start = time.perf_counter()
-        action()
-        repeats[name] = max(1, int(seconds / max(1e-9, time.perf_counter() - start)))
-    best = dict.fromkeys(actions, np.inf)
-    for _ in range(ROUNDS):
-        for name, action in actions.items():
-            start = time.perf_counter()
-            for _ in range(repeats[name]):
-                action()
-            best[name] = min(best[name], (time.perf_counter() - start) / repeats[name])
-    return best
 
 
 def check_sampler(name: str, found: NDArray[Any], expected: NDArray[np.float64]) -> None:
@@ -162,35 +136,13 @@ def show(title: str, rows: list[dict[str, Any]], column: str, what: list[str], c
     console.print(grid)
 
 
-def describe_machine() -> dict[str, Any]:
-    """Say what the figures were measured on."""
-    model = platform.processor()
-    if Path("/proc/cpuinfo").exists():
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), model)
-    features = llvm.get_host_cpu_features()
-    sets = [name for name in ("sse4.2", "avx2", "avx512f", "avx512vpopcntdq") if features.get(name)]
-    commit = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
-    return {
-        "date": datetime.date.today().isoformat(),
-        "commit": commit.stdout.strip(),
-        "processor": model,
-        "llvm_name": llvm.get_host_cpu_name(),
-        "instruction_sets": sets,
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "versions": {name: importlib.metadata.version(name) for name in ("numpy", "numba", "llvmlite", "sparsefield")},
-    }
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peers", action="store_true", help="also measure jax and thrml")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results" / "kernels.json")
     options = parser.parse_args()
     console = Console(width=140)
-    machine = describe_machine()
-    console.print(f"{machine['processor']} ({machine['llvm_name']}; {', '.join(machine['instruction_sets'])})")
+    console.print(name_machine())
     with threadpool_limits(1):  # numpy gets one thread, as we do in the ratios
         sweeps = [bench_sweeps(p, degree, options.peers) for p, degree in CASES]
         moments = [bench_moments(p) for p in (20, 100, 1000)]
@@ -201,11 +153,7 @@ def main() -> None:
         console.print(
             f"Enumeration of {row['p']} variables: {row['seconds']:.3f} s, {row['peak_mib']:.0f} MiB at most."
         )
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_text(
-        json.dumps({"machine": machine, "sweeps": sweeps, "moments": moments, "enumeration": enumeration}, indent=1)
-        + "\n"
-    )
+    store({"sweeps": sweeps, "moments": moments, "enumeration": enumeration}, options.output)
     console.print(f"Stored in {options.output}")
 
 
