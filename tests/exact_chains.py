@@ -16,6 +16,15 @@ def probabilities(main, interactions):
     return weights / weights.sum()
 
 
+def influence(main, interactions):
+    """Return Dobrushin's influences (p, p): the largest change of P(x_i = 1 | x), over all states, as x_j flips."""
+    p = len(main)
+    x = states(p)
+    ones = 1 / (1 + np.exp(-(main + x @ interactions)))
+    numbers = np.arange(len(x))
+    return np.stack([np.abs(ones - ones[numbers ^ (1 << (p - 1 - j))]).max(axis=0) for j in range(p)], axis=1)
+
+
 def sweep(laws, main, interactions, order=None):
     """Carry laws (n, 2^p) through one sweep."""
     p = len(main)

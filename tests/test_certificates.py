@@ -77,8 +77,10 @@ def test_bounds_exceed_the_exact_bias_of_random_fields(group):
         model = random_binary(seed)
         p = model.domain.n_variables
         order = np.random.default_rng(seed).permutation(p) if seed % 3 == 0 else None
+        influences = exact_chains.influence(model.main, model.interactions)
+        assert np.all(influences <= influence_matrix(model).toarray() + ROUNDING)
         followed = {kind: Disagreement(model, kind=kind, order=order) for kind in ("paper", "sharp")}
-        for t, (errors, bias) in enumerate(worst_errors(model, 12, order), start=1):
+        for t, (errors, bias) in enumerate(worst_errors(model, 20, order), start=1):
             certificates = [fischer(model, t)]
             for disagreement in followed.values():
                 disagreement.sweep()
@@ -110,11 +112,12 @@ def test_bounds_hold_whatever_the_reference(name):
             assert_holds(certificate, errors.max(axis=0), bias)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(0, 520, 13))
 def test_the_influence_matrix_exceeds_dobrushins_influence(seed):
     model = random_binary(seed)
     p = model.domain.n_variables
     found = influence_matrix(model).toarray()
+    everywhere = exact_chains.influence(model.main, model.interactions)
     for i in range(p):
         assert found[i, i] == 0
         for j in range(p):
@@ -122,9 +125,10 @@ def test_the_influence_matrix_exceeds_dobrushins_influence(seed):
                 true = naive.influence(i, j, model.main.tolist(), model.interactions.tolist())
                 most = np.tanh(abs(model.interactions[i, j]) / 4)
                 # The oracle adds up to 36 parameters below 4: sums below 144, rounded 36 times, moves of a quarter of
-                # that. Entries are rounded up by eight units of the last place.
-                assert true - 36 * 144 / 4 * 2.0**-53 <= found[i, j] <= most * (1 + 16 * 2.0**-52)
+                # that. Entries are rounded up by 2^-40.
+                assert true - 36 * 144 / 4 * 2.0**-53 <= found[i, j] <= most * (1 + 2.0**-39)
                 assert (found[i, j] == 0) == (model.interactions[i, j] == 0)
+                np.testing.assert_allclose(everywhere[i, j], true, rtol=0, atol=36 * 144 / 4 * 2.0**-53)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -150,11 +154,11 @@ def pair_field(main, value):
 
 def test_the_influence_matrix_is_right_at_any_parameters():
     with np.errstate(all="raise", under="ignore"):
-        np.testing.assert_allclose(influence_matrix(pair_field([0, 0], 1e-12)).toarray()[0, 1], 2.5e-13, rtol=1e-14)
-        assert influence_matrix(pair_field([0, 0], 1e-320)).nnz <= 2
+        np.testing.assert_allclose(influence_matrix(pair_field([0, 0], 1e-12)).toarray()[0, 1], 2.5e-13, rtol=1e-12)
+        assert 0 < influence_matrix(pair_field([0, 0], 1e-320)).toarray()[0, 1] < 1e-300
         np.testing.assert_allclose(influence_matrix(pair_field([-5e90, 0], 1e91)).toarray()[0, 1], 1.0)
         # A field that stays below -1e90 cannot be moved; beside -5e90, rounding must not hide that 1e91 can.
-        assert influence_matrix(pair_field([-1e91, 0], 1e90)).nnz <= 1
+        assert influence_matrix(pair_field([-1e91, 0], 1e90)).toarray()[0, 1] < 1e-300
         huge = np.array([[0, 1.0, 1e20], [1.0, 0, 0], [1e20, 0, 0]])
         # Without x2 the field of x0 is 0 or 1, with it 1e20: the sum over neighbours holds no such difference.
         assert influence_matrix(PairwiseMRF.binary([0.0, 0.0, 0.0], huge)).toarray()[0, 1] >= np.tanh(0.25) - 1e-15
@@ -238,7 +242,11 @@ def test_field_changes_exceed_the_change_of_every_conditional(seed):
         true = np.abs(old.conditional(i, states) - new.conditional(i, states)).max()
         change = new.main[i] - old.main[i] + states @ (new.interactions - old.interactions)[i]
         # Fields are sums of 8 parameters below 5, rounded 8 times; so are their changes.
-        assert true - 8 * 40 / 4 * 2.0**-53 <= bound <= np.tanh(np.abs(change).max() / 4) + 8 * 40 * 2.0**-53
+        assert (
+            true - 8 * 40 / 4 * 2.0**-53
+            <= bound
+            <= np.tanh(np.abs(change).max() / 4) * (1 + 2.0**-39) + 8 * 40 * 2.0**-53
+        )
 
 
 def path_of_models(seed, n):
