@@ -172,10 +172,11 @@ def _sweeps_beyond(model: PairwiseMRF) -> dict[str, float | None]:
         while disagreement.bias > WANTED:
             disagreement.sweep()
         found[kind] = disagreement.n_sweeps
-    one = fischer(model, 1)
-    kept = one.main[0] / 2  # share of the distance that a sweep leaves
-    trivial = 2 * math.sqrt(one.n_statistics)
-    found["fischer"] = math.log(WANTED / trivial) / math.log(kept) if kept < 1 else None
+    # A sweep leaves 1 - exp(-p Delta) of the distance, which a float cannot tell from 1: by logarithms instead.
+    fields = [model.main + sign * np.maximum(sign * model.interactions, 0).sum(axis=1) for sign in (-1, 1)]
+    p = model.domain.n_variables
+    lost = math.exp(-p * float(np.abs(fields).max()))
+    found["fischer"] = math.log(WANTED / (2 * math.sqrt(p * (p + 1) / 2))) / math.log1p(-lost)
     return found
 
 
