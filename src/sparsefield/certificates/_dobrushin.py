@@ -95,6 +95,13 @@ class Disagreement:
             self._radius = spectral_radius(self.influence)
         return self._radius
 
+    def copy(self) -> Disagreement:
+        """Return another one in the same state."""
+        other = object.__new__(Disagreement)
+        other.__dict__.update(self.__dict__)
+        other._w = self._w.copy()
+        return other
+
     def sweep(self, n_sweeps: int = 1) -> None:
         """Follow the chains through some sweeps."""
         if n_sweeps < 0:

@@ -1,0 +1,89 @@
+"""The problem that a fit solves: the penalised likelihood, and its proximal step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsefield._domain import Domain
+from sparsefield._model import PairwiseMRF
+from sparsefield._moments import Moments
+from sparsefield.certificates._certificate import across_variables, norm
+from sparsefield.inference import enumerate_states
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Minimise g(theta) = log partition(theta) - theta . data + alpha ||theta||_1.
+
+    Parameters are held in a symmetric matrix laid out like `Moments.pair`: main effects on the diagonal, interactions
+    beside it, zero between levels of one variable. Norms and sums count every parameter once.
+
+    Parameters
+    ----------
+    data : Moments
+        Moments of the data.
+    domain : Domain
+        The variables.
+    alpha : float
+        Strength of the penalty.
+    penalize_main : bool
+        Whether main effects are penalised like interactions, as in the paper.
+    """
+
+    data: Moments
+    domain: Domain
+    alpha: float
+    penalize_main: bool = True
+    penalty: Matrix = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.alpha) and self.alpha >= 0):
+            raise ValueError(f"alpha is {self.alpha}: use a number from zero on.")
+        size = self.domain.n_slots
+        if self.data.pair.shape != (size, size):
+            raise ValueError(f"The data have {len(self.data.pair)} main statistics, but the domain has {size}.")
+        penalty = across_variables(self.domain, self.alpha)
+        if not self.penalize_main:
+            np.fill_diagonal(penalty, 0.0)
+        object.__setattr__(self, "penalty", penalty)
+
+    def model(self, theta: Matrix) -> PairwiseMRF:
+        """Return the field with these parameters."""
+        main = np.diagonal(theta)
+        return PairwiseMRF(self.domain, main, theta - np.diag(main))
+
+    def gradient(self, moments: Moments) -> Matrix:
+        """Return the gradient of the smooth part: model moments minus data moments."""
+        return moments.pair - self.data.pair
+
+    def update(self, theta: Matrix, gradient: Matrix, step_size: float) -> Matrix:
+        """Return the proximal update: a gradient step, then soft thresholds."""
+        moved = theta - step_size * gradient
+        return np.asarray(np.sign(moved) * np.maximum(np.abs(moved) - step_size * self.penalty, 0.0))
+
+    def step_map(self, theta: Matrix, gradient: Matrix, step_size: float) -> Matrix:
+        """Return the paper's G(theta) = (theta - updated theta) / step_size, which is zero at the optimum."""
+        return np.asarray((theta - self.update(theta, gradient, step_size)) / step_size)
+
+    def largest_step_map(self, theta: Matrix, step_size: float) -> float:
+        """Bound the norm of the step map over all moments that chains can have.
+
+        A moment lies between 0 and 1, and an entry of the step map rises with it: the ends decide.
+        """
+        ends = [self.step_map(theta, across_variables(self.domain, e) - self.data.pair, step_size) for e in (0.0, 1.0)]
+        return norm(np.maximum(np.abs(ends[0]), np.abs(ends[1])))
+
+    def objective(self, theta: Matrix) -> float:
+        """Return g(theta), by enumeration."""
+        smooth = enumerate_states(self.model(theta))[0] - sum_once(theta * self.data.pair)
+        return smooth + sum_once(self.penalty * np.abs(theta))
+
+
+def sum_once(values: Matrix) -> float:
+    """Add up a symmetric matrix of parameters, each once: the diagonal and one triangle."""
+    return float((values.sum() + np.trace(values)) / 2)

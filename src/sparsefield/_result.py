@@ -1,0 +1,104 @@
+"""What a fit says: its model, how it ended, and what happened in every iteration."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import Literal
+
+import polars as pl
+
+from sparsefield._model import PairwiseMRF
+
+Code = Literal["converged", "noise floor", "not certified", "step too long", "max_iter", "time", "interrupted"]
+
+
+@dataclass(frozen=True)
+class Status:
+    """How a fit ended.
+
+    Parameters
+    ----------
+    code : str
+        One of a few words, for programs.
+    sentence : str
+        What happened and what would help, for people.
+    """
+
+    code: Code
+    sentence: str
+
+    def __str__(self) -> str:
+        """Return the sentence."""
+        return self.sentence
+
+
+@dataclass(frozen=True)
+class StepInfo:
+    """One iteration, a row of the trace.
+
+    Parameters
+    ----------
+    iteration : int
+        Which one, from 1 on.
+    n_sweeps : float
+        Gibbs sweeps of each chain; for exact draws, the average.
+    n_chains : int
+        Chains or draws behind the gradient; 0 if it was exact.
+    certificate : float or None
+        Bound on the L2 norm of the gradient's bias (conservative: of its whole error); None if there is none.
+    is_certified : bool
+        Whether the certificate met the schedule's criterion.
+    step_norm : float
+        L2 norm of the step map G.
+    noise_norm : float
+        Expected L2 norm of the sampling noise in G.
+    step_size : float
+        Length of the proximal step.
+    objective : float or None
+        Objective at the parameters that the gradient was taken at, if it was computed.
+    n_nonzero : int
+        Parameters that are not zero after the update.
+    seconds : float
+        Time since the fit began.
+    reason : str
+        Why sweeping stopped.
+    """
+
+    iteration: int
+    n_sweeps: float
+    n_chains: int
+    certificate: float | None
+    is_certified: bool
+    step_norm: float
+    noise_norm: float
+    step_size: float
+    objective: float | None
+    n_nonzero: int
+    seconds: float
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The result of a fit, as a value.
+
+    Parameters
+    ----------
+    model : PairwiseMRF
+        The fitted field.
+    status : Status
+        How the fit ended.
+    steps : tuple of StepInfo
+        The iterations.
+    """
+
+    model: PairwiseMRF
+    status: Status
+    steps: tuple[StepInfo, ...]
+
+    @property
+    def trace(self) -> pl.DataFrame:
+        """The iterations as a table, one row each (`trace.to_pandas()` for pandas)."""
+        types = {"iteration": pl.Int64, "n_chains": pl.Int64, "n_nonzero": pl.Int64, "is_certified": pl.Boolean}
+        schema = {f.name: types.get(f.name, pl.String if f.name == "reason" else pl.Float64) for f in fields(StepInfo)}
+        return pl.DataFrame([asdict(step) for step in self.steps], schema=schema)
