@@ -2,6 +2,8 @@
 
 from sparsefield import certificates, datasets, inference
 from sparsefield._domain import Domain
+from sparsefield._estimators import SparseMRF
+from sparsefield._graph import edge_table, make_graph
 from sparsefield._model import PairwiseMRF
 from sparsefield._moments import Moments, moments_of_table
 from sparsefield._table import Table, encode
@@ -12,10 +14,13 @@ __all__ = [
     "Domain",
     "Moments",
     "PairwiseMRF",
+    "SparseMRF",
     "Table",
     "certificates",
     "datasets",
+    "edge_table",
     "encode",
     "inference",
+    "make_graph",
     "moments_of_table",
 ]

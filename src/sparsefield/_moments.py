@@ -17,6 +17,7 @@ from sparsefield._kernels._target import HAS_AVX2, HAS_VECTOR_POPCOUNT, make_ali
 from sparsefield._table import Table
 
 _MOST_ROWS = 2**31 - 1  # counts are 32-bit
+_ROWS_AT_ONCE = 8192  # whose indicators are held as floats at one time
 _MOST_HELD = 2**23  # bytes of working memory kept from one count to the next
 
 
@@ -63,6 +64,20 @@ def moments_of_table(table: Table, *, n_threads: int | None = None) -> Moments:
             f"The table has {holes.sum()} hole(s), most in column {name!r}: use fill_holes or drop_holes first."
         )
     return moments_of_codes(table.codes, table.domain, n_threads)
+
+
+def weighted_moments(table: Table, weights: NDArray[np.float64]) -> Moments:
+    """Return the data moments of a table without holes in which rows count as often as their weights say."""
+    if weights.shape != (table.n_rows,) or not (np.isfinite(weights).all() and (weights >= 0).all()):
+        raise ValueError(f"Weights must be {table.n_rows} numbers from zero on, one a row.")
+    if not weights.sum() > 0:
+        raise ValueError("The weights add up to zero: give at least one row a positive weight.")
+    pair = np.zeros((table.domain.n_slots, table.domain.n_slots))
+    for start in range(0, table.n_rows, _ROWS_AT_ONCE):
+        s = table.domain.indicators(table.codes[start : start + _ROWS_AT_ONCE])
+        pair += (s.T * weights[start : start + len(s)]) @ s
+    pair = (pair + pair.T) / (2 * weights.sum())
+    return Moments(np.diagonal(pair).copy(), pair, table.n_rows)
 
 
 def _as_moments(counts: NDArray[np.int32], n: int) -> Moments:

@@ -1,0 +1,326 @@
+"""scikit-learn estimators: validate, call the solver, store what it says."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any, Literal
+
+import networkx as nx
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
+
+from sparsefield._graph import make_graph
+from sparsefield._model import PairwiseMRF
+from sparsefield._moments import moments_of_table, weighted_moments
+from sparsefield._problem import Problem
+from sparsefield._result import Fit, StepInfo
+from sparsefield._schedule import CertificateKind, Sampler, Schedule, exact, fixed, increasing, perfect, tay
+from sparsefield._solver import solve
+from sparsefield._table import Table, encode
+from sparsefield.inference import MAX_STATES
+
+Missing = Literal["error", "zero", "drop"]
+
+
+class SparseMRF(BaseEstimator):  # type: ignore[misc]
+    """Sparse Markov random field, learned by L1-penalised maximum likelihood with certified gradients.
+
+    Parameters
+    ----------
+    alpha : float
+        Strength of the penalty: larger gives fewer edges. Its natural unit is a difference of two frequencies: a pair
+        whose frequency the model misses by less than alpha gets no edge.
+    schedule : "tay", "conservative", "perfect", "exact", "increasing", int, or Schedule
+        How gradients are estimated. "tay": Gibbs chains, swept until the certificate allows the step (the paper).
+        "conservative": the same with a certificate for the whole error. "perfect": exact draws. "exact": enumeration,
+        for small models. A number: as many sweeps each time; "increasing": k sweeps in iteration k.
+    certificate : "sharp", "persistent", "coalescence" or "paper"
+        Which bound "tay" uses.
+    chains : "restart" or "persistent"
+        Whether chains start anew in every iteration, as in the paper, or go on from the last one.
+    n_chains : int
+        Chains or draws behind a gradient.
+    step_size : float or "auto"
+        Length of the proximal steps; "auto" follows the inverse of the largest curvature. The paper's is 0.4.
+    penalize_main : bool
+        Whether main effects are penalised too, as in the paper.
+    max_iter : int
+        Iterations at most.
+    max_sweeps : int
+        Sweeps of an iteration at most.
+    tol : float
+        The fit has converged when the norm of the step map is at most this. With estimated gradients it usually ends
+        earlier, when steps cannot be told from noise, and says so.
+    init : PairwiseMRF or None
+        Where to start: a model over the same variables; zero unless given.
+    missing : "error", "zero" or "drop"
+        What to do with holes: refuse them, count them as the first level (the paper's), or drop their rows.
+    random_state : int, RandomState or None
+        Where the random numbers start.
+    n_threads : int, optional
+        Threads to use; the result does not depend on it.
+    progress : bool or "auto"
+        Whether to show a progress bar; "auto" shows one in a terminal.
+
+    Attributes
+    ----------
+    model_ : PairwiseMRF
+        The fitted field.
+    main_effects_ : ndarray of shape (n_slots,)
+    interactions_ : ndarray of shape (n_slots, n_slots)
+    trace_ : polars.DataFrame
+        One row an iteration: sweeps, chains, certificate, norms, step size, objective if known, seconds, and why
+        sweeping stopped.
+    status_ : Status
+        How the fit ended, in a sentence.
+    certificate_ : float or None
+        The last gradient's certificate: a bound on the L2 norm of its bias.
+    n_iter_ : int
+        Iterations made.
+    fit_ : Fit
+        All of this as one value.
+
+    Examples
+    --------
+    >>> import sparsefield as sf
+    >>> truth = sf.datasets.make_field(6, strength=(1.0, 1.5), seed=3)
+    >>> data = truth.sample(2000, method="perfect", seed=1).to_frame()
+    >>> mrf = sf.SparseMRF(alpha=0.05, random_state=1).fit(data)
+    >>> sorted(mrf.graph().edges) == sorted(sf.make_graph(truth).edges)
+    True
+    """
+
+    def __init__(
+        self,
+        alpha: float = 0.05,
+        *,
+        schedule: str | int | Schedule = "tay",
+        certificate: CertificateKind = "sharp",
+        chains: Literal["restart", "persistent"] = "restart",
+        n_chains: int = 2000,
+        step_size: float | Literal["auto"] = "auto",
+        penalize_main: bool = True,
+        max_iter: int = 300,
+        max_sweeps: int = 100,
+        tol: float = 1e-4,
+        init: PairwiseMRF | None = None,
+        missing: Missing = "error",
+        random_state: Any = None,
+        n_threads: int | None = None,
+        progress: bool | Literal["auto"] = "auto",
+    ) -> None:
+        self.alpha = alpha
+        self.schedule = schedule
+        self.certificate = certificate
+        self.chains = chains
+        self.n_chains = n_chains
+        self.step_size = step_size
+        self.penalize_main = penalize_main
+        self.max_iter = max_iter
+        self.max_sweeps = max_sweeps
+        self.tol = tol
+        self.init = init
+        self.missing = missing
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> SparseMRF:  # noqa: ARG002
+        """Learn a field from a table.
+
+        Parameters
+        ----------
+        X : Table, array, pandas or polars data frame, or path
+            Observations, one row each; see `encode`.
+        y : None
+            Not used; scikit-learn's convention.
+        sample_weight : array-like of shape (n_rows,), optional
+            How often each row counts.
+        """
+        table, weights = self._check_table(X, sample_weight)
+        data = moments_of_table(table) if weights is None else weighted_moments(table, weights)
+        problem = Problem(data, table.domain, self.alpha, self.penalize_main)
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        with _Bar(self.progress, self.max_iter) as watch:
+            fit = solve(
+                problem,
+                self._make_schedule(),
+                Sampler(self.n_chains, seed, self._persists(), self.n_threads),
+                step_size=self.step_size,
+                start=None if self.init is None else _start_from(self.init, table),
+                max_iter=self.max_iter,
+                tol=self.tol,
+                watch=watch,
+            )
+        self._store(fit)
+        return self
+
+    def _check_table(self, X: Any, sample_weight: ArrayLike | None) -> tuple[Table, NDArray[np.float64] | None]:
+        table = X if isinstance(X, Table) else encode(_check_array(X, self.missing))
+        if hasattr(X, "shape"):
+            _check_feature_names(self, X, reset=True)
+            _check_n_features(self, X, reset=True)
+        else:
+            self.n_features_in_ = table.domain.n_variables
+        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        if not table.n_holes.any():
+            return table, weights
+        if self.missing == "zero":
+            codes = table.codes.copy()
+            codes[table.mask] = 0
+            return Table(table.domain, codes), weights
+        if self.missing == "drop":
+            whole = ~table.mask.any(axis=1)
+            return table.drop_holes(), None if weights is None else weights[whole]
+        if self.missing != "error":
+            raise ValueError(f"missing is {self.missing!r}: use 'error', 'zero' or 'drop'.")
+        name = table.domain.names[int(table.n_holes.argmax())]
+        raise ValueError(
+            f"The table has {table.n_holes.sum()} hole(s) (NaN or null), most in column {name!r}: "
+            "use missing='zero' or missing='drop'."
+        )
+
+    def _persists(self) -> bool:
+        if self.chains not in ("restart", "persistent"):
+            raise ValueError(f"chains is {self.chains!r}: use 'restart' or 'persistent'.")
+        # The persistent certificate is about chains that persist.
+        return self.chains == "persistent" or (self.schedule == "tay" and self.certificate == "persistent")
+
+    def _make_schedule(self) -> Schedule:
+        if isinstance(self.schedule, int | np.integer):
+            return fixed(int(self.schedule))
+        if not isinstance(self.schedule, str):
+            return self.schedule
+        if self.schedule in ("tay", "conservative"):
+            is_conservative = self.schedule == "conservative"
+            return tay(self.certificate, max_sweeps=self.max_sweeps, conservative=is_conservative)
+        known: dict[str, Callable[[], Schedule]] = {"perfect": perfect, "exact": exact, "increasing": increasing}
+        if self.schedule not in known:
+            raise ValueError(
+                f"schedule is {self.schedule!r}: use 'tay', 'conservative', 'perfect', 'exact', 'increasing', "
+                "a number of sweeps, or a Schedule."
+            )
+        return known[self.schedule]()
+
+    def _store(self, fit: Fit) -> None:
+        self.fit_ = fit
+        self.model_ = fit.model
+        self.main_effects_ = fit.model.main
+        self.interactions_ = fit.model.interactions
+        self.trace_ = fit.trace
+        self.status_ = fit.status
+        self.n_iter_ = len(fit.steps)
+        self.certificate_ = fit.steps[-1].certificate if fit.steps else None
+        if fit.status.code in ("step too long", "not certified"):
+            warnings.warn(fit.status.sentence, ConvergenceWarning, stacklevel=3)
+
+    def sample(self, n: int, **options: Any) -> Table:
+        """Draw from the fitted field; options as for `PairwiseMRF.sample`."""
+        check_is_fitted(self)
+        table: Table = self.model_.sample(n, **options)
+        return table
+
+    def graph(self) -> nx.Graph:
+        """Return the network of the fitted field: an edge with a weight for each pair that interacts."""
+        check_is_fitted(self)
+        return make_graph(self.model_)
+
+    @property
+    def score_kind_(self) -> str:
+        """What `score` returns: "log-likelihood" where the field can be enumerated, else "pseudo-log-likelihood"."""
+        check_is_fitted(self)
+        n_states = float(np.prod(self.model_.domain.n_levels.astype(float)))
+        return "log-likelihood" if n_states <= MAX_STATES else "pseudo-log-likelihood"
+
+    def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002
+        """Return the mean log-likelihood of a table under the fitted field.
+
+        Where the field is too large to enumerate it is the mean pseudo-log-likelihood, the sum of the log-probabilities
+        of each value given the others; `score_kind_` says which.
+        """
+        check_is_fitted(self)
+        if hasattr(X, "shape"):
+            _check_feature_names(self, X, reset=False)
+            _check_n_features(self, X, reset=False)
+        table = encode(X, domain=self.model_.domain)
+        if table.n_holes.any():
+            raise ValueError("The table has holes: fill or drop them before scoring.")
+        if self.score_kind_ == "log-likelihood":
+            return float(self.model_.log_prob(table.codes).mean())
+        return _pseudo_log_likelihood(self.model_, table)
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that columns hold categories."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.allow_nan = self.missing != "error"
+        tags.non_deterministic = False
+        return tags
+
+
+def _check_array(X: Any, missing: str) -> Any:
+    """Refuse what no table of levels can be made of, in the words that scikit-learn's users know."""
+    if issparse(X):
+        raise TypeError("Sparse data are not supported: use X.toarray().")
+    if isinstance(X, np.ndarray):
+        if X.dtype.kind == "c":
+            raise ValueError("Complex data not supported: give levels as whole numbers or text.")
+        if X.ndim == 2 and X.shape[1] == 0:
+            raise ValueError(f"X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
+        if X.dtype.kind == "f":
+            if np.isinf(X).any():
+                raise ValueError("X contains inf: give levels as whole numbers or text.")
+            if missing == "error" and np.isnan(X).any():
+                raise ValueError(
+                    "X contains NaN: use missing='zero' or missing='drop' to have holes filled or dropped."
+                )
+    return X
+
+
+def _start_from(init: PairwiseMRF, table: Table) -> NDArray[np.float64]:
+    if init.domain != table.domain:
+        raise ValueError("init is a model over other variables or levels than the table: fit it to the same columns.")
+    return init.interactions + np.diag(init.main)
+
+
+def _pseudo_log_likelihood(model: PairwiseMRF, table: Table) -> float:
+    total = 0.0
+    for i in range(model.domain.n_variables):
+        rows = np.log(np.maximum(model.conditional(i, table.codes), 1e-300))
+        total += float(rows[np.arange(table.n_rows), table.codes[:, i]].mean())
+    return total
+
+
+class _Bar:
+    """A progress bar in a terminal, and nothing elsewhere."""
+
+    def __init__(self, wanted: bool | str, n: int) -> None:
+        self._is_shown = sys.stderr.isatty() if wanted == "auto" else bool(wanted)
+        self._n = n
+
+    def __enter__(self) -> Any:
+        if not self._is_shown:
+            return None
+        columns = (TextColumn("fitting"), BarColumn(), TextColumn("{task.completed}/{task.total} {task.fields[said]}"))
+        self._progress = Progress(*columns, TimeElapsedColumn(), transient=True)
+        self._progress.start()
+        task = self._progress.add_task("fit", total=self._n, said="")
+
+        def watch(info: StepInfo) -> None:
+            said = f"step {info.step_norm:.3g}, {info.n_nonzero} parameters"
+            self._progress.update(task, completed=info.iteration, said=said)
+
+        return watch
+
+    def __exit__(self, *_: object) -> None:
+        if self._is_shown:
+            self._progress.stop()
