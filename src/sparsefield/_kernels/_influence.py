@@ -64,3 +64,61 @@ def bound_radius(starts, neighbours, values, n_steps, v, best_v):
             # Parts of the graph with a smaller radius fade away: no further than a float can hold.
             v[i] = max((product[i] + v[i]) / top, 1e-200)
     return best
+
+
+@njit(nogil=True, cache=True)
+def compress_levels(pair, cuts, n_levels):
+    """Return starts, neighbours and sizes of the influences between variables with any number of levels.
+
+    pair (s, s) has a row and a column for every level, those of variable i from cuts[i] on. The size of an influence
+    of j on i is the largest difference that two levels of j make to the fields of two levels of i. Also returns, for
+    variables with two levels, the sums of the least and of the largest contributions of neighbours to the difference
+    of the two fields.
+    """
+    p = cuts.shape[0]
+    starts = np.zeros(p + 1, np.int64)
+    neighbours = np.empty(p * p, np.int64)
+    sizes = np.empty(p * p)
+    low, high = np.zeros(p), np.zeros(p)
+    n = 0
+    for i in range(p):
+        for j in range(p):
+            block = pair[cuts[i] : cuts[i] + n_levels[i], cuts[j] : cuts[j] + n_levels[j]]
+            size = 0.0
+            for a in range(n_levels[j]):
+                for b in range(a):
+                    least, most = np.inf, -np.inf
+                    for k in range(n_levels[i]):
+                        least = min(least, block[k, a] - block[k, b])
+                        most = max(most, block[k, a] - block[k, b])
+                    size = max(size, most - least)
+            if size > 0.0:
+                neighbours[n], sizes[n] = j, size
+                n += 1
+            if n_levels[i] == 2:
+                low[i] += (block[1] - block[0]).min()
+                high[i] += (block[1] - block[0]).max()
+        starts[i + 1] = n
+    return starts, neighbours[:n].copy(), sizes[:n].copy(), low, high
+
+
+@njit(nogil=True, cache=True)
+def largest_level_changes(main, pair, cuts, n_levels):
+    """Return, for each variable, how much the fields of two of its levels can move apart when parameters change.
+
+    main (s,) and pair (s, s) are the changes, laid out as in `compress_levels`.
+    """
+    p = cuts.shape[0]
+    changes = np.zeros(p)
+    for i in range(p):
+        for k in range(cuts[i], cuts[i] + n_levels[i]):
+            for m in range(cuts[i], cuts[i] + n_levels[i]):
+                total = main[k] - main[m]
+                for j in range(p):
+                    if j != i:
+                        most = -np.inf
+                        for b in range(cuts[j], cuts[j] + n_levels[j]):
+                            most = max(most, pair[k, b] - pair[m, b])
+                        total += most
+                changes[i] = max(changes[i], total)
+    return changes

@@ -36,7 +36,7 @@ class Disagreement:
     Parameters
     ----------
     model : PairwiseMRF
-        A field of variables with at most two levels: the target.
+        The target.
     kind : "sharp" or "paper"
         Which bound.
     start : "any" or "exact"
@@ -205,7 +205,7 @@ def dobrushin(
     Parameters
     ----------
     model : PairwiseMRF
-        A field of variables with at most two levels.
+        The field.
     n_sweeps : int
         Sweeps of the chains.
     kind : "sharp" or "paper"

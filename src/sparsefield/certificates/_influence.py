@@ -7,9 +7,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import expit
 
-from sparsefield._kernels._influence import bound_radius, compress_rows
-from sparsefield.inference._protocol import Field, reduce_to_binary
-from sparsefield.inference._scan import check_two_levels
+from sparsefield._kernels._influence import bound_radius, compress_levels, compress_rows, largest_level_changes
+from sparsefield.inference._protocol import Field, expand, reduce_to_binary
 
 # Every result is rounded up: a bound that rounding leaves a little too small is no bound. A logistic function of -745,
 # below which it is zero, is right to about 745 units of the last place, a sum over a row to as many as it has entries.
@@ -29,12 +28,16 @@ def influence_matrix(model: Field) -> csr_array:
 
     This is Lemma 2 of the paper with b* = exp(b), in a form that does not overflow and keeps small entries to full
     precision. It is the largest change of a conditional probability over all fields from lo to hi, whether or not a
-    state has that field, hence at least Dobrushin's influence.
+    state has that field, hence at least Dobrushin's influence. For a variable with more than two levels,
+
+        U_ij = max_{a, b} tanh( osc_k( xi_ij(k, a) - xi_ij(k, b) ) / 4 ),  osc = largest minus least over its levels k,
+
+    which is the largest total variation distance that such a change of the fields can make.
 
     Parameters
     ----------
     model : PairwiseMRF
-        A field of variables with at most two levels.
+        The field.
 
     Returns
     -------
@@ -50,7 +53,9 @@ def influence_matrix(model: Field) -> csr_array:
     array([[0.   , 0.381],
            [0.462, 0.   ]])
     """
-    main, interactions = _binary_parts(model)
+    if np.any(model.domain.n_levels > 2):
+        return _influence_of_levels(model)
+    main, interactions = reduce_to_binary(model)
     starts, columns, values = compress_rows(interactions)
     rows = _row_numbers(starts)
     low, high = _field_range(main, rows, values)
@@ -60,9 +65,18 @@ def influence_matrix(model: Field) -> csr_array:
     return csr_array((entries, columns, starts), shape=interactions.shape)
 
 
-def _binary_parts(model: Field) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    check_two_levels(model.domain, "certificates")
-    return reduce_to_binary(model)
+def _influence_of_levels(model: Field) -> csr_array:
+    main, pair = expand(model)
+    n_levels = model.domain.n_levels
+    cuts = np.cumsum(n_levels) - n_levels
+    starts, columns, sizes, low, high = compress_levels(pair, cuts, n_levels)
+    rows = _row_numbers(starts)
+    # A variable with two levels has one field, the difference of theirs, and a range of it.
+    own = np.where(n_levels == 2, main[np.minimum(cuts + 1, len(main) - 1)] - main[cuts], 0.0)
+    slack = 2 * (len(main) + 2) * _ROUNDING * (np.abs(own) + high - low + np.abs(low) + np.abs(high))
+    two = largest_change(sizes, (own + low - slack)[rows], (own + high + slack)[rows] - sizes)
+    entries = np.where(n_levels[rows] == 2, two, np.minimum(np.tanh(sizes / 4) * _UP, 1.0))
+    return csr_array((entries, columns, starts), shape=(len(n_levels), len(n_levels)))
 
 
 def _row_numbers(starts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -100,7 +114,18 @@ def largest_change(
 
 def field_changes(old: Field, new: Field) -> NDArray[np.float64]:
     """Bound how much the conditional probability of each variable differs between two models, over all states."""
-    (main, interactions), (new_main, new_interactions) = _binary_parts(old), _binary_parts(new)
+    if np.any(old.domain.n_levels > 2):
+        (main, pair), (new_main, new_pair) = expand(old), expand(new)
+        cuts = np.cumsum(old.domain.n_levels) - old.domain.n_levels
+        moves = largest_level_changes(new_main - main, new_pair - pair, cuts, old.domain.n_levels)
+        slack = (
+            2
+            * (len(main) + 2)
+            * _ROUNDING
+            * (np.abs(new_main - main).max() + np.abs(new_pair - pair).sum(axis=1).max())
+        )
+        return np.asarray(np.clip(np.tanh((moves + slack) / 4) * _UP, _SMALLEST, 1.0))
+    (main, interactions), (new_main, new_interactions) = reduce_to_binary(old), reduce_to_binary(new)
     low, high = field_range(main, interactions)
     fall, rise = field_range(new_main - main, new_interactions - interactions)
     fall, rise = np.minimum(fall, 0), np.maximum(rise, 0)
