@@ -187,14 +187,14 @@ class Tay:
             bound.sweep()
             n_stalled = n_stalled + 1 if bound.bias >= last * (1 - 1e-9) else 0
             last = min(last, bound.bias)
-            if bound.bias >= most:
+            if bound.bias >= most and bound.bias > 0:
                 continue
             chains.sweep(scan, bound.n_sweeps - n_swept, n_threads=sampler.n_threads)
             n_swept = bound.n_sweeps
             moments = chains.moments(n_threads=sampler.n_threads)
             error = self._error(point, moments, bound)
             step = norm(problem.step_map(point.theta, problem.gradient(moments), point.step_size))
-            if error < step / 2:
+            if error < step / 2 or error == 0:
                 return self._found(moments, chains, bound, error, is_certified=True, reason="certificate met")
             if self.conservative and bound.bias < error / 4:
                 return self._found(moments, chains, bound, error, is_certified=False, reason="too few chains")

@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from sparsefield._missing import Completion
 from sparsefield._problem import Matrix, Problem
 from sparsefield._result import Fit, Status, StepInfo
 from sparsefield._schedule import Estimate, Point, Sampler, Schedule
@@ -19,6 +20,7 @@ from sparsefield.inference import Chains
 _STATES_TRACKED = 2**12  # fields up to this size have their objective computed in every iteration (0.3 ms)
 _WINDOW = 30  # iterations over which steps are compared with noise
 _CHAINS_LOOKED_AT = 1000  # for the estimate of the curvature
+_COMPLETING_SWEEPS = 3  # of the chains that fill holes, in an iteration; they go on from the last one
 _ROUGH_STEPS = 10  # power steps for a first estimate of it
 
 
@@ -40,6 +42,8 @@ class State:
         Where the chains stand.
     disagreement : Disagreement, optional
         How far they can be from the model they were swept towards.
+    completion : Completion, optional
+        Rows with holes, and the chains that fill them; the data moments then depend on the parameters.
     """
 
     theta: Matrix
@@ -48,6 +52,7 @@ class State:
     curvature: Matrix | None = None
     chains: Chains | None = None
     disagreement: Disagreement | None = None
+    completion: Completion | None = None
 
 
 def step(
@@ -71,11 +76,16 @@ def step(
     start = time.perf_counter()
     k = state.iteration + 1
     point = Point(k, state.theta, problem.model(state.theta), state.step_size, state.chains, state.disagreement)
+    completion = None
+    if state.completion is not None:
+        completion = state.completion.copy()
+        completion.sweep(point.model, _COMPLETING_SWEEPS, sampler.n_threads)
+        problem = replace(problem, data=completion.moments())
     estimate = schedule.estimate(problem, point, sampler)
     gradient = problem.gradient(estimate.moments)
     theta = problem.update(state.theta, gradient, state.step_size)
     step_map = (state.theta - theta) / state.step_size
-    after = State(theta, state.step_size, k, state.curvature, estimate.chains, estimate.disagreement)
+    after = State(theta, state.step_size, k, state.curvature, estimate.chains, estimate.disagreement, completion)
     if state.curvature is not None:
         after = _follow_curvature(after, estimate)
     info = StepInfo(
@@ -106,6 +116,7 @@ def solve(
     tol: float = 1e-4,
     max_seconds: float | None = None,
     average: bool = False,
+    completion: Completion | None = None,
     watch: Callable[[StepInfo], None] | None = None,
 ) -> Fit:
     """Make steps until there is nothing left to gain, or no more time.
@@ -130,12 +141,17 @@ def solve(
         Time after which no further step is begun.
     average : bool
         Whether to return the average of all iterates in place of the last one, for comparison.
+    completion : Completion, optional
+        Rows with holes: the data moments of the problem are then estimated anew in every iteration, given the model
+        (stochastic EM).
     watch : callable, optional
         Called with each StepInfo.
     """
     sampler = Sampler() if sampler is None else sampler
-    state = _begin(problem, sampler, step_size, start)
+    state = replace(_begin(problem, sampler, step_size, start), completion=completion)
+    # With holes the objective is not that of completed data.
     n_states = float(np.prod(problem.domain.n_levels.astype(float)))
+    is_tracked = n_states <= _STATES_TRACKED and completion is None
     steps: list[StepInfo] = []
     gains: list[float] = []
     total = np.zeros_like(state.theta)
@@ -144,7 +160,7 @@ def solve(
     status = None
     try:
         while status is None:
-            after, info = step(problem, state, schedule, sampler, track=n_states <= _STATES_TRACKED)
+            after, info = step(problem, state, schedule, sampler, track=is_tracked)
             info = replace(info, seconds=time.perf_counter() - clock)
             step_map = (state.theta - after.theta) / state.step_size
             if last_map is not None:
@@ -207,8 +223,8 @@ def _power_step(state: State) -> State:
     along = (((s @ v) * s).sum(axis=1) + s @ np.diagonal(v)) / 2
     along -= along.mean()
     product = (s.T * along).astype(np.float64) @ s / len(s)
-    largest = max(norm(product), 1e-12)
-    return replace(state, curvature=product, step_size=1 / largest)
+    # Chains that all stand at one state show no curvature; that of a single balanced variable is 1/4.
+    return replace(state, curvature=product, step_size=1 / max(norm(product), 0.25))
 
 
 def _decide(

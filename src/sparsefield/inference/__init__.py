@@ -2,6 +2,7 @@
 
 from sparsefield.inference._bounds import BoundingChains
 from sparsefield.inference._chains import Chains
+from sparsefield.inference._clamped import ClampedChains
 from sparsefield.inference._exact import MAX_STATES, Exact, enumerate_states
 from sparsefield.inference._gibbs import Gibbs
 from sparsefield.inference._perfect import Perfect, PerfectRun
@@ -12,6 +13,7 @@ __all__ = [
     "MAX_STATES",
     "BoundingChains",
     "Chains",
+    "ClampedChains",
     "Exact",
     "Field",
     "Gibbs",

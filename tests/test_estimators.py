@@ -1,0 +1,271 @@
+"""The estimators: scikit-learn's contract, holes, weights, and what a user sees."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import naive
+import sparsefield as sf
+from sparsefield import PairwiseMRF, SparseMRF
+from sparsefield._schedule import fixed
+from sparsefield.datasets import make_field
+from sparsefield.inference import ClampedChains, Scan
+from statistics_ import assert_counts_agree
+from zoo import LEVELS, parts, random_field
+
+# Checks that feed what is not a table of levels.
+EXPECTED = {
+    "check_sample_weight_equivalence_on_dense_data": "its columns are continuous",
+    "check_positive_only_tag_during_fit": "it centres whole numbers, which makes them continuous",
+}
+QUICK = {"max_iter": 5, "n_chains": 200, "random_state": 0}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:.*constant")
+@parametrize_with_checks([SparseMRF(**QUICK)], expected_failed_checks=lambda _: EXPECTED)
+def test_scikit_learns_contract(estimator, check):
+    check(estimator)
+
+
+def table(p=6, n=1000, seed=1, strength=(0.7, 1.3)):
+    return make_field(p, strength=strength, seed=seed).sample(n, method="perfect", seed=seed)
+
+
+def theta_of(mrf):
+    return mrf.interactions_ + np.diag(mrf.main_effects_)
+
+
+def test_a_fit_has_what_it_promises():
+    frame = table().to_frame()
+    mrf = SparseMRF(0.05, random_state=1).fit(frame)
+    assert mrf.n_features_in_ == 6
+    assert list(mrf.feature_names_in_) == frame.columns
+    assert mrf.n_iter_ == len(mrf.trace_)
+    assert mrf.status_.code == "noise floor"
+    assert mrf.certificate_ < mrf.trace_["step_norm"][-1] / 2
+    assert mrf.model_.domain.names == tuple(frame.columns)
+    assert mrf.sample(50, seed=1).codes.shape == (50, 6)
+    graph = mrf.graph()
+    assert set(graph.nodes) == set(frame.columns)
+    for first, second, weight in sf.edge_table(mrf.model_).iter_rows():
+        i, j = mrf.model_.domain.index_of(first), mrf.model_.domain.index_of(second)
+        assert weight == mrf.interactions_[i, j] == graph[first][second]["weight"]
+    assert graph.number_of_edges() == np.count_nonzero(np.triu(mrf.interactions_))
+
+
+def test_any_table_gives_the_same_fit():
+    observed = table()
+    fits = [
+        SparseMRF(0.05, **QUICK).fit(data)
+        for data in (observed, observed.codes.astype(int), observed.to_frame(), observed.to_frame().to_pandas())
+    ]
+    for other in fits[1:]:
+        np.testing.assert_array_equal(theta_of(fits[0]), theta_of(other))
+
+
+def test_the_estimator_finds_the_optimum():
+    observed = table(7, 2000)
+    exactly = SparseMRF(0.03, schedule="exact", step_size=0.5, max_iter=5000, tol=1e-8).fit(observed)
+    assert exactly.status_.code == "converged"
+    drawn = SparseMRF(0.03, schedule="perfect", n_chains=50_000, random_state=1, max_iter=500).fit(observed)
+    # 50,000 draws leave a noise of a few thousandths in a gradient, and curvatures are above 0.02 here.
+    np.testing.assert_allclose(theta_of(drawn), theta_of(exactly), atol=0.2)
+    for schedule in ("tay", "conservative", "increasing", 5, fixed(5)):
+        fit = SparseMRF(0.03, schedule=schedule, n_chains=2000, max_iter=30, random_state=1).fit(observed)
+        assert np.corrcoef(theta_of(fit).ravel(), theta_of(exactly).ravel())[0, 1] > 0.9
+
+
+def test_weights_are_repeated_rows():
+    observed = table(5, 60)
+    weights = np.random.default_rng(1).integers(0, 4, 60)
+    options = {"alpha": 0.05, "schedule": "exact", "step_size": 0.5, "max_iter": 50}
+    weighted = SparseMRF(**options).fit(observed, sample_weight=weights)
+    repeated = sf.Table(observed.domain, np.repeat(observed.codes, weights, axis=0))
+    np.testing.assert_allclose(theta_of(weighted), theta_of(SparseMRF(**options).fit(repeated)), atol=1e-12)
+    for bad in (np.ones(59), -np.ones(60), np.full(60, np.nan)):
+        with pytest.raises(ValueError, match="Weights must be 60 numbers"):
+            SparseMRF(**options).fit(observed, sample_weight=bad)
+    with pytest.raises(ValueError, match="add up to zero"):
+        SparseMRF(**options).fit(observed, sample_weight=np.zeros(60))
+
+
+@pytest.mark.parametrize("schedule", ["tay", 3])
+def test_same_seed_same_fit_whatever_the_threads(schedule):
+    observed = table(8)
+    one, two = (SparseMRF(schedule=schedule, n_threads=n, **QUICK).fit(observed) for n in (1, 2))
+    np.testing.assert_array_equal(theta_of(one), theta_of(two))
+    again = clone(one).fit(observed)
+    np.testing.assert_array_equal(theta_of(one), theta_of(again))
+
+
+@pytest.mark.parametrize(
+    "model", [make_field(4, strength=(0.5, 1.0), seed=1), random_field([3, 2, 3], seed=2, scale=0.7)]
+)
+def test_holes_are_drawn_given_the_observed_cells(model):
+    # One row with two holes, many times: the law of the holes is the conditional one.
+    n_levels = model.domain.n_levels
+    row = np.array([1] * len(n_levels), dtype=np.uint8)
+    row[[0, 2]] = 255
+    chains = ClampedChains(model.domain, np.tile(row, (60_000, 1)), seed=1)
+    chains.sweep(Scan(model), 30)
+    assert chains.n_sweeps == 30
+    codes = chains.codes()
+    observed = np.flatnonzero(row != 255)
+    assert np.all(codes[:, observed] == 1)
+    states, probabilities, _ = naive.distribution(*parts(model))
+    given = np.array(
+        [q if all(s[i] == 1 for i in observed) else 0.0 for s, q in zip(states, probabilities, strict=True)]
+    )
+    law = given.reshape(n_levels).sum(axis=tuple(observed))
+    counts = np.bincount(codes[:, 0] * n_levels[2] + codes[:, 2], minlength=law.size)
+    assert_counts_agree(counts, (law / law.sum()).ravel())
+
+
+def test_a_clamped_scan_keeps_its_order():
+    model = make_field(5, seed=1)
+    scan = Scan(model, order=[4, 3, 2, 1, 0])
+    codes = np.full((10, 5), 255, dtype=np.uint8)
+    chains = ClampedChains(model.domain, codes, seed=1)
+    copy = chains.copy()
+    chains.sweep(scan, 2)
+    np.testing.assert_array_equal(scan.order, [4, 3, 2, 1, 0])
+    copy.sweep(scan, 2)
+    np.testing.assert_array_equal(chains.codes(), copy.codes())
+
+
+def test_modelled_holes_cost_less_than_filled_or_dropped_ones():
+    observed = table(8, 2000, seed=2)
+    whole = observed.codes.astype(float)
+    holed = whole.copy()
+    holed[np.random.default_rng(0).random(holed.shape) < 0.3] = np.nan
+    options = {"alpha": 0.02, "schedule": "perfect", "n_chains": 20_000, "random_state": 1, "max_iter": 150}
+    full = theta_of(SparseMRF(**options).fit(whole))
+    far = {
+        m: np.linalg.norm(theta_of(SparseMRF(missing=m, **options).fit(holed)) - full)
+        for m in ("model", "zero", "drop")
+    }
+    assert far["model"] < min(far["zero"], far["drop"]) / 1.5
+
+
+def test_nothing_hidden_is_the_same_fit_bit_for_bit():
+    observed = table()
+    fits = [theta_of(SparseMRF(missing=m, **QUICK).fit(observed)) for m in ("model", "zero", "drop", "error")]
+    for other in fits[1:]:
+        np.testing.assert_array_equal(fits[0], other)
+
+
+def test_holes_with_weights_and_in_every_row():
+    rng = np.random.default_rng(1)
+    codes = table(5, 400).codes.astype(float)
+    codes[np.arange(400), rng.integers(0, 5, 400)] = np.nan
+    mrf = SparseMRF(0.05, **QUICK).fit(codes, sample_weight=rng.random(400))
+    assert np.isfinite(theta_of(mrf)).all()
+    with pytest.raises(ValueError, match="Every row has a hole"):
+        SparseMRF(missing="drop", **QUICK).fit(codes)
+    with pytest.raises(ValueError, match=r"contains NaN.*missing='model'"):
+        SparseMRF(missing="error", **QUICK).fit(codes)
+    frame = pd.DataFrame({"a": ["x", None, "y"], "b": ["u", "v", "v"]})
+    with pytest.raises(ValueError, match=r"1 hole\(s\).*column 'a'"):
+        SparseMRF(missing="error", **QUICK).fit(frame)
+    with pytest.raises(ValueError, match="missing is 'guess'"):
+        SparseMRF(missing="guess", **QUICK).fit(frame)
+
+
+def test_the_score_is_the_likelihood_or_says_that_it_is_not():
+    observed = table(6, 300)
+    mrf = SparseMRF(0.05, **QUICK).fit(observed)
+    assert mrf.score_kind_ == "log-likelihood"
+    assert mrf.score(observed) == pytest.approx(mrf.model_.log_prob(observed.codes).mean())
+    wide = make_field(40, degree=2, strength=(0.5, 1.0), seed=1).sample(200, n_sweeps=50, seed=1)
+    large = SparseMRF(0.1, **QUICK).fit(wide)
+    assert large.score_kind_ == "pseudo-log-likelihood"
+    expected = sum(
+        np.log(large.model_.conditional(i, wide.codes)[np.arange(200), wide.codes[:, i]]).mean() for i in range(40)
+    )
+    assert large.score(wide) == pytest.approx(expected)
+    with pytest.raises(ValueError, match="has holes"):
+        mrf.score(np.where(observed.codes[:5] == 1, np.nan, 0.0))
+    with pytest.raises(NotFittedError):
+        SparseMRF().score(observed)
+
+
+@pytest.mark.filterwarnings("ignore:.*constant")
+def test_odd_tables():
+    for rows in (
+        np.array([[0, 1, 1]]),  # one row
+        np.array([[0], [1], [1]]),  # one column
+        np.array([[0, 1], [0, 0], [0, 1]]),  # a constant column
+        np.random.default_rng(1).integers(0, 2, (5, 30)),  # more columns than rows
+        np.random.default_rng(1).integers(0, 3, (50, 4)),  # three levels
+    ):
+        mrf = SparseMRF(0.1, **QUICK).fit(rows)
+        assert np.isfinite(theta_of(mrf)).all()
+        assert mrf.status_.sentence
+    everything = SparseMRF(5.0, **QUICK).fit(table())
+    assert not theta_of(everything).any()
+
+
+def test_a_model_to_start_from():
+    observed = table()
+    options = {"alpha": 0.05, "schedule": "exact", "step_size": 0.5}
+    first = SparseMRF(max_iter=2000, tol=1e-7, **options).fit(observed)
+    again = SparseMRF(max_iter=1, init=first.model_, **options).fit(observed)
+    np.testing.assert_allclose(theta_of(again), theta_of(first), atol=1e-6)
+    with pytest.raises(ValueError, match="init is a model over other variables"):
+        SparseMRF(init=make_field(5, seed=1), **options).fit(observed)
+
+
+def test_serious_endings_are_warned_of():
+    with pytest.warns(ConvergenceWarning, match="too long"):
+        SparseMRF(0.001, schedule="exact", step_size=50.0, max_iter=20).fit(table(8))
+
+
+def test_levels_are_learned_too():
+    truth = LEVELS["three levels"]
+    observed = sf.Table(truth.domain, truth.sample(20_000, n_sweeps=50, seed=1).codes)
+    mrf = SparseMRF(0.0, schedule="exact", step_size=0.5, max_iter=3000, tol=1e-7).fit(observed)
+    # 20,000 rows: parameters of size 1 are found to a tenth.
+    np.testing.assert_allclose(mrf.interactions_, truth.interactions, atol=0.35)
+    certified = SparseMRF(0.05, random_state=1, max_iter=20).fit(observed)
+    assert certified.trace_["is_certified"].all()
+
+
+def test_bad_requests_are_refused():
+    observed = table()
+    for options, message in (
+        ({"schedule": "fast"}, "schedule is 'fast'"),
+        ({"schedule": 0}, "n_sweeps is 0"),
+        ({"certificate": "best"}, "certificate is 'best'"),
+        ({"chains": "anew"}, "chains is 'anew'"),
+        ({"alpha": -1.0}, "alpha is -1"),
+        ({"step_size": -1.0}, "step_size is -1"),
+        ({"n_chains": 0}, "n_chains is 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            SparseMRF(**options).fit(observed)
+    with pytest.raises(TypeError, match="Sparse data are not supported"):
+        SparseMRF().fit(csr_array(observed.codes))
+
+
+def test_progress_is_shown_where_it_is_wanted(capsys):
+    SparseMRF(progress=True, **QUICK).fit(table())
+    shown = capsys.readouterr()
+    assert "fitting" in shown.out + shown.err
+    SparseMRF(**QUICK).fit(table())
+    quiet = capsys.readouterr()
+    assert quiet.out + quiet.err == ""
+
+
+def test_strings_and_booleans_are_levels():
+    rng = np.random.default_rng(1)
+    wet = rng.random(500) < 0.4
+    frame = pl.DataFrame({"rain": wet, "umbrella": np.where(wet ^ (rng.random(500) < 0.1), "yes", "no")})
+    mrf = SparseMRF(0.02, random_state=1).fit(frame)
+    assert mrf.interactions_[0, 1] > 1
+    assert isinstance(mrf.model_, PairwiseMRF)
