@@ -12,7 +12,6 @@ from sparsefield import PairwiseMRF
 from sparsefield.certificates import (
     Certificate,
     Disagreement,
-    certify_bounds,
     chains_needed,
     coalescence,
     concentration,
@@ -20,7 +19,7 @@ from sparsefield.certificates import (
     fischer,
     influence_matrix,
 )
-from sparsefield.certificates._coalescence import upper_limits
+from sparsefield.certificates._coalescence import certify_bounds, upper_limits
 from sparsefield.certificates._influence import field_changes, spectral_radius
 from sparsefield.datasets import make_field
 from sparsefield.inference import BoundingChains, Chains, Gibbs, Perfect, Scan
@@ -389,6 +388,28 @@ def test_old_and_new_targets_are_as_far_apart_as_the_equation_says(seed):
     np.testing.assert_allclose(far.values, np.minimum(solution, 1), rtol=0.05)
 
 
+def test_an_isolated_variable_does_not_spoil_the_persistent_bound():
+    # A balanced path of variables near radius 1; weak parts of the graph fade from the vector that proves the radius.
+    p = 20
+    coupling = 4 * np.arctanh(0.99 / (2 * np.cos(np.pi / (p + 1))))
+    values = np.diag(np.full(p - 1, coupling), 1)
+    values = values + values.T
+    found = []
+    for n_alone in (0, 1):
+        interactions = np.zeros((p + n_alone,) * 2)
+        interactions[:p, :p] = values
+        main = -interactions.sum(axis=1) / 2
+        models = [PairwiseMRF.binary(main + shift, interactions) for shift in (0.0, 1e-4)]
+        far = Disagreement(models[0], start="exact")
+        far.move(models[1])
+        found.append(far.values[:p])
+    np.testing.assert_allclose(found[1], found[0], rtol=0.02)
+    influences = influence_matrix(models[1]).toarray()
+    solution = np.linalg.solve(np.eye(p + 1) - influences, field_changes(*models))
+    assert np.all(found[1] >= solution[:p])
+    np.testing.assert_allclose(found[1], solution[:p], rtol=0.1)
+
+
 def test_persistent_chains_need_fewer_sweeps_than_new_ones():
     old = make_field(10, strength=(0.5, 1.0), seed=1)
     new = PairwiseMRF(old.domain, old.main * 1.001, old.interactions * 1.001)
@@ -500,6 +521,54 @@ def test_fischers_bound_is_the_formula():
         for n_sweeps in (0, 1, 7):
             expected = 2 * np.sqrt(15) * (1 - np.exp(-5 * np.abs(fields).max())) ** n_sweeps
             np.testing.assert_allclose(fischer(model, n_sweeps).bias, expected, rtol=1e-12)
+
+
+def test_coalescence_takes_the_smaller_of_two_limits():
+    model = make_field(6, strength=(1.0, 2.0), seed=1)
+    for n_sweeps in (1, 30):
+        bounds = BoundingChains(model.domain, 900, seed=3)
+        bounds.sweep(Scan(model, n_planes=2), n_sweeps)
+        own = upper_limits(bounds.open_counts(), 900, 0.1 / 2 / 21)
+        everything = upper_limits(np.array([bounds.n_open]), 900, 0.1 / 2)
+        found = certify_bounds(model, bounds, confidence=0.9)
+        np.testing.assert_allclose(found.pair, np.minimum(own, everything), rtol=1e-12)
+    with pytest.raises(ValueError, match="of other variables"):
+        certify_bounds(make_field(5, seed=1), bounds)
+
+
+def test_sharp_concentration_is_that_of_the_binomial():
+    model = make_field(4, seed=1)
+    moments = Gibbs(70, 5, seed=1).moments(model)
+    found = concentration(model, moments, confidence=0.9, kind="sharp")
+    beta = 0.1 / (2 * 10)
+    for i in range(4):
+        for j in range(4):
+            k = round(moments.pair[i, j] * 70)
+            interval = stats.binomtest(k, 70).proportion_ci(1 - 2 * beta, method="exact")
+            expected = max(interval.high - k / 70, k / 70 - interval.low)
+            assert found.pair[i, j] == pytest.approx(expected, rel=1e-6)
+
+
+def test_influences_are_rounded_up():
+    # In long doubles, without tolerance: 64 bits of mantissa against 53.
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        p = int(rng.integers(2, 7))
+        values = np.triu(rng.normal(0, 10.0 ** rng.uniform(-6, 2), (p, p)), 1)
+        main = rng.normal(0, 10.0 ** rng.uniform(-3, 2), p)
+        model = PairwiseMRF.binary(main, values + values.T)
+        x = exact_chains.states(p).astype(np.longdouble)
+        fields = model.main.astype(np.longdouble) + x @ model.interactions.astype(np.longdouble)
+        # s(f) - s(g) = s(f) s(-g) (1 - exp(g - f)), which keeps small differences.
+        found = influence_matrix(model).toarray()
+        numbers = np.arange(len(x))
+        for j in range(p):
+            flipped = fields[numbers ^ (1 << (p - 1 - j))]
+            top, low = np.maximum(fields, flipped), np.minimum(fields, flipped)
+            sizes = np.abs(model.interactions[:, j]).astype(np.longdouble)  # top - low, without cancellation
+            true = -np.expm1(-sizes) / ((1 + np.exp(-top)) * (1 + np.exp(low)))
+            others = np.arange(p) != j
+            assert np.all(true[:, others] <= found[others, j])
 
 
 def test_concentration_is_the_papers_formula():
@@ -619,6 +688,16 @@ def test_bad_requests_are_refused():
         with pytest.raises(ValueError, match=f"confidence is {confidence}"):
             coalescence(model, 1, seed=1, confidence=confidence)
     moments = Chains(model.domain, 100, seed=1).moments()
+    with pytest.raises(ValueError, match="about another model"):
+        concentration(model, moments, dobrushin(make_field(5, seed=2), 3))
+    with pytest.raises(ValueError, match="for a whole run already"):
+        dobrushin(model, 3).for_run(2).for_run(2)
+    for function in (dobrushin, fischer, lambda m, n: coalescence(m, n, seed=1)):
+        with pytest.raises(ValueError, match=r"n_sweeps is 2\.5"):
+            function(model, 2.5)
+    with pytest.raises(ValueError, match=r"n_chains is 1000\.0"):
+        coalescence(model, 1, 1e3, seed=1)
+    assert dobrushin(BINARY["a constant, no reference"], 0).is_vacuous
     with pytest.raises(ValueError, match="two or more chains"):
         concentration(model, model.moments())
     with pytest.raises(ValueError, match="of 5 main statistics, but the model has 6"):

@@ -1,5 +1,7 @@
 """Bounding chains contain every chain, and coupling from the past draws from the field itself."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,8 @@ from sparsefield.certificates import dobrushin, influence_matrix
 from sparsefield.certificates._influence import spectral_radius
 from sparsefield.datasets import make_field
 from sparsefield.inference import BoundingChains, Chains, Perfect, Scan, _perfect
-from sparsefield.inference._blocks import make_states, make_stream, unpack
+from sparsefield.inference._blocks import PILOT, SWEEPS, make_states, make_stream, unpack
+from sparsefield.inference._scan import make_monotone
 from statistics_ import assert_counts_agree, assert_moments_agree
 from zoo import BINARY, LEVELS, parts
 
@@ -30,6 +33,10 @@ STRONG = PairwiseMRF.binary(
         ]
     ),
 )
+
+
+def pair_field(main, value):
+    return PairwiseMRF.binary(main, [[0.0, value], [value, 0.0]])
 
 
 def bounds_of(chains):
@@ -68,10 +75,9 @@ def test_bounds_contain_chains_with_large_parameters(storage):
     scan = Scan(STRONG, storage=storage, n_planes=2)
     assert scan.form == "sum"
     plain = Scan(STRONG, storage=storage, form="sum")
-    # Bounds use units of 2^-21 bits and coarser; from sums of 330 on chains do as well.
     bounds = BoundingChains(STRONG.domain, 600, seed=4, storage=storage)
-    coarse = plain.arguments[3] <= 21
-    np.testing.assert_array_equal(scan.arguments[3][coarse], plain.arguments[3][coarse])
+    for own, others in zip(scan.arguments[2:], plain.arguments[2:], strict=True):
+        np.testing.assert_array_equal(own, others)
     three = Scan(STRONG, storage=storage, n_planes=3)
     planes = make_states(STRONG.domain, 2, storage, n_planes=3)
     n_lines = planes.shape[1] // 3
@@ -100,10 +106,11 @@ def test_packed_bounds_equal_byte_bounds(model):
         np.testing.assert_array_equal(packed, plain)
 
 
-@pytest.mark.parametrize("shift", range(1, 22))
+@pytest.mark.parametrize("shift", range(1, 25))
 def test_larger_fields_never_have_larger_weights(shift):
-    # Every whole number of three octaves: what bounds stand on, for all units that they use.
-    z = np.arange(-3 << (shift - 1), (3 << (shift - 1)) + 1, dtype=np.int32)
+    # Every fraction, from one power of two to the next and a little beyond: what bounds stand on.
+    half = 1 << (shift - 1)
+    z = np.arange(-half - 2, half + 3, dtype=np.int32)
     padded = np.concatenate([z, np.full(-len(z) % _bytes.BLOCK, z[-1], dtype=np.int32)])
     weights = padded.view(np.float32).reshape(-1, _bytes.BLOCK)
     for row in weights:
@@ -125,6 +132,28 @@ def test_weights_of_a_table_fall_as_fields_rise():
                     rises = neighbours[0, k, own] < neighbours[1, k, own]  # the least state looks at the least state
                     same = neighbours[0, k, own] == neighbours[1, k, own]
                     assert with_it == without if same else (with_it <= without if rises else with_it >= without)
+
+
+def test_weights_out_of_order_are_put_in_order():
+    # All 24 orders of four weights, for all four pairs of signs.
+    for signs in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
+        tables = np.array(list(itertools.permutations([1.0, 2.0, 3.0, 4.0])), dtype=np.float32)
+        make_monotone(tables, np.tile(np.array(signs, dtype=float), (len(tables), 1)))
+        none, first, second, both = tables.T
+        for sign, pairs in zip(signs, (((none, first), (second, both)), ((none, second), (first, both))), strict=True):
+            for without, with_it in pairs:
+                assert np.all(with_it <= without if sign > 0 else with_it >= without)
+
+
+def test_streams_are_independent_of_each_other():
+    words = [make_stream(seed, block, use).ravel() for seed in range(3) for block in range(3) for use in range(4)]
+    assert len(np.unique(np.concatenate(words))) == len(words) * 32
+    model = make_field(6, seed=1)
+    draws = Perfect(600, seed=1).run(model)
+    pilot = BoundingChains(model.domain, 512, seed=1, use=PILOT)
+    used = np.stack([make_stream(1, block, SWEEPS) for block in range(2)])
+    for streams in (draws._streams, pilot._streams):
+        assert not np.isin(streams, used).any()
 
 
 def count_open(bounds, domain):
@@ -254,7 +283,8 @@ def test_exact_draws_can_be_continued_as_chains():
 def test_a_run_says_what_it_took():
     model = make_field(20, seed=1)
     _, run = model.sample(5000, method="perfect", seed=1, return_run=True)
-    assert run.n_met / run.n_blocks >= 0.45  # half were wanted, of 512 in the pilot run: 2 standard errors
+    # Half of 512 were wanted in the pilot run, and the share of some thousand blocks is noisy too: 5 standard errors.
+    assert run.n_met / run.n_blocks >= 0.5 - 5 * 0.5 * np.sqrt(1 / 512 + 1 / run.n_blocks)
     assert run.sweeps_per_draw == run.block_length * run.n_blocks / 5000
     assert 5 < run.block_length < run.sweeps_per_draw
     # Every chain meets once for each of its draws, and once before.
@@ -273,6 +303,20 @@ def test_fields_that_do_not_forget_are_refused():
     assert slow.sample(10, method="perfect", seed=1, max_sweeps=200).codes.shape == (10, 20)
 
 
+def test_rare_events_are_drawn_as_often_as_they_should():
+    # Both variables are nearly always one, and the state 00 is reached by events of probability 1e-7 only: chains need
+    # thousands of sweeps to forget, so that any such event that is never drawn would be missed in the draws.
+    q1, q0 = 3e-4, 1e-7
+    a = np.log(q1)
+    model = pair_field([a, a], -np.log(q0) - a)
+    draws, run = model.sample(200_000, method="perfect", seed=1, return_run=True)
+    assert run.block_length > 500
+    counts = np.bincount(draws.codes @ [2, 1], minlength=4)
+    exact = np.exp(model.log_prob(np.array(list(np.ndindex(2, 2)))))
+    assert exact[0] * 200_000 > 50
+    assert_counts_agree(counts, exact)
+
+
 def test_fixed_variables_with_huge_parameters_are_drawn():
     model = PairwiseMRF.binary([500.0, -500.0, 0.0], np.zeros((3, 3)))
     codes = model.sample(2000, method="perfect", seed=1).codes
@@ -287,7 +331,9 @@ def test_bad_requests_are_refused():
         LEVELS["three levels"].sample(10, method="perfect", seed=1)
     with pytest.raises(ValueError, match="bounds of chains are for two levels"):
         BoundingChains(LEVELS["three levels"].domain, 10, seed=1)
-    with pytest.raises(ValueError, match="Bounds of chains are for two levels"):
+    with pytest.raises(ValueError, match="n_planes is 5"):
+        Scan(model, n_planes=5)
+    with pytest.raises(ValueError, match="bounds of chains are for two levels"):
         Scan(LEVELS["three levels"], n_planes=2)
     with pytest.raises(ValueError, match="form is 'dense'"):
         Scan(model, n_planes=2, form="dense")

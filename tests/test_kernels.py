@@ -117,18 +117,19 @@ def test_certain_bits_are_certain(storage):
 
 
 def test_draws_have_the_probability_of_their_weight():
-    # A bit is one for u = 1 .. the largest u with u + u w <= 2^31 in float32 (increasing in u): found by bisection.
+    # A bit is one for odd v from some place on: those with u w <= v in float32, u = 2^31 - v, found by bisection.
     for weight in np.exp(np.linspace(-30, 30, 601)).astype(np.float32):
-        low, high = 0, 2**31
+        low, high = 0, 2**30  # v = 2 k + 1
         while low < high:
-            u = (low + high + 1) // 2
-            x = np.float64(np.float32(u))  # products of two float32 are exact in float64
-            if np.float32(x * np.float64(weight) + x) <= np.float32(2.0**31):
-                low = u
+            k = (low + high) // 2
+            u, v = (np.float64(np.float32(n)) for n in (2**31 - 2 * k - 1, 2 * k + 1))
+            if u * np.float64(weight) <= v:  # products of two float32 are exact in float64
+                high = k
             else:
-                high = u - 1
-        # u is rounded by 2^-25 and the sum by 2^-24 of themselves, both at most 2^31 where the comparison turns.
-        assert abs(low / 2**31 - 1 / (1 + np.float64(weight))) < 2.0**-23
+                low = k + 1
+        found, expected = 1 - low / 2**30, 1 / (1 + np.float64(weight))
+        # u and v are rounded by 2^-24 of themselves, as if the weight were by 2^-23; the grid of v adds half its step.
+        assert abs(found - expected) <= 2.0**-23 * expected * (1 - expected) + 2.0**-31
 
 
 def test_random_bits_are_fair_at_every_chain_and_step():

@@ -47,7 +47,10 @@ def pseudo_likelihood(theta: Matrix, table: Table, weights: NDArray[np.float64])
 
 def _rows(table: Table, weights: NDArray[np.float64]) -> Iterator[tuple[Matrix, NDArray[np.float64]]]:
     for start in range(0, table.n_rows, _ROWS_AT_ONCE):
-        yield table.domain.indicators(table.codes[start : start + _ROWS_AT_ONCE]), weights[start : start + _ROWS_AT_ONCE]
+        yield (
+            table.domain.indicators(table.codes[start : start + _ROWS_AT_ONCE]),
+            weights[start : start + _ROWS_AT_ONCE],
+        )
 
 
 def _conditionals(fields: Matrix, s: Matrix, domain: Domain) -> tuple[Matrix, NDArray[np.float64]]:

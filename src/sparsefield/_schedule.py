@@ -14,8 +14,9 @@ import numpy as np
 from sparsefield._model import PairwiseMRF
 from sparsefield._moments import Moments
 from sparsefield._problem import Matrix, Problem
-from sparsefield.certificates import Disagreement, certify_bounds, chains_needed, concentration
+from sparsefield.certificates import Disagreement, chains_needed, concentration
 from sparsefield.certificates._certificate import norm
+from sparsefield.certificates._coalescence import certify_bounds
 from sparsefield.inference import BoundingChains, Chains, Exact, Perfect, Scan
 
 CertificateKind = Literal["paper", "sharp", "persistent", "coalescence"]

@@ -123,10 +123,17 @@ def _positive_integer(draw):
 
 @njit(nogil=True, cache=True)
 def _draw_bits(weights, draws, x):
-    """Set x to one with probability 1 / (1 + weights)."""
-    for c in range(BLOCK):
-        u = _positive_integer(draws[c])
-        x[c] = np.uint8(_fused(u, weights[c], u) <= _SPAN)
+    """Set x to one with probability 1 / (1 + weights), as the packed kernel does.
+
+    Step t of a lane uses draw 4 (t mod 8) + t div 8, the order in which the packed kernel takes them.
+    """
+    for t in range(_STEPS):
+        first = 2 * _LANES * (4 * (t % 8) + t // 8)
+        for m in range(2 * _LANES):
+            c = 2 * _LANES * t + m
+            minus_u = np.int32(draws[first + m] | np.uint32((1 << 31) | 1))
+            v = np.float32(np.int32(minus_u ^ np.int32(-(2**31))))
+            x[c] = np.uint8(_fused(np.float32(minus_u), weights[c], v) >= np.float32(0.0))
 
 
 @njit(nogil=True, cache=True)

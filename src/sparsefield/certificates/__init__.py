@@ -1,7 +1,7 @@
 """How wrong a Gibbs gradient can be: bounds that hold, each with its conditions."""
 
 from sparsefield.certificates._certificate import Certificate
-from sparsefield.certificates._coalescence import certify_bounds, coalescence
+from sparsefield.certificates._coalescence import coalescence
 from sparsefield.certificates._concentration import Concentration, chains_needed, concentration
 from sparsefield.certificates._dobrushin import Disagreement, dobrushin
 from sparsefield.certificates._fischer import fischer
@@ -11,7 +11,6 @@ __all__ = [
     "Certificate",
     "Concentration",
     "Disagreement",
-    "certify_bounds",
     "chains_needed",
     "coalescence",
     "concentration",

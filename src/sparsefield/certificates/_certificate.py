@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -67,8 +66,10 @@ class Certificate:
     bias: float = field(init=False)
 
     def __post_init__(self) -> None:
-        self.pair.flags.writeable = False
-        object.__setattr__(self, "bias", norm(self.pair))
+        pair = self.pair.view()
+        pair.flags.writeable = False
+        object.__setattr__(self, "pair", pair)
+        object.__setattr__(self, "bias", norm(pair))
 
     @property
     def main(self) -> NDArray[np.float64]:
@@ -83,7 +84,14 @@ class Certificate:
     @property
     def is_vacuous(self) -> bool:
         """Whether the bound says nothing: no statistic can be off by more than 1 anyway."""
-        return self.n_statistics > 0 and self.bias >= math.sqrt(self.n_statistics)
+        return self.bias >= self._trivial > 0
+
+    @property
+    def _trivial(self) -> float:
+        """The bound that always holds: every statistic that is not constant is off by 1."""
+        domain = self.model.domain
+        moves = (domain.n_levels > 1)[domain.slot_variables]
+        return norm(across_variables(domain, (moves[:, None] | moves).astype(np.float64)))
 
     def for_run(self, n_certificates: int) -> Certificate:
         """Return this certificate with the confidence that it and all others of a run hold together.
@@ -95,6 +103,8 @@ class Certificate:
         """
         if n_certificates < 1:
             raise ValueError(f"n_certificates is {n_certificates}: use at least one.")
+        if self.scope == "run":
+            raise ValueError("This certificate is for a whole run already.")
         return replace(self, confidence=max(0.0, 1 - n_certificates * (1 - self.confidence)), scope="run")
 
     def __str__(self) -> str:
@@ -107,10 +117,9 @@ class Certificate:
         if not self.is_vacuous:
             certified = f"After {sweeps} the bias of the gradient is {surely}at most {self.bias:.3g} {about}."
             return certified if self.radius is None or self.radius < 1 else f"{certified} {self._remedy()}"
-        trivial = math.sqrt(self.n_statistics)
         return (
-            f"After {sweeps} nothing is certified: {self.bias:.3g} {about} is no better than {trivial:.3g}, which "
-            f"always holds. {self._remedy()}"
+            f"After {sweeps} nothing is certified: {self.bias:.3g} {about} is no better than {self._trivial:.3g}, "
+            f"which always holds. {self._remedy()}"
         )
 
     def _remedy(self) -> str:
@@ -120,7 +129,7 @@ class Certificate:
             return "This bound is for comparison; use dobrushin() or coalescence()."
         if self.radius is not None and self.radius >= 1:
             return (
-                f"The influence matrix has radius {self.radius:.3g}, not below 1, so that more sweeps will not bring "
+                f"The influence matrix has radius {self.radius:.3g}, not below 1, so that more sweeps do not bring "
                 "the bound to zero: use coalescence(), or exact draws (method='perfect')."
             )
         return f"Use more sweeps: the influence matrix has radius {self.radius:.3g}, so that the bound will fall."

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv
+from scipy.special import betainccinv
 
 from sparsefield.certificates._certificate import Certificate, across_variables, count_statistics
 from sparsefield.inference import BoundingChains, Scan
@@ -72,8 +72,10 @@ def coalescence(
 def certify_bounds(
     model: Field, bounds: BoundingChains, *, confidence: float = 0.95, n_threads: int | None = None
 ) -> Certificate:
-    """Certify by bounding chains of the model that have been swept already; as `coalescence`, which see."""
+    """Certify by bounding chains that have been swept with this model, and no other, from their start on."""
     check_confidence(confidence)
+    if bounds.domain != model.domain:
+        raise ValueError("The bounding chains are of other variables than the model.")
     domain = model.domain
     failure = (1 - confidence) / 2
     any_open = upper_limits(np.array([bounds.n_open]), bounds.n_chains, failure)[0]
@@ -88,7 +90,7 @@ def upper_limits(counts: NDArray[np.int64], n: int, failure: float) -> NDArray[n
     known, places = np.unique(counts, return_inverse=True)  # at most n + 1 different ones, however many statistics
     limits = np.ones(len(known))
     inside = known < n
-    limits[inside] = betaincinv(known[inside] + 1.0, n - known[inside], 1 - failure)
+    limits[inside] = betainccinv(known[inside] + 1.0, n - known[inside], failure)
     return limits[places].reshape(counts.shape)
 
 

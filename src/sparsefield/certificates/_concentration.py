@@ -14,7 +14,7 @@ from sparsefield.certificates._certificate import Certificate, across_variables,
 from sparsefield.certificates._coalescence import check_confidence, upper_limits
 from sparsefield.inference._protocol import Field
 
-Kind = Literal["paper", "sharp"]
+Tail = Literal["paper", "sharp"]
 _MOST_CHAINS = 2**40
 
 
@@ -38,7 +38,7 @@ class Concentration:
         Probability with which all the bounds hold together, that on the bias included.
     """
 
-    kind: Kind
+    kind: Tail
     model: Field
     bias: float
     pair: NDArray[np.float64]
@@ -77,7 +77,7 @@ def concentration(
     bias: Certificate | None = None,
     *,
     confidence: float = 0.95,
-    kind: Kind = "paper",
+    kind: Tail = "paper",
 ) -> Concentration:
     """Bound the whole error of moments that independent chains estimate.
 
@@ -95,7 +95,7 @@ def concentration(
     model : Field
         The model that was sampled.
     moments : Moments
-        Means over independent chains.
+        Means over chains that are independent and start alike: all from one law, or as exact draws.
     bias : Certificate, optional
         What is known of the bias of these chains; none is assumed (exact draws) unless given. Where it has a
         confidence below 1, the chances of failure add up.
@@ -115,6 +115,7 @@ def concentration(
     (0.25, True)
     """
     check_confidence(confidence)
+    _check_bias(model, bias)
     if moments.n is None or moments.n < 2:
         raise ValueError("Sampling error is for means over two or more chains; these moments are exact or of one.")
     domain = _check_moments(model, moments)
@@ -137,7 +138,7 @@ def chains_needed(
     bias: Certificate | None = None,
     *,
     confidence: float = 0.95,
-    kind: Kind = "paper",
+    kind: Tail = "paper",
 ) -> int:
     """Return how many chains bring the bound on the whole error down to `total`.
 
@@ -163,6 +164,7 @@ def chains_needed(
     True
     """
     check_confidence(confidence)
+    _check_bias(model, bias)
     left = total - (0.0 if bias is None else bias.bias)
     if not left > 0:
         raise ValueError(
@@ -172,8 +174,12 @@ def chains_needed(
     domain = _check_moments(model, moments)
     beta = _share(domain, confidence)
 
+    # Few different means, however many statistics.
+    upper = np.triu(across_variables(domain, 1.0)) > 0
+    means, counts = np.unique(moments.pair[upper], return_counts=True)
+
     def is_enough(n: int) -> bool:
-        return norm(across_variables(domain, _errors(moments.pair, n, beta, kind))) <= left
+        return bool(np.sqrt(counts @ _errors(means, n, beta, kind) ** 2) <= left)
 
     low, high = 1, 2
     while not is_enough(high):
@@ -188,6 +194,14 @@ def chains_needed(
     return high
 
 
+def _check_bias(model: Field, bias: Certificate | None) -> None:
+    if bias is None or bias.model is model:
+        return
+    same = bias.model.domain == model.domain and np.array_equal(bias.model.interactions, model.interactions)
+    if not (same and np.array_equal(bias.model.main, model.main)):
+        raise ValueError("The certificate of the bias is about another model.")
+
+
 def _check_moments(model: Field, moments: Moments) -> Domain:
     size = model.domain.n_slots
     if moments.pair.shape != (size, size):
@@ -199,7 +213,7 @@ def _share(domain: Domain, confidence: float) -> float:
     return (1 - confidence) / (2 * max(1, count_statistics(domain)))
 
 
-def _errors(means: NDArray[np.float64], n: int, beta: float, kind: Kind) -> NDArray[np.float64]:
+def _errors(means: NDArray[np.float64], n: int, beta: float, kind: Tail) -> NDArray[np.float64]:
     """Bound |mean - expectation| of each statistic for n chains, failing with probability 2 beta or less each."""
     if kind == "paper":
         log = np.log(2 / beta)

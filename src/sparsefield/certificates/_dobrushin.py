@@ -12,9 +12,10 @@ from sparsefield._kernels._influence import sweep_disagreement
 from sparsefield.certificates._certificate import Certificate, across_variables, count_statistics
 from sparsefield.certificates._influence import field_changes, influence_matrix, spectral_radius
 from sparsefield.inference._protocol import Field
-from sparsefield.inference._scan import check_order
+from sparsefield.inference._scan import check_order, check_sweeps
 
-_MOST_ROUNDS = 1000  # of Gauss-Seidel sweeps between two targets; each round leaves a bound
+# Of Gauss-Seidel sweeps between two targets: every round leaves a bound, and these end when one gains little.
+_MOST_ROUNDS, _PRECISION = 1000, 1e-4
 
 
 class Disagreement:
@@ -104,8 +105,7 @@ class Disagreement:
 
     def sweep(self, n_sweeps: int = 1) -> None:
         """Follow the chains through some sweeps."""
-        if n_sweeps < 0:
-            raise ValueError(f"n_sweeps is {n_sweeps}: use a number from zero on.")
+        check_sweeps(n_sweeps)
         self._relax(np.zeros_like(self._w), np.inf if self.kind == "paper" else 1.0, self._w, n_sweeps)
         self.n_sweeps += n_sweeps
 
@@ -155,11 +155,13 @@ class Disagreement:
         x = v max_i(b_i / v_i) / (1 - r) is one to begin with.
         """
         r, v = self._proof()
-        x: NDArray[np.float64] = v * ((changes / v).max(initial=0.0) / (1 - r))
+        x = v * ((changes / v).max(initial=0.0) / (1 - r))
+        # No disagreement is above 1; what v says of weak parts of the graph may be far above it.
+        x = np.minimum(x, 1.0)
         for _ in range(_MOST_ROUNDS):
             last = x.sum()
-            self._relax(changes, np.inf, x, 2)
-            if x.sum() >= last * (1 - 1e-3):
+            self._relax(changes, 1.0, x, 2)
+            if x.sum() >= last * (1 - _PRECISION):
                 break
         return x
 

@@ -7,7 +7,7 @@ import numpy as np
 from sparsefield.certificates._certificate import Certificate, across_variables
 from sparsefield.certificates._influence import field_range
 from sparsefield.inference._protocol import Field, reduce_to_binary
-from sparsefield.inference._scan import check_two_levels
+from sparsefield.inference._scan import check_sweeps, check_two_levels
 
 
 def fischer(model: Field, n_sweeps: int) -> Certificate:
@@ -18,7 +18,7 @@ def fischer(model: Field, n_sweeps: int) -> Certificate:
 
         (1 - exp(-p Delta))^n_sweeps
 
-    (Fischer and Igel 2011; Fischer 2015), times 2 sqrt(m) for m statistics. It holds for any order of the updates.
+    (Fischer and Igel 2011), times 2 sqrt(m) for m statistics. It holds for any order of the updates.
 
     Parameters
     ----------
@@ -34,8 +34,7 @@ def fischer(model: Field, n_sweeps: int) -> Certificate:
     >>> fischer(make_field(10, seed=1), 60).is_vacuous
     True
     """
-    if n_sweeps < 0:
-        raise ValueError(f"n_sweeps is {n_sweeps}: use a number from zero on.")
+    check_sweeps(n_sweeps)
     check_two_levels(model.domain, "certificates")
     main, interactions = reduce_to_binary(model)
     low, high = field_range(main, interactions)

@@ -11,7 +11,7 @@ from sparsefield import _threads
 from sparsefield._domain import Domain
 from sparsefield._kernels._bytes import BLOCK
 from sparsefield._kernels._target import make_aligned
-from sparsefield.inference._scan import Scan, Storage, choose_storage, count_lines
+from sparsefield.inference._scan import Scan, Storage, check_sweeps, choose_storage, count_lines
 
 LANES, STEPS = 16, 32  # chain 16 t + m of a block is bit t of lane m
 LONGEST_CALL = 0.1  # seconds between two chances to interrupt
@@ -39,8 +39,7 @@ class Blocks:
         Long work is cut into calls of about a tenth of a second; an interrupt takes effect after the current one,
         which may have advanced some chains by up to that many sweeps more than `n_sweeps` says.
         """
-        if n_sweeps < 0:
-            raise ValueError(f"n_sweeps is {n_sweeps}: use a number from zero on.")
+        check_sweeps(n_sweeps)
         self.check_scan(scan)
         one = scan.seconds_per_block * self.n_blocks
         done = 0
@@ -60,8 +59,8 @@ class Blocks:
 
 def check_request(n_chains: int, seed: int) -> None:
     """Refuse numbers of chains and seeds that make no sense."""
-    if n_chains < 1:
-        raise ValueError(f"n_chains is {n_chains}: use at least one.")
+    if not isinstance(n_chains, int | np.integer) or n_chains < 1:
+        raise ValueError(f"n_chains is {n_chains}: use a whole number from one on.")
     if seed < 0:
         raise ValueError(f"seed is {seed}: use a number from zero on.")
 

@@ -20,7 +20,8 @@ class BoundingChains(Blocks):
     Each variable of a chain has a least and a largest level, at first its two levels. An update takes the least and the
     largest field that neighbours within their bounds allow, and compares one random number with both probabilities. A
     Gibbs chain that uses the same random numbers stays between the bounds wherever it started; where they have met,
-    every start has led to the same level. (`Chains` of the same seed uses the same random numbers.)
+    every start has led to the same level. (`Chains` of the same seed, swept in the same form, use the same random
+    numbers.)
 
     Parameters
     ----------

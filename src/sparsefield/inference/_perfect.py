@@ -56,7 +56,8 @@ class Perfect:
     is a draw from the field, and independent of all others. Every chain gives as many draws as it was told to
     beforehand, and all are waited for: to drop the slow ones would favour states that are reached fast.
 
-    "Exact" is up to the rounding of conditional probabilities (`Scan`).
+    "Exact" is up to the rounding of conditional probabilities (`Scan`): events that a block of sweeps has with
+    probability n_sweeps p 2^-31 or less may be missed.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ class Perfect:
         The order in which a sweep updates the variables.
     max_sweeps : int
         Sweeps within which half of the bounding chains of a pilot run must meet. Where they do not, the field is
-        refused: raise the limit then. Trying other seeds until one gets through would bias the draws.
+        refused: raise the limit then.
     n_threads : int, optional
         Threads to use; the result does not depend on it.
 
@@ -135,36 +136,35 @@ class _Coupled:
         self.filled = _mark_spare(n_rounds, wanted.n_chains, storage)
         self.n_run = np.zeros(n_blocks, dtype=np.int64)
         self.n_met = np.zeros(n_blocks, dtype=np.int64)
+        self.n_swept = np.zeros(n_blocks, dtype=np.int64)  # of the block of sweeps that is under way
 
     def run(self, length: int, n_threads: int | None) -> None:
         """Run blocks of sweeps until every chain has given its draws."""
         left = np.arange(len(self.n_run))
-        one = self.scan.seconds_per_block * length
         while len(left):
-            n = max(1, int(LONGEST_CALL / (one * len(left)))) if one else 1
-            shares = _threads.share(len(left), n_threads, one * n * len(left))
-            _threads.run(self._run_some, [(left[share], length, n) for share in shares])
+            one = self.scan.seconds_per_block * len(left)
+            n_sweeps = max(1, int(LONGEST_CALL / one)) if one else length
+            shares = _threads.share(len(left), n_threads, one * n_sweeps)
+            _threads.run(self._run_some, [(left[share], length, n_sweeps) for share in shares])
             left = left[[not self._is_done(int(b)) for b in left]]
 
     def _is_done(self, b: int) -> bool:
         return bool((self.filled[self.cuts[b] : self.cuts[b + 1]] == self.full).all())
 
-    def _run_some(self, blocks: NDArray[np.int64], length: int, n: int) -> None:
+    def _run_some(self, blocks: NDArray[np.int64], length: int, n_sweeps: int) -> None:
+        """Make some sweeps with each block of chains, and settle whenever a block of sweeps is full."""
         for b in blocks:
             own = slice(self.cuts[b], self.cuts[b + 1])
-            is_done = False
-            for _ in range(n):
-                if not is_done:
-                    self.scan.sweep(self.planes[b : b + 1], self.streams[b : b + 1], length)
-                    n_met, is_done = settle(
-                        self.planes[b],
-                        self.widest,
-                        self.before[b],
-                        self.held[b],
-                        self.filled[own],
-                        self.draws[own],
-                        self.full,
-                    )
+            left, is_done = n_sweeps, False
+            while left and not is_done:
+                n = min(left, length - int(self.n_swept[b]))
+                self.scan.sweep(self.planes[b : b + 1], self.streams[b : b + 1], n)
+                left -= n
+                self.n_swept[b] += n
+                if self.n_swept[b] == length:
+                    arrays = self.before[b], self.held[b], self.filled[own], self.draws[own]
+                    n_met, is_done = settle(self.planes[b], self.widest, *arrays, self.full)
+                    self.n_swept[b] = 0
                     self.n_run[b] += 1
                     self.n_met[b] += n_met
 

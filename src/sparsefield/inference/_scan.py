@@ -24,9 +24,6 @@ _SUBSETS = np.array([[0, 1, 0, 1], [0, 0, 1, 1]])  # neither neighbour, the firs
 _BLOCKS_AT_ONCE = 5  # of the dense form; 1000 variables: 85 million updates a second, 78 with one block at a time
 _COARSEST_QUAD = 20  # fours of interactions are rounded to 2^-20 bits at worst; larger ones are taken in pairs
 _FINEST = 24  # a float32 holds whole numbers of 24 bits
-# Weights of whole-number fields are right to 1.2e-7 (`exponentiate`), so units of 2^-21 bits, 3.3e-7 of a weight, are
-# the finest for which a larger field never has a larger weight: what bounds of chains stand on.
-_FINEST_BOUND = 21
 
 
 def choose_storage(domain: Domain, wanted: Storage | None) -> Storage:
@@ -52,7 +49,8 @@ class Scan:
         How the chains to be swept are held; chosen by the domain and the processor unless given.
     form : "product", "sum", "dense" or "levels", optional
         How fields are computed; chosen by the size and number of the interactions unless given. All forms draw from
-        the same conditional distributions up to rounding. A probability is right to 2^-23 given the field; the
+        the same conditional distributions up to rounding. A probability q of one of two levels is right to
+        2^-23 q (1 - q) + 2^-31 given the field (one of several levels to 2^-23); the
         product form rounds each table entry and product to 2^-24 of it, the others round each interaction to 2^-20
         bits, or 2^-29 of the largest field that the variable can have, where that is more.
     n_planes : 1, 2 or 3
@@ -70,6 +68,8 @@ class Scan:
         form: Form | None = None,
         n_planes: int = 1,
     ) -> None:
+        if n_planes not in (1, 2, 3):
+            raise ValueError(f"n_planes is {n_planes}: use 1, 2 or 3.")
         domain = field.domain
         self.n_planes = n_planes
         self.n_levels = domain.n_levels
@@ -77,33 +77,37 @@ class Scan:
         # A variable with one level has nothing to update.
         checked = check_order(order, domain.n_variables)
         self.order = checked[domain.n_levels[checked] > 1]
+        self.form: Form
         if np.any(domain.n_levels > 2):
             if n_planes > 1:
-                check_two_levels(domain, "Bounds of chains")
+                check_two_levels(domain, "bounds of chains")
             if form not in (None, "levels"):
                 raise ValueError(f"form is {form!r}: variables with more than two levels have only one, 'levels'.")
-            self.form: Form = "levels"
+            self.form = "levels"
             self.degree = _prepare_levels(self, field)
         else:
-            main, interactions = reduce_to_binary(field)
-            starts, sizes = count_pairs(interactions)
-            sizes += np.abs(main)
-            self.degree = 2 * float(starts[-1]) / len(main)
-            degree = self.degree if n_planes == 1 else 0.0  # bounds have no dense form
-            self.form = form or _choose_form(sizes, interactions, degree)
-            _check_form(self.form, sizes, interactions, n_planes)
-            if self.form == "dense" and self.storage == "packed":
-                self.arguments = _quad_tables(main, interactions, _dense_shifts(sizes, interactions))
-                return
-            n_lines = count_lines(domain.n_variables, self.storage)
-            pairs = starts, *_list_planes(interactions, starts, n_planes, n_lines)
-            if self.form == "product":
-                self.arguments = _product_tables(main, *pairs)
-            elif self.form == "dense":
-                self.arguments = _sum_tables(main, *pairs, _dense_shifts(sizes, interactions))
-            else:
-                finest = _FINEST if n_planes == 1 else _FINEST_BOUND
-                self.arguments = _sum_tables(main, *pairs, np.minimum(_shifts(sizes), finest))
+            self._prepare_two_levels(field, form)
+
+    def _prepare_two_levels(self, field: Field, form: Form | None) -> None:
+        """Fill the arguments of the sweeps over variables with at most two levels."""
+        main, interactions = reduce_to_binary(field)
+        starts, sizes = count_pairs(interactions)
+        sizes += np.abs(main)
+        self.degree = 2 * float(starts[-1]) / len(main)
+        degree = self.degree if self.n_planes == 1 else 0.0  # bounds have no dense form
+        self.form = form or _choose_form(sizes, interactions, degree)
+        _check_form(self.form, sizes, interactions, self.n_planes)
+        if self.form == "dense" and self.storage == "packed":
+            self.arguments = _quad_tables(main, interactions, _dense_shifts(sizes, interactions))
+            return
+        n_lines = count_lines(field.domain.n_variables, self.storage)
+        pairs = starts, *_list_planes(interactions, starts, self.n_planes, n_lines)
+        if self.form == "product":
+            self.arguments = _product_tables(main, *pairs)
+        elif self.form == "dense":
+            self.arguments = _sum_tables(main, *pairs, _dense_shifts(sizes, interactions))
+        else:
+            self.arguments = _sum_tables(main, *pairs, _shifts(sizes))
 
     def sweep(self, states: NDArray[Any], streams: NDArray[np.uint64], n_sweeps: int) -> None:
         """Sweep some blocks of chains in place."""
@@ -141,6 +145,12 @@ def check_two_levels(domain: Domain, what: str) -> None:
         raise ValueError(
             f"Variable {domain.names[i]!r} has {domain.n_levels[i]} levels: {what} are for two levels so far."
         )
+
+
+def check_sweeps(n_sweeps: int) -> None:
+    """Refuse what is not a number of sweeps."""
+    if not isinstance(n_sweeps, int | np.integer) or n_sweeps < 0:
+        raise ValueError(f"n_sweeps is {n_sweeps}: use a whole number from zero on.")
 
 
 def check_order(order: Sequence[int] | NDArray[np.int64] | None, n_variables: int) -> NDArray[np.int64]:
@@ -218,13 +228,17 @@ def _product_tables(
     fields = values @ _SUBSETS
     fields[starts[:-1]] += main[:, None]
     tables = np.exp(-fields).astype(np.float32)
-    # Bounds need weights that fall as fields rise, to the last bit, which no exponential promises.
+    make_monotone(tables, values)
+    return starts, neighbours, tables
+
+
+def make_monotone(tables: NDArray[np.float32], values: NDArray[np.float64]) -> None:
+    """Make weights (P, 4) fall as fields rise, to the last bit: bounds need that, and no exponential promises it."""
     for own, pairs in ((0, ((0, 1), (2, 3))), (1, ((0, 2), (1, 3)))):
         rises = values[:, own] < 0
         for without, with_it in pairs:
             least, largest = (f(tables[:, without], tables[:, with_it]) for f in (np.minimum, np.maximum))
             tables[:, with_it] = np.where(rises, largest, least)
-    return starts, neighbours, tables
 
 
 def _sum_tables(
