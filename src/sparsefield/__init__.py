@@ -2,7 +2,7 @@
 
 from sparsefield import certificates, datasets, inference
 from sparsefield._domain import Domain
-from sparsefield._estimators import SparseMRF
+from sparsefield._estimators import PseudoLikelihood, SparseMRF
 from sparsefield._graph import edge_table, make_graph
 from sparsefield._model import PairwiseMRF
 from sparsefield._moments import Moments, moments_of_table
@@ -14,6 +14,7 @@ __all__ = [
     "Domain",
     "Moments",
     "PairwiseMRF",
+    "PseudoLikelihood",
     "SparseMRF",
     "Table",
     "certificates",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import networkx as nx
 import numpy as np
@@ -21,203 +21,46 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, ch
 from sparsefield._graph import make_graph
 from sparsefield._missing import Completion
 from sparsefield._model import PairwiseMRF
-from sparsefield._moments import moments_of_table, weighted_moments
+from sparsefield._moments import check_weights, moments_of_table, weighted_moments
 from sparsefield._problem import Problem
+from sparsefield._pseudolikelihood import solve_pseudo_likelihood
 from sparsefield._result import Fit, StepInfo
 from sparsefield._schedule import CertificateKind, Sampler, Schedule, exact, fixed, increasing, perfect, tay
 from sparsefield._solver import solve
 from sparsefield._table import Table, encode
 from sparsefield.inference import MAX_STATES
 
-Missing = Literal["model", "zero", "drop", "error"]
 
+class _FieldEstimator(BaseEstimator):  # type: ignore[misc]
+    """What all estimators of fields have in common: tables in, a model out."""
 
-class SparseMRF(BaseEstimator):  # type: ignore[misc]
-    """Sparse Markov random field, learned by L1-penalised maximum likelihood with certified gradients.
-
-    Parameters
-    ----------
-    alpha : float
-        Strength of the penalty: larger gives fewer edges. Its natural unit is a difference of two frequencies: a pair
-        whose frequency the model misses by less than alpha gets no edge.
-    schedule : "tay", "conservative", "perfect", "exact", "increasing", int, or Schedule
-        How gradients are estimated. "tay": Gibbs chains, swept until the certificate allows the step (the paper).
-        "conservative": the same with a certificate for the whole error. "perfect": exact draws. "exact": enumeration,
-        for small models. A number: as many sweeps each time; "increasing": k sweeps in iteration k.
-    certificate : "sharp", "persistent", "coalescence" or "paper"
-        Which bound "tay" uses.
-    chains : "restart" or "persistent"
-        Whether chains start anew in every iteration, as in the paper, or go on from the last one.
-    n_chains : int
-        Chains or draws behind a gradient.
-    step_size : float or "auto"
-        Length of the proximal steps; "auto" follows the inverse of the largest curvature. The paper's is 0.4.
-    penalize_main : bool
-        Whether main effects are penalised too, as in the paper.
-    max_iter : int
-        Iterations at most.
-    max_sweeps : int
-        Sweeps of an iteration at most.
-    tol : float
-        The fit has converged when the norm of the step map is at most this. With estimated gradients it usually ends
-        earlier, when steps cannot be told from noise, and says so.
-    init : PairwiseMRF or None
-        Where to start: a model over the same variables; zero unless given.
-    missing : "model", "zero", "drop" or "error"
-        What to do with holes: fill them by Gibbs draws from the model given the observed cells of the row, anew in
-        every iteration; count them as the first level (the paper's); drop their rows; or refuse them. It makes no
-        difference where there are none.
-    random_state : int, RandomState or None
-        Where the random numbers start.
-    n_threads : int, optional
-        Threads to use; the result does not depend on it.
-    progress : bool or "auto"
-        Whether to show a progress bar; "auto" shows one in a terminal.
-
-    Attributes
-    ----------
-    model_ : PairwiseMRF
-        The fitted field.
-    main_effects_ : ndarray of shape (n_slots,)
-    interactions_ : ndarray of shape (n_slots, n_slots)
-    trace_ : polars.DataFrame
-        One row an iteration: sweeps, chains, certificate, norms, step size, objective if known, seconds, and why
-        sweeping stopped.
-    status_ : Status
-        How the fit ended, in a sentence.
-    certificate_ : float or None
-        The last gradient's certificate: a bound on the L2 norm of its bias.
-    n_iter_ : int
-        Iterations made.
-    fit_ : Fit
-        All of this as one value.
-
-    Examples
-    --------
-    >>> import sparsefield as sf
-    >>> truth = sf.datasets.make_field(6, strength=(1.0, 1.5), seed=7)
-    >>> data = truth.sample(5000, method="perfect", seed=1).to_frame()
-    >>> mrf = sf.SparseMRF(alpha=0.05, random_state=1).fit(data)
-    >>> sf.edge_table(mrf.model_).row(0)[:2]
-    ('x0', 'x3')
-    """
-
-    def __init__(
-        self,
-        alpha: float = 0.05,
-        *,
-        schedule: str | int | Schedule = "tay",
-        certificate: CertificateKind = "sharp",
-        chains: Literal["restart", "persistent"] = "restart",
-        n_chains: int = 2000,
-        step_size: float | Literal["auto"] = "auto",
-        penalize_main: bool = True,
-        max_iter: int = 300,
-        max_sweeps: int = 100,
-        tol: float = 1e-4,
-        init: PairwiseMRF | None = None,
-        missing: Missing = "model",
-        random_state: Any = None,
-        n_threads: int | None = None,
-        progress: bool | Literal["auto"] = "auto",
-    ) -> None:
-        self.alpha = alpha
-        self.schedule = schedule
-        self.certificate = certificate
-        self.chains = chains
-        self.n_chains = n_chains
-        self.step_size = step_size
-        self.penalize_main = penalize_main
-        self.max_iter = max_iter
-        self.max_sweeps = max_sweeps
-        self.tol = tol
-        self.init = init
-        self.missing = missing
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.progress = progress
-
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> SparseMRF:  # noqa: ARG002
-        """Learn a field from a table.
-
-        Parameters
-        ----------
-        X : Table, array, pandas or polars data frame, or path
-            Observations, one row each; see `encode`.
-        y : None
-            Not used; scikit-learn's convention.
-        sample_weight : array-like of shape (n_rows,), optional
-            How often each row counts.
-        """
-        table, weights = self._check_table(X, sample_weight)
-        seed = int(check_random_state(self.random_state).randint(2**31))
-        completion = Completion(table, self.n_chains, seed, weights) if table.n_holes.any() else None
-        if completion is not None:
-            data = completion.moments()
-        else:
-            data = moments_of_table(table) if weights is None else weighted_moments(table, weights)
-        problem = Problem(data, table.domain, self.alpha, self.penalize_main)
-        with _Bar(self.progress, self.max_iter) as watch:
-            fit = solve(
-                problem,
-                self._make_schedule(),
-                Sampler(self.n_chains, seed, self._persists(), self.n_threads),
-                step_size=self.step_size,
-                start=None if self.init is None else _start_from(self.init, table),
-                max_iter=self.max_iter,
-                tol=self.tol,
-                completion=completion,
-                watch=watch,
-            )
-        self._store(fit)
-        return self
+    _ways_with_holes: tuple[str, ...] = ("zero", "drop", "error")
+    missing: str
 
     def _check_table(self, X: Any, sample_weight: ArrayLike | None) -> tuple[Table, NDArray[np.float64] | None]:
-        table = X if isinstance(X, Table) else encode(_check_array(X, self.missing))
+        table = X if isinstance(X, Table) else encode(_check_array(X, self.missing, self._ways_with_holes))
         if hasattr(X, "shape"):
             _check_feature_names(self, X, reset=True)
             _check_n_features(self, X, reset=True)
         else:
             self.n_features_in_ = table.domain.n_variables
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        if self.missing not in get_args(Missing):
-            raise ValueError(f"missing is {self.missing!r}: use 'model', 'zero', 'drop' or 'error'.")
+        if weights is not None:
+            check_weights(weights, table.n_rows)
+        if self.missing not in self._ways_with_holes:
+            raise ValueError(f"missing is {self.missing!r}: use {_listed(self._ways_with_holes)}.")
         if not table.n_holes.any() or self.missing == "model":
             return table, weights
         if self.missing == "zero":
-            codes = table.codes.copy()
-            codes[table.mask] = 0
-            return Table(table.domain, codes), weights
+            return _fill_first(table), weights
         if self.missing == "drop":
             whole = ~table.mask.any(axis=1)
             return table.drop_holes(), None if weights is None else weights[whole]
         name = table.domain.names[int(table.n_holes.argmax())]
         raise ValueError(
             f"The table has {table.n_holes.sum()} hole(s) (NaN or null), most in column {name!r}: "
-            "use missing='model', 'zero' or 'drop'."
+            f"use missing={_listed(self._ways_with_holes[:-1])}."
         )
-
-    def _persists(self) -> bool:
-        if self.chains not in ("restart", "persistent"):
-            raise ValueError(f"chains is {self.chains!r}: use 'restart' or 'persistent'.")
-        # The persistent certificate is about chains that persist.
-        return self.chains == "persistent" or (self.schedule == "tay" and self.certificate == "persistent")
-
-    def _make_schedule(self) -> Schedule:
-        if isinstance(self.schedule, int | np.integer):
-            return fixed(int(self.schedule))
-        if not isinstance(self.schedule, str):
-            return self.schedule
-        if self.schedule in ("tay", "conservative"):
-            is_conservative = self.schedule == "conservative"
-            return tay(self.certificate, max_sweeps=self.max_sweeps, conservative=is_conservative)
-        known: dict[str, Callable[[], Schedule]] = {"perfect": perfect, "exact": exact, "increasing": increasing}
-        if self.schedule not in known:
-            raise ValueError(
-                f"schedule is {self.schedule!r}: use 'tay', 'conservative', 'perfect', 'exact', 'increasing', "
-                "a number of sweeps, or a Schedule."
-            )
-        return known[self.schedule]()
 
     def _store(self, fit: Fit) -> None:
         self.fit_ = fit
@@ -276,7 +119,261 @@ class SparseMRF(BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _check_array(X: Any, missing: str) -> Any:
+class SparseMRF(_FieldEstimator):
+    """Sparse Markov random field, learned by L1-penalised maximum likelihood with certified gradients.
+
+    Parameters
+    ----------
+    alpha : float
+        Strength of the penalty: larger gives fewer edges. Its natural unit is a difference of two frequencies: a pair
+        whose frequency the model misses by less than alpha gets no edge.
+    schedule : "tay", "conservative", "perfect", "exact", "increasing", int, or Schedule
+        How gradients are estimated. "tay": Gibbs chains, swept until the certificate allows the step (the paper).
+        "conservative": the same with a certificate for the whole error. "perfect": exact draws. "exact": enumeration,
+        for small models. A number: as many sweeps each time; "increasing": k sweeps in iteration k.
+    certificate : "sharp", "persistent", "coalescence" or "paper"
+        Which bound "tay" uses.
+    chains : "restart" or "persistent"
+        Whether chains start anew in every iteration, as in the paper, or go on from the last one.
+    n_chains : int
+        Chains or draws behind a gradient.
+    step_size : float or "auto"
+        Length of the proximal steps; "auto" follows the inverse of the largest curvature. The paper's is 0.4.
+    penalize_main : bool
+        Whether main effects are penalised too, as in the paper.
+    max_iter : int
+        Iterations at most.
+    max_sweeps : int
+        Sweeps of an iteration at most.
+    tol : float
+        The fit has converged when the norm of the step map is at most this. With estimated gradients it usually ends
+        earlier, when steps cannot be told from noise, and says so.
+    init : PairwiseMRF, "pseudolikelihood" or None
+        Where to start: a model over the same variables, or that of `PseudoLikelihood` with the same penalty; zero
+        unless given.
+    missing : "model", "zero", "drop" or "error"
+        What to do with holes: fill them by Gibbs draws from the model given the observed cells of the row, anew in
+        every iteration; count them as the first level (the paper's); drop their rows; or refuse them. It makes no
+        difference where there are none.
+    random_state : int, RandomState or None
+        Where the random numbers start.
+    n_threads : int, optional
+        Threads to use; the result does not depend on it.
+    progress : bool or "auto"
+        Whether to show a progress bar; "auto" shows one in a terminal.
+
+    Attributes
+    ----------
+    model_ : PairwiseMRF
+        The fitted field.
+    main_effects_ : ndarray of shape (n_slots,)
+    interactions_ : ndarray of shape (n_slots, n_slots)
+    trace_ : polars.DataFrame
+        One row an iteration: sweeps, chains, certificate, norms, step size, objective if known, seconds, and why
+        sweeping stopped.
+    status_ : Status
+        How the fit ended, in a sentence.
+    certificate_ : float or None
+        The last gradient's certificate: a bound on the L2 norm of its bias.
+    n_iter_ : int
+        Iterations made.
+    fit_ : Fit
+        All of this as one value.
+
+    Examples
+    --------
+    >>> import sparsefield as sf
+    >>> truth = sf.datasets.make_field(6, strength=(1.0, 1.5), seed=7)
+    >>> data = truth.sample(5000, method="perfect", seed=1).to_frame()
+    >>> mrf = sf.SparseMRF(alpha=0.05, random_state=1).fit(data)
+    >>> sf.edge_table(mrf.model_).row(0)[:2]
+    ('x0', 'x3')
+    """
+
+    _ways_with_holes = ("model", "zero", "drop", "error")
+
+    def __init__(
+        self,
+        alpha: float = 0.05,
+        *,
+        schedule: str | int | Schedule = "tay",
+        certificate: CertificateKind = "sharp",
+        chains: Literal["restart", "persistent"] = "restart",
+        n_chains: int = 2000,
+        step_size: float | Literal["auto"] = "auto",
+        penalize_main: bool = True,
+        max_iter: int = 300,
+        max_sweeps: int = 100,
+        tol: float = 1e-4,
+        init: PairwiseMRF | Literal["pseudolikelihood"] | None = None,
+        missing: Literal["model", "zero", "drop", "error"] = "model",
+        random_state: Any = None,
+        n_threads: int | None = None,
+        progress: bool | Literal["auto"] = "auto",
+    ) -> None:
+        self.alpha = alpha
+        self.schedule = schedule
+        self.certificate = certificate
+        self.chains = chains
+        self.n_chains = n_chains
+        self.step_size = step_size
+        self.penalize_main = penalize_main
+        self.max_iter = max_iter
+        self.max_sweeps = max_sweeps
+        self.tol = tol
+        self.init = init
+        self.missing = missing
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> SparseMRF:  # noqa: ARG002
+        """Learn a field from a table.
+
+        Parameters
+        ----------
+        X : Table, array, pandas or polars data frame, or path
+            Observations, one row each; see `encode`.
+        y : None
+            Not used; scikit-learn's convention.
+        sample_weight : array-like of shape (n_rows,), optional
+            How often each row counts.
+        """
+        table, weights = self._check_table(X, sample_weight)
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        completion = Completion(table, self.n_chains, seed, weights) if table.n_holes.any() else None
+        if completion is not None:
+            data = completion.moments()
+        else:
+            data = moments_of_table(table) if weights is None else weighted_moments(table, weights)
+        problem = Problem(data, table.domain, self.alpha, self.penalize_main)
+        with _Bar(self.progress, self.max_iter) as watch:
+            fit = solve(
+                problem,
+                self._make_schedule(),
+                Sampler(self.n_chains, seed, self._persists(), self.n_threads),
+                step_size=self.step_size,
+                start=self._start(table, weights),
+                max_iter=self.max_iter,
+                tol=self.tol,
+                completion=completion,
+                watch=watch,
+            )
+        self._store(fit)
+        return self
+
+    def _start(self, table: Table, weights: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
+        if self.init is None:
+            return None
+        if isinstance(self.init, str):
+            if self.init != "pseudolikelihood":
+                raise ValueError(f"init is {self.init!r}: use a model, 'pseudolikelihood' or None.")
+            whole = _fill_first(table)
+            return _as_theta(
+                solve_pseudo_likelihood(whole, self.alpha, penalize_main=self.penalize_main, weights=weights).model
+            )
+        if self.init.domain != table.domain:
+            raise ValueError(
+                "init is a model over other variables or levels than the table: fit it to the same columns."
+            )
+        return _as_theta(self.init)
+
+    def _persists(self) -> bool:
+        if self.chains not in ("restart", "persistent"):
+            raise ValueError(f"chains is {self.chains!r}: use 'restart' or 'persistent'.")
+        # The persistent certificate is about chains that persist.
+        return self.chains == "persistent" or (self.schedule == "tay" and self.certificate == "persistent")
+
+    def _make_schedule(self) -> Schedule:
+        if isinstance(self.schedule, int | np.integer):
+            return fixed(int(self.schedule))
+        if not isinstance(self.schedule, str):
+            return self.schedule
+        if self.schedule in ("tay", "conservative"):
+            is_conservative = self.schedule == "conservative"
+            return tay(self.certificate, max_sweeps=self.max_sweeps, conservative=is_conservative)
+        known: dict[str, Callable[[], Schedule]] = {"perfect": perfect, "exact": exact, "increasing": increasing}
+        if self.schedule not in known:
+            raise ValueError(
+                f"schedule is {self.schedule!r}: use 'tay', 'conservative', 'perfect', 'exact', 'increasing', "
+                "a number of sweeps, or a Schedule."
+            )
+        return known[self.schedule]()
+
+
+class PseudoLikelihood(_FieldEstimator):
+    """Sparse Markov random field, learned by L1-penalised pseudo-likelihood: no sampling, no partition function.
+
+    The product of the probabilities of each value given the others takes the place of the likelihood (Besag 1975;
+    Hoefling and Tibshirani 2009), jointly for all variables, so that interactions are symmetric. A fast rival, and a
+    good start (`SparseMRF(init="pseudolikelihood")`).
+
+    Parameters
+    ----------
+    alpha : float
+        Strength of the penalty, on the same scale as that of `SparseMRF`: without interactions, a pair whose frequency
+        the model misses by less than alpha gets no edge.
+    penalize_main : bool
+        Whether main effects are penalised too.
+    max_iter : int
+        Iterations at most.
+    tol : float
+        The fit has converged when the norm of the step map is at most this.
+    missing : "error", "zero" or "drop"
+        What to do with holes: refuse them, count them as the first level, or drop their rows.
+    progress : bool or "auto"
+        Whether to show a progress bar; "auto" shows one in a terminal.
+
+    Attributes
+    ----------
+    model_, main_effects_, interactions_, trace_, status_, n_iter_, fit_
+        As for `SparseMRF`.
+
+    Examples
+    --------
+    >>> import sparsefield as sf
+    >>> truth = sf.datasets.make_field(6, strength=(1.0, 1.5), seed=7)
+    >>> data = truth.sample(5000, method="perfect", seed=1).to_frame()
+    >>> mrf = sf.PseudoLikelihood(alpha=0.05).fit(data)
+    >>> sf.edge_table(mrf.model_).row(0)[:2]
+    ('x0', 'x3')
+    """
+
+    def __init__(
+        self,
+        alpha: float = 0.05,
+        *,
+        penalize_main: bool = True,
+        max_iter: int = 2000,
+        tol: float = 1e-4,
+        missing: Literal["error", "zero", "drop"] = "error",
+        progress: bool | Literal["auto"] = "auto",
+    ) -> None:
+        self.alpha = alpha
+        self.penalize_main = penalize_main
+        self.max_iter = max_iter
+        self.tol = tol
+        self.missing = missing
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> PseudoLikelihood:  # noqa: ARG002
+        """Learn a field from a table; as `SparseMRF.fit`."""
+        table, weights = self._check_table(X, sample_weight)
+        with _Bar(self.progress, self.max_iter) as watch:
+            fit = solve_pseudo_likelihood(
+                table,
+                self.alpha,
+                penalize_main=self.penalize_main,
+                weights=weights,
+                max_iter=self.max_iter,
+                tol=self.tol,
+                watch=watch,
+            )
+        self._store(fit)
+        return self
+
+
+def _check_array(X: Any, missing: str, ways: tuple[str, ...]) -> Any:
     """Refuse what no table of levels can be made of, in the words that scikit-learn's users know."""
     if issparse(X):
         raise TypeError("Sparse data are not supported: use X.toarray().")
@@ -289,16 +386,23 @@ def _check_array(X: Any, missing: str) -> Any:
             if np.isinf(X).any():
                 raise ValueError("X contains inf: give levels as whole numbers or text.")
             if missing == "error" and np.isnan(X).any():
-                raise ValueError(
-                    "X contains NaN: use missing='model', 'zero' or 'drop' to have holes filled or dropped."
-                )
+                raise ValueError(f"X contains NaN: use missing={_listed(ways[:-1])} to have holes filled or dropped.")
     return X
 
 
-def _start_from(init: PairwiseMRF, table: Table) -> NDArray[np.float64]:
-    if init.domain != table.domain:
-        raise ValueError("init is a model over other variables or levels than the table: fit it to the same columns.")
-    return init.interactions + np.diag(init.main)
+def _as_theta(model: PairwiseMRF) -> NDArray[np.float64]:
+    return model.interactions + np.diag(model.main)
+
+
+def _fill_first(table: Table) -> Table:
+    codes = table.codes.copy()
+    codes[table.mask] = 0
+    return Table(table.domain, codes)
+
+
+def _listed(words: tuple[str, ...]) -> str:
+    *first, last = (repr(word) for word in words)
+    return f"{', '.join(first)} or {last}"
 
 
 def _pseudo_log_likelihood(model: PairwiseMRF, table: Table) -> float:

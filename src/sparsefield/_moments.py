@@ -68,16 +68,21 @@ def moments_of_table(table: Table, *, n_threads: int | None = None) -> Moments:
 
 def weighted_moments(table: Table, weights: NDArray[np.float64]) -> Moments:
     """Return the data moments of a table without holes in which rows count as often as their weights say."""
-    if weights.shape != (table.n_rows,) or not (np.isfinite(weights).all() and (weights >= 0).all()):
-        raise ValueError(f"Weights must be {table.n_rows} numbers from zero on, one a row.")
-    if not weights.sum() > 0:
-        raise ValueError("The weights add up to zero: give at least one row a positive weight.")
+    check_weights(weights, table.n_rows)
     pair = np.zeros((table.domain.n_slots, table.domain.n_slots))
     for start in range(0, table.n_rows, _ROWS_AT_ONCE):
         s = table.domain.indicators(table.codes[start : start + _ROWS_AT_ONCE])
         pair += (s.T * weights[start : start + len(s)]) @ s
     pair = (pair + pair.T) / (2 * weights.sum())
     return Moments(np.diagonal(pair).copy(), pair, table.n_rows)
+
+
+def check_weights(weights: NDArray[np.float64], n_rows: int) -> None:
+    """Refuse weights that rows cannot have."""
+    if weights.shape != (n_rows,) or not (np.isfinite(weights).all() and (weights >= 0).all()):
+        raise ValueError(f"Weights must be {n_rows} numbers from zero on, one a row.")
+    if not weights.sum() > 0:
+        raise ValueError("The weights add up to zero: give at least one row a positive weight.")
 
 
 def _as_moments(counts: NDArray[np.int32], n: int) -> Moments:

@@ -163,7 +163,7 @@ class Disagreement:
             self._relax(changes, 1.0, x, 2)
             if x.sum() >= last * (1 - _PRECISION):
                 break
-        return x
+        return np.asarray(x)
 
     @property
     def bias(self) -> float:
