@@ -193,7 +193,7 @@ def test_dense_sums_do_not_overflow(plane):
     weights = make_aligned((1, _bytes.BLOCK), np.float32)
     streams = np.arange(1, 33, dtype=np.uint64).reshape(1, 4, 8)
     states = make_aligned((1, 8, 16), np.uint32)
-    _packed.sweep_dense(states, streams, np.array([0]), tables, bias, np.array([20]), quads, weights, 1)
+    _packed.sweep_dense(states, streams, np.array([0]), tables, bias, np.array([20]), states[:0], quads, weights, 1)
     np.testing.assert_array_equal(weights, 1.0)
 
 

@@ -137,12 +137,20 @@ def _draw_bits(weights, draws, x):
 
 
 @njit(nogil=True, cache=True)
-def sweep_product(states, streams, order, starts, neighbours, tables, n_sweeps):
+def keep(line, kept, before):
+    """Put back those bits of a line that are to be kept."""
+    for m in range(line.shape[0]):
+        line[m] = (line[m] & ~kept[m]) | (before[m] & kept[m])
+
+
+@njit(nogil=True, cache=True)
+def sweep_product(states, streams, order, starts, neighbours, tables, kept, n_sweeps):
     """Sweep with weights multiplied up; arguments as in `_packed`, states (B, planes x lines, 512) uint8."""
     n_planes, n_lines = neighbours.shape[0], states.shape[1] // neighbours.shape[0]
     weights = np.empty((n_planes, BLOCK), np.float32)
     raw = np.empty(BLOCK // 2, np.uint64)
     draws = raw.view(np.uint32)
+    before = np.empty(BLOCK, np.uint8)
     for block in range(states.shape[0]):
         x = states[block]
         for _ in range(n_sweeps):
@@ -158,18 +166,23 @@ def sweep_product(states, streams, order, starts, neighbours, tables, n_sweeps):
                             high = t11 if first[c] else t01
                             row[c] *= high if second[c] else low
                 _draw_uniforms(streams[block], raw)
+                if kept.shape[0]:
+                    before[:] = x[i]
                 for plane in range(n_planes):
                     _draw_bits(weights[plane], draws, x[plane * n_lines + i])
+                if kept.shape[0]:
+                    keep(x[i], kept[block, i], before)
 
 
 @njit(nogil=True, cache=True)
-def sweep_sum(states, streams, order, starts, neighbours, tables, shifts, n_sweeps):
+def sweep_sum(states, streams, order, starts, neighbours, tables, shifts, kept, n_sweeps):
     """Sweep with fields added up as whole numbers; arguments as in `_packed`, states (B, planes x lines, 512) uint8."""
     n_planes, n_lines = neighbours.shape[0], states.shape[1] // neighbours.shape[0]
     fields = np.empty((n_planes, BLOCK), np.int32)
     weights = fields.view(np.float32)
     raw = np.empty(BLOCK // 2, np.uint64)
     draws = raw.view(np.uint32)
+    before = np.empty(BLOCK, np.uint8)
     for block in range(states.shape[0]):
         x = states[block]
         for _ in range(n_sweeps):
@@ -186,8 +199,12 @@ def sweep_sum(states, streams, order, starts, neighbours, tables, shifts, n_swee
                             row[c] += high if second[c] else low
                     exponentiate(weights[plane], shifts[i])
                 _draw_uniforms(streams[block], raw)
+                if kept.shape[0]:
+                    before[:] = x[i]
                 for plane in range(n_planes):
                     _draw_bits(weights[plane], draws, x[plane * n_lines + i])
+                if kept.shape[0]:
+                    keep(x[i], kept[block, i], before)
 
 
 @njit(nogil=True, cache=True)
@@ -219,7 +236,9 @@ def _choose_levels(fields, draws, shift, weights, totals, x):
 
 
 @njit(nogil=True, cache=True)
-def sweep_levels(states, streams, order, n_levels, starts, neighbours, table_starts, tables, biases, shifts, n_sweeps):
+def sweep_levels(
+    states, streams, order, n_levels, starts, neighbours, table_starts, tables, biases, shifts, kept, n_sweeps
+):
     """Sweep variables with any number of levels; states (B, p, 512) uint8.
 
     Neighbour k of variable i, starts[i] <= k < starts[i + 1], adds tables[table_starts[k] + a K_i + b] to the field
@@ -230,6 +249,7 @@ def sweep_levels(states, streams, order, n_levels, starts, neighbours, table_sta
     totals = np.empty(BLOCK, np.float32)
     raw = np.empty(BLOCK // 2, np.uint64)
     draws = raw.view(np.uint32)
+    before = np.empty(BLOCK, np.uint8)
     for block in range(states.shape[0]):
         x = states[block]
         for _ in range(n_sweeps):
@@ -245,4 +265,8 @@ def sweep_levels(states, streams, order, n_levels, starts, neighbours, table_sta
                         for c in range(BLOCK):
                             row[c] += table[other[c] * n + b]
                 _draw_uniforms(streams[block], raw)
+                if kept.shape[0]:
+                    before[:] = x[i]
                 _choose_levels(fields[:n], draws, shifts[i], weights[:n], totals, x[i])
+                if kept.shape[0]:
+                    keep(x[i], kept[block, i], before)

@@ -21,7 +21,7 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from sparsefield._kernels._bytes import exponentiate
+from sparsefield._kernels._bytes import exponentiate, keep
 from sparsefield._kernels._ir import (
     I32,
     F32x4,
@@ -285,12 +285,13 @@ def _index_pairs(states, neighbours, plane, k0, n_pairs, lines, stride):
 
 
 @njit(nogil=True, cache=True)
-def sweep_product(states, streams, order, starts, neighbours, tables, lines, weights, n_sweeps):
+def sweep_product(states, streams, order, starts, neighbours, tables, kept, lines, weights, n_sweeps):
     """Sweep with weights multiplied up: no exponential in the loop.
 
     states (B, planes x lines, 16) uint32, streams (B, 4, 8) uint64; pairs k of variable i are
     starts[i] <= k < starts[i + 1] with tables (P, 4) float32, the main effect in the first; neighbours (planes, P, 2)
-    are the lines that a plane looks at; lines and weights (planes, 512) are scratch.
+    are the lines that a plane looks at; kept (B, lines, 16) uint32 has ones where the first plane must not change, or
+    no blocks at all; lines and weights (planes, 512) are scratch.
     """
     n_planes = neighbours.shape[0]
     size = states.shape[1] * LINE
@@ -298,6 +299,7 @@ def sweep_product(states, streams, order, starts, neighbours, tables, lines, wei
     state0, stream0 = np.int64(states.ctypes.data), np.int64(streams.ctypes.data)
     line0, table0 = np.int64(lines.ctypes.data), np.int64(tables.ctypes.data)
     weight0 = np.int64(weights.ctypes.data)
+    before = np.empty(16, np.uint32)
     for block in range(states.shape[0]):
         x0 = state0 + block * size
         for _ in range(n_sweeps):
@@ -306,11 +308,15 @@ def sweep_product(states, streams, order, starts, neighbours, tables, lines, wei
                 for plane in range(n_planes):
                     _index_pairs(x0, neighbours, plane, k0, n_pairs, line0, stride)
                     _multiply_lookups(line0, stride, table0 + k0 * 16, n_pairs, weight0 + plane * WEIGHTS)
+                if kept.shape[0]:
+                    before[:] = states[block, i]
                 _draw_planes(weight0, stream0 + block * 256, x0 + i * LINE, size // n_planes, n_planes)
+                if kept.shape[0]:
+                    keep(states[block, i], kept[block, i], before)
 
 
 @njit(nogil=True, cache=True)
-def sweep_sum(states, streams, order, starts, neighbours, tables, shifts, lines, weights, n_sweeps):
+def sweep_sum(states, streams, order, starts, neighbours, tables, shifts, kept, lines, weights, n_sweeps):
     """Sweep with fields added up as whole numbers: right for parameters of any size.
 
     As `sweep_product`, with tables int32 in units of 2^-shifts[i] bits (see `exponentiate`).
@@ -321,6 +327,7 @@ def sweep_sum(states, streams, order, starts, neighbours, tables, shifts, lines,
     state0, stream0 = np.int64(states.ctypes.data), np.int64(streams.ctypes.data)
     line0, table0 = np.int64(lines.ctypes.data), np.int64(tables.ctypes.data)
     weight0 = np.int64(weights.ctypes.data)
+    before = np.empty(16, np.uint32)
     for block in range(states.shape[0]):
         x0 = state0 + block * size
         for _ in range(n_sweeps):
@@ -330,11 +337,15 @@ def sweep_sum(states, streams, order, starts, neighbours, tables, shifts, lines,
                     _index_pairs(x0, neighbours, plane, k0, n_pairs, line0, stride)
                     _add_lookups(line0, stride, table0 + k0 * 16, n_pairs, weight0 + plane * WEIGHTS)
                     exponentiate(weights[plane], shifts[i])
+                if kept.shape[0]:
+                    before[:] = states[block, i]
                 _draw_planes(weight0, stream0 + block * 256, x0 + i * LINE, size // n_planes, n_planes)
+                if kept.shape[0]:
+                    keep(states[block, i], kept[block, i], before)
 
 
 @njit(nogil=True, cache=True)
-def sweep_dense(states, streams, order, tables, biases, shifts, quads, weights, n_sweeps):
+def sweep_dense(states, streams, order, tables, biases, shifts, kept, quads, weights, n_sweeps):
     """Sweep a field where most variables are neighbours, which are taken four at a time: (0, 1, 2, 3), (4, ...), ...
 
     tables (p, Q, 4, 16) uint8 holds, for four neighbours and every subset of them, the sum of their interactions
@@ -347,6 +358,7 @@ def sweep_dense(states, streams, order, tables, biases, shifts, quads, weights, 
     state0, stream0 = np.int64(states.ctypes.data), np.int64(streams.ctypes.data)
     quad0, table0 = np.int64(quads.ctypes.data), np.int64(tables.ctypes.data)
     weight0 = np.int64(weights.ctypes.data)
+    before = np.empty(16, np.uint32)
     # Some blocks at a time: the tables, 16 bytes an interaction, come from far away and are read once for all of them.
     for start in range(0, n_blocks, quads.shape[0]):
         stop = min(start + quads.shape[0], n_blocks)
@@ -361,5 +373,9 @@ def sweep_dense(states, streams, order, tables, biases, shifts, quads, weights, 
                     x0, q0 = state0 + block * n_variables * LINE, quad0 + (block - start) * GROUPS * stride
                     _add_quads(q0, stride, table, n_quads, biases[i], weight0)
                     exponentiate(weights[0], shifts[i])
+                    if kept.shape[0]:
+                        before[:] = states[block, i]
                     _draw_one(weight0, stream0 + block * 256, x0 + i * LINE, 0)
+                    if kept.shape[0]:
+                        keep(states[block, i], kept[block, i], before)
                     _index_quad(x0 + i * LINE, i % 4, q0 + i // 4 * QUAD, stride)

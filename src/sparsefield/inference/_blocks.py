@@ -23,6 +23,7 @@ class Blocks:
 
     n_planes = 1
     _states: NDArray[Any]
+    _kept: NDArray[Any] | None = None  # laid out like the states: bits that sweeps must not change
 
     def __init__(self, domain: Domain, n_chains: int, *, seed: int, storage: Storage | None, use: int = SWEEPS) -> None:
         check_request(n_chains, seed)
@@ -46,7 +47,9 @@ class Blocks:
         while done < n_sweeps:
             n = min(n_sweeps - done, max(1, int(LONGEST_CALL / one))) if one else n_sweeps
             shares = _threads.share(self.n_blocks, n_threads, one * n)
-            _threads.run(scan.sweep, [(self._states[s], self._streams[s], n) for s in shares])
+            kept = [None if self._kept is None else self._kept[s] for s in shares]
+            calls = [(self._states[s], self._streams[s], n, k) for s, k in zip(shares, kept, strict=True)]
+            _threads.run(scan.sweep, calls)
             done += n
             self.n_sweeps += n
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,9 +84,9 @@ class Chains(Blocks):
         rows.reshape(p, len(states), BLOCK)[:] = states.transpose(1, 0, 2)
         return rows[:, : self.n_chains].T
 
-    def copy(self) -> Chains:
+    def copy(self) -> Self:
         """Return chains in the same state, which go on with the same random numbers."""
-        other = object.__new__(Chains)
+        other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         other._states = make_aligned(self._states.shape, self._states.dtype)
         other._states[:] = self._states

@@ -109,11 +109,15 @@ class Scan:
         else:
             self.arguments = _sum_tables(main, *pairs, _shifts(sizes))
 
-    def sweep(self, states: NDArray[Any], streams: NDArray[np.uint64], n_sweeps: int) -> None:
-        """Sweep some blocks of chains in place."""
+    def sweep(
+        self, states: NDArray[Any], streams: NDArray[np.uint64], n_sweeps: int, kept: NDArray[Any] | None = None
+    ) -> None:
+        """Sweep some blocks of chains in place, but for the bits that are to be kept."""
+        if kept is None:
+            kept = np.zeros((0, 0, 0), dtype=states.dtype)
         if self.storage == "bytes":
             form = "sum" if self.form == "dense" else self.form
-            getattr(_bytes, f"sweep_{form}")(states, streams, self.order, *self.arguments, n_sweeps)
+            getattr(_bytes, f"sweep_{form}")(states, streams, self.order, *self.arguments, kept, n_sweeps)
             return
         if self.form == "dense":
             shape = (_BLOCKS_AT_ONCE, _packed.GROUPS, self.arguments[0].shape[1], _packed.QUAD)
@@ -123,7 +127,7 @@ class Scan:
             index = make_aligned((_packed.SHIFTS, n_pairs, 16), np.uint32)
         weights = make_aligned((self.n_planes, _bytes.BLOCK), np.float32)
         kernel = getattr(_packed, f"sweep_{self.form}")
-        kernel(states, streams, self.order, *self.arguments, index, weights, n_sweeps)
+        kernel(states, streams, self.order, *self.arguments, kept, index, weights, n_sweeps)
 
     @property
     def seconds_per_block(self) -> float:
