@@ -72,10 +72,14 @@ def penalised_optimum(data, penalty):
         return penalised, np.concatenate([gradient + weight, weight - gradient])
 
     options = {"maxiter": 20_000, "maxfun": 50_000, "ftol": 1e-15, "gtol": 1e-10, "maxcor": 50}
-    start = np.zeros(2 * len(mean))
-    found = optimize.minimize(
-        value, start, jac=True, method="L-BFGS-B", bounds=[(0, None)] * len(start), options=options
-    )
+    start, last = np.zeros(2 * len(mean)), np.inf
+    # Its line search may give up early: go on from there until nothing is gained.
+    for _ in range(50):
+        bounds = [(0, None)] * len(start)
+        found = optimize.minimize(value, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+        if found.fun >= last - 1e-14:
+            break
+        start, last = found.x, found.fun
     theta = np.zeros((p, p))
     theta[rows, columns] = theta[columns, rows] = found.x[: len(mean)] - found.x[len(mean) :]
     return theta, found.fun
