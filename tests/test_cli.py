@@ -9,13 +9,14 @@ import sparsefield
 from sparsefield.cli import app
 
 
-def test_the_demo_summarises_samples_and_draws(tmp_path):
+def test_the_demo_summarises_learns_and_draws(tmp_path):
     picture = tmp_path / "senate.png"
     result = CliRunner().invoke(app, ["demo", "--output", str(picture)])
     assert result.exit_code == 0, result.output
     assert "279 roll calls by 100 senators" in result.output
     assert "Rockefeller" in result.output
-    assert "Largest error" in result.output
+    assert "Strongest edges" in result.output
+    assert "Certificate of Gibbs chains" in result.output
     assert matplotlib.image.imread(picture).shape[0] > 500
 
 

@@ -5,7 +5,9 @@ import pytest
 
 import exact_chains
 import sparsefield as sf
+from sparsefield._io import write_parameters
 from sparsefield._problem import Problem
+from sparsefield._result import Fit
 from sparsefield._schedule import Sampler, exact, fixed, increasing, perfect, tay
 from sparsefield._solver import State, solve, step
 from sparsefield.certificates import Disagreement
@@ -304,6 +306,25 @@ def test_the_trace_is_a_table():
     assert fit.trace["iteration"].to_list() == [1, 2, 3]
     assert fit.trace.to_pandas().shape == fit.trace.shape
     assert fit.trace["seconds"].is_sorted()
+
+
+def test_fits_are_saved_with_their_trace(tmp_path):
+    fit = solve(make_problem(4), tay(), Sampler(300), max_iter=3)
+    path = tmp_path / "fit.sf"
+    fit.save(path)
+    again = Fit.load(path)
+    assert again.status == fit.status
+    assert again.steps == fit.steps
+    np.testing.assert_array_equal(theta_of(again.model), theta_of(fit.model))
+    np.testing.assert_array_equal(theta_of(sf.PairwiseMRF.load(path)), theta_of(fit.model))
+    fit.model.save(path)
+    with pytest.raises(ValueError, match="not a saved field, or is damaged"):
+        Fit.load(path)
+    write_parameters(
+        path, fit.model.domain, fit.model.main, fit.model.interactions, {"status.json": "{}", "trace.csv": ""}
+    )
+    with pytest.raises(ValueError, match="trace or status cannot be read"):
+        Fit.load(path)
 
 
 def test_bad_requests_are_refused():

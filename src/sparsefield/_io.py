@@ -12,7 +12,7 @@ import secrets
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,9 +27,13 @@ _HEADER, _MAIN, _PAIRS, _VALUES = "header.json", "main.npy", "pairs.npy", "value
 
 
 def write_parameters(
-    path: str | os.PathLike[str], domain: Domain, main: NDArray[np.float64], interactions: NDArray[np.float64]
+    path: str | os.PathLike[str],
+    domain: Domain,
+    main: NDArray[np.float64],
+    interactions: NDArray[np.float64],
+    texts: Mapping[str, str] | None = None,
 ) -> None:
-    """Write a field; nothing half-written is left behind."""
+    """Write a field, and texts beside it by name; nothing half-written is left behind."""
     pairs = np.argwhere(np.triu(interactions)).astype(np.int64)
     header = {
         "format": FORMAT,
@@ -50,6 +54,8 @@ def write_parameters(
                 content = io.BytesIO()
                 np.save(content, array, allow_pickle=False)
                 archive.writestr(name, content.getvalue())
+            for name, text in (texts or {}).items():
+                archive.writestr(name, text)
         temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -67,6 +73,15 @@ def read_parameters(path: str | os.PathLike[str]) -> tuple[Domain, NDArray[np.fl
     _check_header(header, where)
     main, pairs, values = (_read_member(path, name, _load_array) for name in (_MAIN, _PAIRS, _VALUES))
     return _assemble(header, main, pairs, values, where)
+
+
+def read_text(path: str | os.PathLike[str], name: str) -> str:
+    """Read one of the texts that were written beside a field."""
+
+    def decode(content: IO[bytes]) -> str:
+        return content.read().decode("utf-8")
+
+    return str(_read_member(path, name, decode))
 
 
 def _read_member(path: str | os.PathLike[str], name: str, parse: Callable[[IO[bytes]], Any]) -> Any:

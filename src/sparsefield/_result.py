@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import io
+import json
 from dataclasses import asdict, dataclass, fields
+from os import PathLike
 from typing import Literal
 
 import polars as pl
 
+from sparsefield._io import read_text, write_parameters
 from sparsefield._model import PairwiseMRF
 
 Code = Literal["converged", "noise floor", "not certified", "step too long", "max_iter", "time", "interrupted"]
+
+
+_STATUS, _TRACE = "status.json", "trace.csv"
 
 
 @dataclass(frozen=True)
@@ -99,6 +106,27 @@ class Fit:
     @property
     def trace(self) -> pl.DataFrame:
         """The iterations as a table, one row each (`trace.to_pandas()` for pandas)."""
-        types = {"iteration": pl.Int64, "n_chains": pl.Int64, "n_nonzero": pl.Int64, "is_certified": pl.Boolean}
-        schema = {f.name: types.get(f.name, pl.String if f.name == "reason" else pl.Float64) for f in fields(StepInfo)}
-        return pl.DataFrame([asdict(step) for step in self.steps], schema=schema)
+        return pl.DataFrame([asdict(step) for step in self.steps], schema=_SCHEMA)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fit to a file, which `PairwiseMRF.load` reads too; `docs/format.md` says how."""
+        texts = {_STATUS: json.dumps(asdict(self.status)), _TRACE: self.trace.write_csv()}
+        write_parameters(path, self.model.domain, self.model.main, self.model.interactions, texts)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Fit:
+        """Read a fit that `save` wrote."""
+        model = PairwiseMRF.load(path)
+        status, trace = (read_text(path, name) for name in (_STATUS, _TRACE))
+        try:
+            rows = pl.read_csv(io.StringIO(trace), schema=_SCHEMA).iter_rows(named=True)
+            return cls(model, Status(**json.loads(status)), tuple(StepInfo(**row) for row in rows))
+        except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+            reason = str(error).partition("\n")[0]
+            raise ValueError(
+                f"File {str(path)!r} is damaged: its trace or status cannot be read ({reason})."
+            ) from error
+
+
+_TYPES = {"iteration": pl.Int64, "n_chains": pl.Int64, "n_nonzero": pl.Int64, "is_certified": pl.Boolean}
+_SCHEMA = {f.name: _TYPES.get(f.name, pl.String if f.name == "reason" else pl.Float64) for f in fields(StepInfo)}
