@@ -8,7 +8,7 @@ INSTALLED := $(VENV)/installed
 KERNELS := $(shell cat src/sparsefield/_kernels/*.py | cksum | cut -d ' ' -f 1)
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba-$(KERNELS)
 
-.PHONY: demo test lint format bench bench-kernels bench-certificates clean
+.PHONY: demo test lint format bench bench-kernels bench-certificates bench-learner clean
 
 demo: $(INSTALLED)
 	$(RUN)/sparsefield demo
@@ -26,7 +26,7 @@ format: $(INSTALLED)
 	$(RUN)/ruff format .
 	$(RUN)/ruff check --fix .
 
-bench: bench-kernels bench-certificates
+bench: bench-kernels bench-certificates bench-learner
 
 # `make bench PEERS=1` also measures jax and thrml, which it installs.
 bench-kernels: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
@@ -34,6 +34,9 @@ bench-kernels: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
 
 bench-certificates: $(INSTALLED)
 	$(RUN)/python benchmarks/certificates.py
+
+bench-learner: $(INSTALLED)
+	$(RUN)/python benchmarks/learner.py
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -710,9 +710,13 @@ def test_followed_sweeps_are_those_made_at_once():
     model = make_field(12, seed=3)
     for kind in ("paper", "sharp"):
         parted = Disagreement(model, kind=kind)
+        ahead = parted.next_biases(7)
         for n in (1, 4, 0, 2):
             parted.sweep(n)
         assert parted.n_sweeps == 7
+        np.testing.assert_allclose(
+            ahead[[0, 4, 6]], [dobrushin(model, n, kind=kind).bias for n in (1, 5, 7)], rtol=1e-12
+        )
         np.testing.assert_array_equal(parted.certificate().pair, dobrushin(model, 7, kind=kind).pair)
     whole, bounds = coalescence(model, 7, 900, seed=2), BoundingChains(model.domain, 900, seed=2)
     for n in (3, 4):

@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import naive
 import sparsefield as sf
 from sparsefield import PairwiseMRF, PseudoLikelihood, SparseMRF
+from sparsefield._kernels._target import HAS_AVX2
 from sparsefield._pseudolikelihood import PseudoLikelihoodLoss, solve_pseudo_likelihood
 from sparsefield._schedule import fixed
 from sparsefield.certificates._certificate import norm
@@ -76,6 +77,7 @@ def test_any_table_gives_the_same_fit():
         np.testing.assert_array_equal(theta_of(fits[0]), theta_of(other))
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_estimator_finds_the_optimum():
     observed = table(7, 2000)
     exactly = SparseMRF(0.03, schedule="exact", step_size=0.5, max_iter=5000, tol=1e-8).fit(observed)
@@ -102,8 +104,9 @@ def test_weights_are_repeated_rows():
         SparseMRF(**options).fit(observed, sample_weight=np.zeros(60))
 
 
-@pytest.mark.parametrize("schedule", ["tay", 3])
-def test_same_seed_same_fit_whatever_the_threads(schedule):
+@pytest.mark.parametrize("schedule", ["tay", 3, "perfect"])
+def test_same_seed_same_fit_whatever_the_threads(schedule, monkeypatch):
+    monkeypatch.setattr("sparsefield._threads.SMALLEST_SHARE", 1e-15)
     observed = table(8)
     one, two = (SparseMRF(schedule=schedule, n_threads=n, **QUICK).fit(observed) for n in (1, 2))
     np.testing.assert_array_equal(theta_of(one), theta_of(two))
@@ -134,16 +137,25 @@ def test_holes_are_drawn_given_the_observed_cells(model):
     assert_counts_agree(counts, (law / law.sum()).ravel())
 
 
-def test_a_clamped_scan_keeps_its_order():
-    model = make_field(5, seed=1)
-    scan = Scan(model, order=[4, 3, 2, 1, 0])
-    codes = np.full((10, 5), 255, dtype=np.uint8)
-    chains = ClampedChains(model.domain, codes, seed=1)
-    copy = chains.copy()
-    chains.sweep(scan, 2)
-    np.testing.assert_array_equal(scan.order, [4, 3, 2, 1, 0])
-    copy.sweep(scan, 2)
-    np.testing.assert_array_equal(chains.codes(), copy.codes())
+@pytest.mark.skipif(not HAS_AVX2, reason="there is only one storage without AVX2")
+@pytest.mark.parametrize("form", ["product", "sum", "dense"])
+def test_packed_chains_keep_what_byte_chains_keep(form, monkeypatch):
+    model = make_field(21, density=0.5, strength=(0.1, 0.6), seed=1)
+    rng = np.random.default_rng(1)
+    codes = np.where(rng.random((700, 21)) < 0.4, 255, rng.integers(0, 2, (700, 21))).astype(np.uint8)
+    packed = ClampedChains(model.domain, codes, seed=1)
+    copy = packed.copy()
+    monkeypatch.setattr("sparsefield.inference._scan.HAS_AVX2", False)
+    plain = ClampedChains(model.domain, codes, seed=1)
+    plain.sweep(Scan(model, form=form, storage="bytes"), 3)
+    monkeypatch.undo()
+    for chains in (packed, copy):
+        chains.sweep(Scan(model, form=form), 3)
+        np.testing.assert_array_equal(chains.codes(), plain.codes())
+    seen = codes != 255
+    np.testing.assert_array_equal(plain.codes()[seen], codes[seen])
+    assert (plain.codes()[~seen] == 0).any()
+    assert (plain.codes()[~seen] == 1).any()
 
 
 def test_modelled_holes_cost_less_than_filled_or_dropped_ones():
@@ -165,6 +177,28 @@ def test_nothing_hidden_is_the_same_fit_bit_for_bit():
     fits = [theta_of(SparseMRF(missing=m, **QUICK).fit(observed)) for m in ("model", "zero", "drop", "error")]
     for other in fits[1:]:
         np.testing.assert_array_equal(fits[0], other)
+
+
+def test_gradients_with_filled_holes_are_not_certified():
+    holed = table().codes.astype(float)
+    holed[0, 0] = np.nan
+    for schedule in ("tay", "perfect", "exact"):
+        mrf = SparseMRF(schedule=schedule, **QUICK).fit(holed)
+        assert mrf.certificate_ is None
+        assert not mrf.trace_["is_certified"].any()
+        assert "without certificate" in mrf.trace_["reason"][0]
+
+
+def test_weights_of_zero_are_rows_that_are_not_there():
+    observed = table(5, 300)
+    holed = sf.Table(observed.domain, observed.codes.copy())
+    holed.codes[:100, 0] = 255
+    for counted in (slice(0, 100), slice(100, 300), slice(50, 150)):
+        weights = np.zeros(300)
+        weights[counted] = 0.3
+        weighted = SparseMRF(**QUICK).fit(holed, sample_weight=weights)
+        alone = SparseMRF(**QUICK).fit(sf.Table(holed.domain, holed.codes[counted]))
+        np.testing.assert_allclose(theta_of(weighted), theta_of(alone), atol=1e-9)
 
 
 def test_holes_with_weights_and_in_every_row():
@@ -253,6 +287,12 @@ def test_bad_requests_are_refused():
         ({"alpha": -1.0}, "alpha is -1"),
         ({"step_size": -1.0}, "step_size is -1"),
         ({"n_chains": 0}, "n_chains is 0"),
+        ({"max_iter": 0}, "max_iter is 0"),
+        (
+            {"schedule": "perfect", "max_sweeps": 1, "init": make_field(6, strength=(3.0, 4.0), seed=1)},
+            "within 1 sweeps",
+        ),
+        ({"schedule": "conservative", "chains": "persistent"}, "chains='restart'"),
     ):
         with pytest.raises(ValueError, match=message):
             SparseMRF(**options).fit(observed)

@@ -47,6 +47,8 @@ class _FieldEstimator(BaseEstimator):  # type: ignore[misc]
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         if weights is not None:
             check_weights(weights, table.n_rows)
+            if not weights.all():  # rows that do not count need not be looked at
+                table, weights = Table(table.domain, np.asfortranarray(table.codes[weights > 0])), weights[weights > 0]
         if self.missing not in self._ways_with_holes:
             raise ValueError(f"missing is {self.missing!r}: use {_listed(self._ways_with_holes)}.")
         if not table.n_holes.any() or self.missing == "model":
@@ -143,8 +145,9 @@ class SparseMRF(_FieldEstimator):
         Whether main effects are penalised too, as in the paper.
     max_iter : int
         Iterations at most.
-    max_sweeps : int
-        Sweeps of an iteration at most.
+    max_sweeps : int, optional
+        Sweeps of an iteration at most: of Gibbs chains that wait for their certificate (100 unless given), or of the
+        pilot run of exact draws (10,000 unless given).
     tol : float
         The fit has converged when the norm of the step map is at most this. With estimated gradients it usually ends
         earlier, when steps cannot be told from noise, and says so.
@@ -174,7 +177,9 @@ class SparseMRF(_FieldEstimator):
     status_ : Status
         How the fit ended, in a sentence.
     certificate_ : float or None
-        The last gradient's certificate: a bound on the L2 norm of its bias.
+        The last gradient's certificate: a bound on the L2 norm of its bias (coalescence: with confidence 0.95 in each
+        iteration; conservative: of its whole error, with that confidence). None where there is none: fixed numbers of
+        sweeps, and tables with holes that the model fills.
     n_iter_ : int
         Iterations made.
     fit_ : Fit
@@ -203,7 +208,7 @@ class SparseMRF(_FieldEstimator):
         step_size: float | Literal["auto"] = "auto",
         penalize_main: bool = True,
         max_iter: int = 300,
-        max_sweeps: int = 100,
+        max_sweeps: int | None = None,
         tol: float = 1e-4,
         init: PairwiseMRF | Literal["pseudolikelihood"] | None = None,
         missing: Literal["model", "zero", "drop", "error"] = "model",
@@ -291,8 +296,11 @@ class SparseMRF(_FieldEstimator):
             return self.schedule
         if self.schedule in ("tay", "conservative"):
             is_conservative = self.schedule == "conservative"
-            return tay(self.certificate, max_sweeps=self.max_sweeps, conservative=is_conservative)
-        known: dict[str, Callable[[], Schedule]] = {"perfect": perfect, "exact": exact, "increasing": increasing}
+            max_sweeps = 100 if self.max_sweeps is None else self.max_sweeps
+            return tay(self.certificate, max_sweeps=max_sweeps, conservative=is_conservative)
+        if self.schedule == "perfect":
+            return perfect(max_sweeps=10_000 if self.max_sweeps is None else self.max_sweeps)
+        known: dict[str, Callable[[], Schedule]] = {"exact": exact, "increasing": increasing}
         if self.schedule not in known:
             raise ValueError(
                 f"schedule is {self.schedule!r}: use 'tay', 'conservative', 'perfect', 'exact', 'increasing', "
@@ -311,8 +319,8 @@ class PseudoLikelihood(_FieldEstimator):
     Parameters
     ----------
     alpha : float
-        Strength of the penalty, on the same scale as that of `SparseMRF`: without interactions, a pair whose frequency
-        the model misses by less than alpha gets no edge.
+        Strength of the penalty. With free main effects it is on the scale of `SparseMRF`: a pair whose frequency
+        differs by less than alpha from that of independent variables gets no edge.
     penalize_main : bool
         Whether main effects are penalised too.
     max_iter : int

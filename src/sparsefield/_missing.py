@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sparsefield._model import PairwiseMRF
 from sparsefield._moments import Moments, weighted_moments
 from sparsefield._table import Table
+from sparsefield.certificates._certificate import norm
 from sparsefield.inference import ClampedChains, Scan
 
 _MOST_COPIES = 100
@@ -40,7 +41,7 @@ class Completion:
         self._share = weights[has_hole].sum() / weights.sum()
         # What whole rows contribute does not change.
         self._whole = np.zeros((table.domain.n_slots,) * 2)
-        if self._share < 1:
+        if not has_hole.all():
             whole = Table(table.domain, np.asfortranarray(table.codes[~has_hole]))
             self._whole = weighted_moments(whole, weights[~has_hole]).pair * (1 - self._share)
 
@@ -54,6 +55,11 @@ class Completion:
     def sweep(self, model: PairwiseMRF, n_sweeps: int, n_threads: int | None = None) -> None:
         """Update every hole n times, given the other cells of its row."""
         self._chains.sweep(Scan(model), n_sweeps, n_threads=n_threads)
+
+    def noise(self, counted: NDArray[np.bool_]) -> float:
+        """Return the expected norm of the sampling noise that the chains leave in the counted moments."""
+        means = np.clip(self.moments().pair, 0.0, 1.0)
+        return float(self._share) * norm(np.sqrt(means * (1 - means) / len(self._weights)) * counted)
 
     def moments(self) -> Moments:
         """Return the data moments."""

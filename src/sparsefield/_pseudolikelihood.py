@@ -24,8 +24,8 @@ class PseudoLikelihoodLoss:
     """Half the mean negative pseudo-log-likelihood of a table without holes; theta is laid out as in `Problem`.
 
     The pseudo-likelihood of a row is the product of the probabilities of each value given the others. An interaction
-    is in two of them. Half of it makes its gradient comparable with that of the likelihood, and so the penalty: at
-    theta = 0 the entries for interactions are the same.
+    is in two of them. Half of it makes its gradient comparable with that of the likelihood, and so the penalty: where
+    main effects are fitted and there are no interactions, the entries for interactions are the same.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class PseudoLikelihoodLoss:
         for s, w in self._rows():
             one = np.column_stack([s, np.ones(len(s), dtype=np.float32)])
             second += (one.T * w) @ one
-        share = 0.25 if np.all(self.domain.n_levels <= 2) else 0.5
+        share = 0.25 if self.domain.is_binary else 0.5
         return share * float(np.linalg.eigvalsh(second)[-1])
 
 
@@ -122,9 +122,8 @@ def solve_pseudo_likelihood(
 ) -> Fit:
     """Minimise half the negative pseudo-log-likelihood plus a penalty, by accelerated proximal gradients.
 
-    The penalty is alpha for an interaction and alpha / 2 for a main effect, so that an entry of theta leaves zero at
-    the same data as with the likelihood. Momentum starts anew when it points uphill (Beck and Teboulle 2009; O'Donoghue
-    and Candes 2015).
+    The penalty is alpha for an interaction and alpha / 2 for a main effect, whose slope is halved too. Momentum starts
+    anew when it points uphill (Beck and Teboulle 2009; O'Donoghue and Candes 2015).
     """
     size = table.domain.n_slots
     nothing = Moments(np.zeros(size), np.zeros((size, size)), table.n_rows)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsefield._model import PairwiseMRF
 from sparsefield._moments import Moments
@@ -21,8 +22,8 @@ from sparsefield.inference import BoundingChains, Chains, Exact, Perfect, Scan
 
 CertificateKind = Literal["paper", "sharp", "persistent", "coalescence"]
 
-_STALLED = 3  # sweeps without a lower certificate after which more are not waited for
 _BOUNDING_CHAINS = 5000
+TOO_FEW = "too few chains"
 
 
 @dataclass(frozen=True)
@@ -86,12 +87,13 @@ class Schedule(Protocol):
         ...
 
 
-def _begin(point: Point, sampler: Sampler, n_chains: int | None = None) -> Chains:
+def _begin(point: Point, sampler: Sampler, n_chains: int | None = None, attempt: int = 0) -> Chains:
     """Return chains to sweep: those of the last iteration, or new ones from uniform starts."""
     if sampler.persist and point.chains is not None:
         return point.chains.copy()
     n = sampler.n_chains if n_chains is None else n_chains
-    return Chains(point.model.domain, n, seed=sampler.seed_of(point.iteration))
+    # Use 1 is that of bounding chains.
+    return Chains(point.model.domain, n, seed=sampler.seed_of(point.iteration, attempt + (attempt > 0)))
 
 
 @dataclass(frozen=True)
@@ -156,7 +158,8 @@ class Tay:
     max_sweeps : int
         Sweeps after which an iteration goes on without a certificate, and says so.
     confidence : float
-        For coalescence: that with which all looks of an iteration hold. Conservative: that of the whole certificate.
+        For coalescence: that with which all looks of an iteration hold. Conservative: that of the whole certificate,
+        half of the risk for the bias and half for sampling error, over all looks of an iteration.
     conservative : bool
         Whether the certificate bounds the whole error, sampling error included, with as many chains as that takes.
     max_chains : int
@@ -171,64 +174,68 @@ class Tay:
 
     def estimate(self, problem: Problem, point: Point, sampler: Sampler) -> Estimate:
         """Return moments after the fewest sweeps that meet the criterion."""
-        n_chains = sampler.n_chains
-        while True:
-            found = self._sweep(problem, point, sampler, n_chains)
-            if found.is_certified or not self.conservative or n_chains >= self.max_chains:
-                return found
+        if self.conservative and sampler.persist:
+            raise ValueError("The conservative form needs chains that start anew: use chains='restart'.")
+        n_chains, looks = sampler.n_chains, _Looks(self.confidence)
+        attempt = 0
+        found = self._sweep(problem, point, sampler, n_chains, attempt, looks)
+        while found.reason == TOO_FEW and n_chains < self.max_chains:
+            attempt += 1
             n_chains = self._more_chains(problem, point, found, n_chains)
+            found = self._sweep(problem, point, sampler, n_chains, attempt, looks)
+        return found
 
-    def _sweep(self, problem: Problem, point: Point, sampler: Sampler, n_chains: int) -> Estimate:
+    def _sweep(
+        self, problem: Problem, point: Point, sampler: Sampler, n_chains: int, attempt: int, looks: _Looks
+    ) -> Estimate:
         scan = Scan(point.model)
-        bound, chains = self._bound(point, sampler, n_chains)
+        bound, chains = self._bound(point, sampler, n_chains, attempt)
         # No moments are taken while the bound is above everything that the criterion can compare it with.
         most = problem.largest_step_map(point.theta, point.step_size) / 2
-        n_swept, n_stalled, last = 0, 0, np.inf
-        while bound.n_sweeps < self.max_sweeps and n_stalled < _STALLED:
-            bound.sweep()
-            n_stalled = n_stalled + 1 if bound.bias >= last * (1 - 1e-9) else 0
-            last = min(last, bound.bias)
-            if bound.bias >= most and bound.bias > 0:
-                continue
-            chains.sweep(scan, bound.n_sweeps - n_swept, n_threads=sampler.n_threads)
-            n_swept = bound.n_sweeps
+        while (n := bound.sweeps_to(most, self.max_sweeps)) is not None:
+            chains.sweep(scan, n, n_threads=sampler.n_threads)
             moments = chains.moments(n_threads=sampler.n_threads)
-            error = self._error(point, moments, bound)
+            error = self._error(point, moments, bound, looks)
             step = norm(problem.step_map(point.theta, problem.gradient(moments), point.step_size))
             if error < step / 2 or error == 0:
-                return self._found(moments, chains, bound, error, is_certified=True, reason="certificate met")
-            if self.conservative and bound.bias < error / 4:
-                return self._found(moments, chains, bound, error, is_certified=False, reason="too few chains")
+                return bound.found(moments, chains, error, is_certified=True, reason="certificate met")
+            if self.conservative and bound.bias < error / 4 and step > 0:
+                return bound.found(moments, chains, error, is_certified=False, reason=TOO_FEW)
         # Out of reach: a good gradient all the same, and no claim.
-        chains.sweep(scan, self.max_sweeps - n_swept, n_threads=sampler.n_threads)
-        bound.sweep(self.max_sweeps - bound.n_sweeps)
+        chains.sweep(scan, bound.sweep_on(self.max_sweeps), n_threads=sampler.n_threads)
         moments = chains.moments(n_threads=sampler.n_threads)
-        reason = "max_sweeps reached" if n_stalled < _STALLED else "certificate does not fall"
-        error = self._error(point, moments, bound)
-        return self._found(moments, chains, bound, error, is_certified=False, reason=reason)
+        error = self._error(point, moments, bound, looks)
+        reason = "max_sweeps reached" if bound.bias < most else "certificate says nothing"
+        return bound.found(moments, chains, error, is_certified=False, reason=reason)
 
-    def _bound(self, point: Point, sampler: Sampler, n_chains: int) -> tuple[Disagreement | _Watched, Chains]:
+    def _bound(
+        self, point: Point, sampler: Sampler, n_chains: int, attempt: int
+    ) -> tuple[_Followed | _Watched, Chains]:
         """Return what bounds the bias, and the chains that it is about."""
         if self.certificate == "coalescence":
+            # The conservative form leaves half of the risk to sampling error.
+            confidence = (1 + self.confidence) / 2 if self.conservative else self.confidence
             seed = sampler.seed_of(point.iteration, 1)
-            return _Watched(point.model, seed, self.confidence, sampler.n_threads), _begin(point, sampler, n_chains)
+            return _Watched(point.model, seed, confidence, sampler.n_threads), _begin(point, sampler, n_chains, attempt)
         if self.certificate != "persistent":
-            return Disagreement(point.model, kind=self.certificate), _begin(point, sampler, n_chains)
+            fresh = Disagreement(point.model, kind=self.certificate)
+            return _Followed(fresh), _begin(point, sampler, n_chains, attempt)
         if point.chains is None or point.disagreement is None:
             # Uniform starts are exact draws of a model without parameters.
-            start: Literal["any", "exact"] = "any" if point.theta.any() else "exact"
-            return Disagreement(point.model, start=start), _begin(point, sampler, n_chains)
+            is_exact = point.chains is None and not point.theta.any()
+            start = Disagreement(point.model, start="exact" if is_exact else "any")
+            return _Followed(start), _begin(point, sampler, n_chains, attempt)
         followed = point.disagreement.copy()
         try:
             followed.move(point.model)
         except ValueError:  # the radius is not below 1: nothing is known of these chains any more
-            return Disagreement(point.model), point.chains.copy()
-        return followed, point.chains.copy()
+            followed = Disagreement(point.model)
+        return _Followed(followed), point.chains.copy()
 
-    def _error(self, point: Point, moments: Moments, bound: Disagreement | _Watched) -> float:
+    def _error(self, point: Point, moments: Moments, bound: _Followed | _Watched, looks: _Looks) -> float:
         if not self.conservative:
             return bound.bias
-        return bound.bias + concentration(point.model, moments, confidence=self.confidence).sampling
+        return bound.bias + concentration(point.model, moments, confidence=looks.next()).sampling
 
     def _more_chains(self, problem: Problem, point: Point, found: Estimate, n_chains: int) -> int:
         """Choose how many chains to try next: what the step map now seen needs, at least twice as many."""
@@ -239,19 +246,46 @@ class Tay:
             needed = self.max_chains
         return min(self.max_chains, max(2 * n_chains, needed))
 
-    @staticmethod
-    def _found(
-        moments: Moments,
-        chains: Chains,
-        bound: Disagreement | _Watched,
-        error: float,
-        *,
-        is_certified: bool,
-        reason: str,
-    ) -> Estimate:
-        followed = bound if isinstance(bound, Disagreement) else None
-        n = bound.n_sweeps
-        return Estimate(moments, n, chains.n_chains, error, is_certified, reason, chains, followed)
+
+class _Looks:
+    """Confidences of repeated looks at sampling error: look t takes 1 / (t (t + 1)) of half the risk."""
+
+    def __init__(self, confidence: float) -> None:
+        self._risk, self._n = (1 - confidence) / 2, 0
+
+    def next(self) -> float:
+        self._n += 1
+        return 1 - self._risk / (self._n * (self._n + 1))
+
+
+class _Followed:
+    """A disagreement, whose bounds are known before any sweep is made."""
+
+    def __init__(self, disagreement: Disagreement) -> None:
+        self._disagreement = disagreement
+        self._ahead: NDArray[np.float64] | None = None
+
+    @property
+    def bias(self) -> float:
+        return self._disagreement.bias
+
+    def sweeps_to(self, most: float, max_sweeps: int) -> int | None:
+        """Sweep to the next place where the bound is below `most`; return how far that was, None if there is none."""
+        done = self._disagreement.n_sweeps
+        if self._ahead is None:
+            self._ahead = self._disagreement.next_biases(max_sweeps)
+        places = np.flatnonzero((self._ahead[done:] < most) | (self._ahead[done:] == 0))
+        return None if len(places) == 0 else self.sweep_on(done + int(places[0]) + 1)
+
+    def sweep_on(self, n_sweeps: int) -> int:
+        """Sweep until n sweeps have been made; return how many that were."""
+        n = n_sweeps - self._disagreement.n_sweeps
+        self._disagreement.sweep(n)
+        return n
+
+    def found(self, moments: Moments, chains: Chains, error: float, *, is_certified: bool, reason: str) -> Estimate:
+        n_sweeps = self._disagreement.n_sweeps
+        return Estimate(moments, n_sweeps, chains.n_chains, error, is_certified, reason, chains, self._disagreement)
 
 
 class _Watched:
@@ -263,15 +297,28 @@ class _Watched:
         self._scan = Scan(model, n_planes=2)
         self.bias = np.inf
 
-    @property
-    def n_sweeps(self) -> int:
-        return self._bounds.n_sweeps
+    def sweeps_to(self, most: float, max_sweeps: int) -> int | None:
+        """Sweep until the bound is below `most`; return how far that was, None if it takes too long."""
+        start = self._bounds.n_sweeps
+        while self._bounds.n_sweeps < max_sweeps:
+            self._look_after(1)
+            if self.bias < most or self.bias == 0:
+                return self._bounds.n_sweeps - start
+        self._n_skipped = self._bounds.n_sweeps - start
+        return None
 
-    def sweep(self, n_sweeps: int = 1) -> None:
+    def sweep_on(self, n_sweeps: int) -> int:
+        """Return the sweeps that the chains have not made yet."""
+        return self._n_skipped + n_sweeps - self._bounds.n_sweeps
+
+    def _look_after(self, n_sweeps: int) -> None:
         self._bounds.sweep(self._scan, n_sweeps, n_threads=self._n_threads)
-        t = self.n_sweeps
+        t = self._bounds.n_sweeps
         confidence = 1 - (1 - self._confidence) / (t * (t + 1))
         self.bias = certify_bounds(self._model, self._bounds, confidence=confidence, n_threads=self._n_threads).bias
+
+    def found(self, moments: Moments, chains: Chains, error: float, *, is_certified: bool, reason: str) -> Estimate:
+        return Estimate(moments, self._bounds.n_sweeps, chains.n_chains, error, is_certified, reason, chains)
 
 
 def fixed(n_sweeps: int) -> Fixed:

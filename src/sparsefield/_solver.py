@@ -12,16 +12,17 @@ import numpy as np
 from sparsefield._missing import Completion
 from sparsefield._problem import Matrix, Problem
 from sparsefield._result import Fit, Status, StepInfo
-from sparsefield._schedule import Estimate, Point, Sampler, Schedule
+from sparsefield._schedule import TOO_FEW, Estimate, Point, Sampler, Schedule, Tay
 from sparsefield.certificates import Disagreement
 from sparsefield.certificates._certificate import norm
-from sparsefield.inference import Chains
+from sparsefield.inference import Chains, Gibbs
 
 _STATES_TRACKED = 2**12  # fields up to this size have their objective computed in every iteration (0.3 ms)
-_WINDOW = 30  # iterations over which steps are compared with noise
+_WINDOW = 40  # iterations over which the way made is compared with what noise alone would make
 _CHAINS_LOOKED_AT = 1000  # for the estimate of the curvature
 _COMPLETING_SWEEPS = 3  # of the chains that fill holes, in an iteration; they go on from the last one
 _ROUGH_STEPS = 10  # power steps for a first estimate of it
+_ROUGH_SWEEPS = 30  # of chains that are there for the curvature alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,12 +83,16 @@ def step(
         completion.sweep(point.model, _COMPLETING_SWEEPS, sampler.n_threads)
         problem = replace(problem, data=completion.moments())
     estimate = schedule.estimate(problem, point, sampler)
+    if completion is not None:
+        # The chains that fill the holes have no certificate, so neither has the gradient.
+        reason = f"{estimate.reason}; holes are filled by chains without certificate"
+        estimate = replace(estimate, certificate=None, is_certified=False, reason=reason)
     gradient = problem.gradient(estimate.moments)
     theta = problem.update(state.theta, gradient, state.step_size)
     step_map = (state.theta - theta) / state.step_size
     after = State(theta, state.step_size, k, state.curvature, estimate.chains, estimate.disagreement, completion)
     if state.curvature is not None:
-        after = _follow_curvature(after, estimate)
+        after = _follow_curvature(after, point, sampler)
     info = StepInfo(
         iteration=k,
         n_sweeps=estimate.n_sweeps,
@@ -95,7 +100,9 @@ def step(
         certificate=estimate.certificate,
         is_certified=estimate.is_certified,
         step_norm=norm(step_map),
-        noise_norm=_noise(estimate, step_map),
+        noise_norm=float(
+            np.hypot(_noise(estimate, step_map), 0.0 if completion is None else completion.noise(step_map != 0))
+        ),
         step_size=state.step_size,
         objective=problem.objective(state.theta) if track else None,
         n_nonzero=int(np.count_nonzero(np.triu(theta))),
@@ -148,33 +155,36 @@ def solve(
         Called with each StepInfo.
     """
     sampler = Sampler() if sampler is None else sampler
+    if not isinstance(max_iter, int | np.integer) or max_iter < 1:
+        raise ValueError(f"max_iter is {max_iter}: use a whole number from one on.")
+    if not tol >= 0:
+        raise ValueError(f"tol is {tol}: use a number from zero on.")
     state = replace(_begin(problem, sampler, step_size, start), completion=completion)
     # With holes the objective is not that of completed data.
     n_states = float(np.prod(problem.domain.n_levels.astype(float)))
     is_tracked = n_states <= _STATES_TRACKED and completion is None
     steps: list[StepInfo] = []
-    gains: list[float] = []
-    total = np.zeros_like(state.theta)
+    ways: list[float] = []  # squared lengths of the ways made in windows of iterations
+    anchor, total = state.theta, np.zeros_like(state.theta)
     clock = time.perf_counter()
-    last_map: Matrix | None = None
     status = None
     try:
         while status is None:
             after, info = step(problem, state, schedule, sampler, track=is_tracked)
             info = replace(info, seconds=time.perf_counter() - clock)
-            step_map = (state.theta - after.theta) / state.step_size
-            if last_map is not None:
-                gains.append(norm_product(last_map, step_map))
-            state, last_map = after, step_map
+            state = after
             total += state.theta
             steps.append(info)
+            if len(steps) % _WINDOW == 0:
+                ways.append(norm(state.theta - anchor) ** 2)
+                anchor = state.theta
             if watch is not None:
                 watch(info)
-            status = _decide(steps, gains, max_iter, tol, max_seconds)
+            status = _decide(steps, ways, max_iter, tol, max_seconds)
     except KeyboardInterrupt:
         status = Status("interrupted", f"Interrupted after {len(steps)} iterations: this is what there was by then.")
     theta = total / max(1, len(steps)) if average else state.theta
-    return Fit(problem.model(theta), _with_advice(status, steps, state), tuple(steps))
+    return Fit(problem.model(theta), _with_advice(status, steps, state, schedule), tuple(steps))
 
 
 def _begin(problem: Problem, sampler: Sampler, step_size: float | str, start: Matrix | None) -> State:
@@ -194,11 +204,6 @@ def _begin(problem: Problem, sampler: Sampler, step_size: float | str, start: Ma
     return replace(rough, chains=None)
 
 
-def norm_product(first: Matrix, second: Matrix) -> float:
-    """Return the inner product over the parameters, each once."""
-    return float((np.vdot(first, second) + np.diagonal(first) @ np.diagonal(second)) / 2)
-
-
 def _noise(estimate: Estimate, step_map: Matrix) -> float:
     """Return the expected norm of the sampling noise in those entries of the step map that are not thresholded away."""
     if estimate.n_chains == 0:
@@ -207,10 +212,12 @@ def _noise(estimate: Estimate, step_map: Matrix) -> float:
     return norm(np.sqrt(means * (1 - means) / estimate.n_chains) * (step_map != 0))
 
 
-def _follow_curvature(state: State, estimate: Estimate) -> State:
-    if estimate.chains is None:
-        return state
-    return _power_step(state)
+def _follow_curvature(state: State, point: Point, sampler: Sampler) -> State:
+    """Let the step size follow the curvature at the point, seen by its chains, or by some of its own if it has none."""
+    if state.chains is not None:
+        return _power_step(state)
+    chains = Gibbs(_CHAINS_LOOKED_AT, _ROUGH_SWEEPS, sampler.seed_of(point.iteration)).run(point.model)
+    return replace(_power_step(replace(state, chains=chains)), chains=None)
 
 
 def _power_step(state: State) -> State:
@@ -227,8 +234,19 @@ def _power_step(state: State) -> State:
     return replace(state, curvature=product, step_size=1 / max(norm(product), 0.25))
 
 
+def _is_at_noise(steps: list[StepInfo], ways: list[float]) -> bool:
+    """Say whether the last two windows made no more way than independent noise of the steps would, by half."""
+    if len(ways) < 2 or steps[-1].noise_norm == 0:
+        return False
+    for k, way in enumerate(ways[-2:]):
+        own = steps[len(steps) - (2 - k) * _WINDOW : len(steps) - (1 - k) * _WINDOW]
+        if way > 1.5 * sum((s.step_size * s.noise_norm) ** 2 for s in own):
+            return False
+    return True
+
+
 def _decide(
-    steps: list[StepInfo], gains: list[float], max_iter: int, tol: float, max_seconds: float | None
+    steps: list[StepInfo], ways: list[float], max_iter: int, tol: float, max_seconds: float | None
 ) -> Status | None:
     """Say whether a fit is over, and why."""
     info = steps[-1]
@@ -236,15 +254,12 @@ def _decide(
         return Status(
             "converged", f"Converged in {info.iteration} iterations: the step map is down to {info.step_norm:.2g}."
         )
-    # Steps that are made of independent noise alone have inner products that are zero on average.
-    if len(gains) >= _WINDOW and info.noise_norm > 0:
-        recent = np.array(gains[-_WINDOW:])
-        if recent.mean() <= recent.std(ddof=1) / np.sqrt(_WINDOW):
-            return Status(
-                "noise floor",
-                f"After {info.iteration} iterations steps cannot be told from the noise of {info.n_chains} chains: "
-                "more chains would lead further.",
-            )
+    if len(steps) % _WINDOW == 0 and _is_at_noise(steps, ways):
+        return Status(
+            "noise floor",
+            f"After {info.iteration} iterations the fit is at the noise floor of {info.n_chains} chains: in the last "
+            f"{2 * _WINDOW} it went no further than noise alone would take it. More chains would lead further.",
+        )
     if info.iteration >= max_iter:
         return Status(
             "max_iter",
@@ -259,17 +274,19 @@ def _decide(
 
 
 def _longest_step(steps: list[StepInfo], state: State) -> float:
-    """Return the longest step size with which the objective can fall all the time: 2 / L at the last chains."""
+    """Return the longest step size with which the objective can fall all the time."""
+    if state.curvature is not None:
+        return np.inf  # it is followed
     if state.chains is None:
-        objectives = [s.objective for s in steps if s.objective is not None]
-        return steps[-1].step_size / 2 if objectives and objectives[-1] > objectives[0] else np.inf
+        objectives = np.array([s.objective for s in steps[-_WINDOW:] if s.objective is not None])
+        return steps[-1].step_size / 2 if np.any(np.diff(objectives) > 1e-9) else np.inf
     state = replace(state, curvature=np.ones_like(state.theta))
     for _ in range(_ROUGH_STEPS):
         state = _power_step(state)
     return 2 * state.step_size
 
 
-def _with_advice(status: Status, steps: list[StepInfo], state: State) -> Status:
+def _with_advice(status: Status, steps: list[StepInfo], state: State, schedule: Schedule) -> Status:
     """Replace a status by a more serious one that the trace shows."""
     if not steps:
         return status
@@ -285,8 +302,17 @@ def _with_advice(status: Status, steps: list[StepInfo], state: State) -> Status:
         last = missed[-1]
         return Status(
             "not certified",
-            f"{status.sentence} The last gradients are not certified ({last.reason}): the certificate got to "
-            f"{last.certificate:.3g}, half the step map is {last.step_norm / 2:.3g}. Use certificate='coalescence', "
-            "or schedule='perfect'.",
+            f"{status.sentence} {len(missed)} of the last gradients are not certified ({last.reason}): the certificate "
+            f"got to {last.certificate:.3g}, half the step map is {last.step_norm / 2:.3g}. "
+            f"{_remedy(last, state, schedule)}",
         )
     return status
+
+
+def _remedy(last: StepInfo, state: State, schedule: Schedule) -> str:
+    if last.reason == TOO_FEW:
+        return "Raise max_chains, or use certificates of the bias alone (schedule='tay')."
+    has_levels = state.chains is not None and bool(np.any(state.chains.domain.n_levels > 2))
+    if has_levels or (isinstance(schedule, Tay) and schedule.certificate == "coalescence"):
+        return "Raise max_sweeps, or alpha: weaker interactions are certified sooner."
+    return "Use certificate='coalescence', or schedule='perfect'."

@@ -43,6 +43,41 @@ def sweep_disagreement(starts, neighbours, values, order, extra, cap, w, n_sweep
 
 
 @njit(nogil=True, cache=True)
+def sharp_norm(w, n_slots):
+    """Return sqrt( sum_i n_i w_i^2 + sum_{i<j} n_i n_j min(1, w_i + w_j)^2 ) in time p log p.
+
+    Sorted, so that the variables j > i whose sum with i stays below 1 come first, and fewer of them as i goes up.
+    """
+    order = np.argsort(w)
+    p = w.shape[0]
+    # Sums of n, n w and n w^2 over the variables before a place.
+    sums = np.zeros((3, p + 1))
+    for k in range(p):
+        i = order[k]
+        sums[0, k + 1] = sums[0, k] + n_slots[i]
+        sums[1, k + 1] = sums[1, k] + n_slots[i] * w[i]
+        sums[2, k + 1] = sums[2, k] + n_slots[i] * w[i] ** 2
+    total = sums[2, p]
+    end = p
+    for k in range(p):
+        x, n = w[order[k]], n_slots[order[k]]
+        while end > 0 and x + w[order[end - 1]] >= 1.0:
+            end -= 1
+        last = max(end, k + 1)
+        count, first, second = sums[:, last] - sums[:, k + 1]
+        total += n * (count * x * x + 2 * x * first + second + (sums[0, p] - sums[0, last]))
+    return np.sqrt(total)
+
+
+@njit(nogil=True, cache=True)
+def follow_norms(starts, neighbours, values, order, extra, w, n_slots, norms):
+    """Sweep w (see `sweep_disagreement`, capped at 1) once for each of norms, and fill it with its sharp norm."""
+    for t in range(norms.shape[0]):
+        sweep_disagreement(starts, neighbours, values, order, extra, 1.0, w, 1)
+        norms[t] = sharp_norm(w, n_slots)
+
+
+@njit(nogil=True, cache=True)
 def bound_radius(starts, neighbours, values, n_steps, v, best_v):
     """Return the smallest max_i (U v)_i / v_i over some power steps with U + I; v must be positive, best_v is set."""
     p = v.shape[0]

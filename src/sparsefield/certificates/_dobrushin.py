@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield._kernels._influence import sweep_disagreement
+from sparsefield._kernels._influence import follow_norms, sharp_norm, sweep_disagreement
 from sparsefield.certificates._certificate import Certificate, across_variables, count_statistics
 from sparsefield.certificates._influence import field_changes, influence_matrix, spectral_radius
 from sparsefield.inference._protocol import Field
@@ -72,6 +72,7 @@ class Disagreement:
         self.kind: Literal["paper", "sharp", "persistent"] = kind
         self.n_sweeps = 0
         self._order = check_order(order, model.domain.n_variables)
+        self._n_slots = np.bincount(model.domain.slot_variables, minlength=model.domain.n_variables)
         # A variable with one level cannot differ.
         self._w = (model.domain.n_levels > 1).astype(np.float64) * (start == "any")
         self._aim(model)
@@ -168,18 +169,23 @@ class Disagreement:
     @property
     def bias(self) -> float:
         """Bound on the L2 norm of the gradient's bias, in time p log p."""
-        domain = self.model.domain
         if self.kind == "paper":
-            return 2 * float(np.sqrt(count_statistics(domain)) * min(1.0, self._w.sum()))
-        # Sorted, so that the pairs of a variable whose sum stays below 1 are those before some place.
-        order = np.argsort(self._w)
-        w = self._w[order]
-        n = np.bincount(domain.slot_variables, minlength=domain.n_variables)[order].astype(np.float64)
-        below = np.searchsorted(w, 1 - w)
-        sums = [np.concatenate([[0.0], np.cumsum(n * w**k)])[below] for k in range(3)]
-        pairs = w**2 * sums[0] + 2 * w * sums[1] + sums[2] + (n.sum() - sums[0])
-        twice = (n * (pairs - n * np.minimum(1, 2 * w) ** 2)).sum()  # a variable is no pair with itself
-        return float(np.sqrt((n * w**2).sum() + max(0.0, twice) / 2))
+            return 2 * float(np.sqrt(count_statistics(self.model.domain)) * min(1.0, self._w.sum()))
+        return float(sharp_norm(self._w, self._n_slots))
+
+    def next_biases(self, n_sweeps: int) -> NDArray[np.float64]:
+        """Return the bounds after each of the next n sweeps, without making them."""
+        ahead = self.copy()
+        if self.kind == "paper":
+            found = []
+            for _ in range(n_sweeps):
+                ahead.sweep()
+                found.append(ahead.bias)
+            return np.array(found)
+        u, norms = self.influence, np.empty(n_sweeps)
+        extra = np.zeros_like(self._w)
+        follow_norms(u.indptr, u.indices, u.data, self._order, extra, ahead._w, self._n_slots, norms)
+        return norms
 
     def certificate(self) -> Certificate:
         """Return what is certified now."""
