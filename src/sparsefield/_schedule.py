@@ -22,7 +22,7 @@ from sparsefield.inference import BoundingChains, Chains, Exact, Perfect, Scan
 
 CertificateKind = Literal["paper", "sharp", "persistent", "coalescence"]
 
-_BOUNDING_CHAINS = 5000
+_BOUNDING_CHAINS = 5000  # behind a coalescence certificate: its floor is about sqrt(m) 10 / 5000
 TOO_FEW = "too few chains"
 
 
@@ -102,21 +102,21 @@ class Fixed:
 
     n_sweeps: int
 
-    def estimate(self, problem: Problem, point: Point, sampler: Sampler) -> Estimate:
+    def estimate(self, problem: Problem, point: Point, sampler: Sampler) -> Estimate:  # noqa: ARG002
         """Return moments after the sweeps."""
-        return _sweep_blindly(problem, point, sampler, self.n_sweeps)
+        return _sweep_blindly(point, sampler, self.n_sweeps)
 
 
 @dataclass(frozen=True)
 class Increasing:
     """SPG-Inc: k sweeps in iteration k."""
 
-    def estimate(self, problem: Problem, point: Point, sampler: Sampler) -> Estimate:
+    def estimate(self, problem: Problem, point: Point, sampler: Sampler) -> Estimate:  # noqa: ARG002
         """Return moments after the sweeps."""
-        return _sweep_blindly(problem, point, sampler, point.iteration)
+        return _sweep_blindly(point, sampler, point.iteration)
 
 
-def _sweep_blindly(_problem: Problem, point: Point, sampler: Sampler, n_sweeps: int) -> Estimate:
+def _sweep_blindly(point: Point, sampler: Sampler, n_sweeps: int) -> Estimate:
     chains = _begin(point, sampler)
     chains.sweep(Scan(point.model), n_sweeps, n_threads=sampler.n_threads)
     moments = chains.moments(n_threads=sampler.n_threads)
