@@ -294,8 +294,8 @@ def _with_advice(status: Status, steps: list[StepInfo], state: State, schedule: 
     if steps[-1].step_size > longest:
         return Status(
             "step too long",
-            f"The step size {steps[-1].step_size:.3g} is too long for the objective to fall: above {longest:.3g} it can "
-            "rise. "
+            f"The step size {steps[-1].step_size:.3g} is too long for the objective to fall: above {longest:.3g} it "
+            "can rise. "
             "Use step_size='auto' or a smaller one.",
         )
     missed = [s for s in steps[-_WINDOW:] if s.certificate is not None and not s.is_certified]
