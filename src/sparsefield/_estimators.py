@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable
 from typing import Any, Literal
@@ -10,8 +9,6 @@ from typing import Any, Literal
 import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
@@ -23,8 +20,9 @@ from sparsefield._missing import Completion
 from sparsefield._model import PairwiseMRF
 from sparsefield._moments import check_weights, moments_of_table, weighted_moments
 from sparsefield._problem import Problem
-from sparsefield._pseudolikelihood import solve_pseudo_likelihood
-from sparsefield._result import Fit, StepInfo
+from sparsefield._progress import ProgressBar
+from sparsefield._pseudolikelihood import pseudo_log_likelihood, solve_pseudo_likelihood
+from sparsefield._result import Fit
 from sparsefield._schedule import CertificateKind, Sampler, Schedule, exact, fixed, increasing, perfect, tay
 from sparsefield._solver import solve
 from sparsefield._table import Table, encode
@@ -109,7 +107,7 @@ class _FieldEstimator(BaseEstimator):  # type: ignore[misc]
             raise ValueError("The table has holes (NaN or null): fill or drop them before scoring.")
         if self.score_kind_ == "log-likelihood":
             return float(self.model_.log_prob(table.codes).mean())
-        return _pseudo_log_likelihood(self.model_, table)
+        return pseudo_log_likelihood(self.model_, table)
 
     def __sklearn_tags__(self) -> Any:
         """Say that columns hold categories."""
@@ -252,7 +250,7 @@ class SparseMRF(_FieldEstimator):
         else:
             data = moments_of_table(table) if weights is None else weighted_moments(table, weights)
         problem = Problem(data, table.domain, self.alpha, self.penalize_main)
-        with _Bar(self.progress, self.max_iter) as watch:
+        with ProgressBar(self.progress, self.max_iter) as watch:
             fit = solve(
                 problem,
                 self._make_schedule(),
@@ -367,7 +365,7 @@ class PseudoLikelihood(_FieldEstimator):
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> PseudoLikelihood:  # noqa: ARG002
         """Learn a field from a table; as `SparseMRF.fit`."""
         table, weights = self._check_table(X, sample_weight)
-        with _Bar(self.progress, self.max_iter) as watch:
+        with ProgressBar(self.progress, self.max_iter) as watch:
             fit = solve_pseudo_likelihood(
                 table,
                 self.alpha,
@@ -411,38 +409,3 @@ def _fill_first(table: Table) -> Table:
 def _listed(words: tuple[str, ...]) -> str:
     *first, last = (repr(word) for word in words)
     return f"{', '.join(first)} or {last}"
-
-
-def _pseudo_log_likelihood(model: PairwiseMRF, table: Table) -> float:
-    total = 0.0
-    for i in range(model.domain.n_variables):
-        rows = np.log(np.maximum(model.conditional(i, table.codes), 1e-300))
-        total += float(rows[np.arange(table.n_rows), table.codes[:, i]].mean())
-    return total
-
-
-class _Bar:
-    """A progress bar in a terminal, and nothing elsewhere."""
-
-    def __init__(self, wanted: bool | str, n: int) -> None:
-        self._is_shown = sys.stderr.isatty() if wanted == "auto" else bool(wanted)
-        self._n = n
-
-    def __enter__(self) -> Any:
-        if not self._is_shown:
-            return None
-        columns = (TextColumn("fitting"), BarColumn(), TextColumn("{task.completed}/{task.total} {task.fields[said]}"))
-        console = Console(stderr=True, force_terminal=True)
-        self._progress = Progress(*columns, TimeElapsedColumn(), console=console, transient=True)
-        self._progress.start()
-        task = self._progress.add_task("fit", total=self._n, said="")
-
-        def watch(info: StepInfo) -> None:
-            said = f"step {info.step_norm:.3g}, {info.n_nonzero} parameters"
-            self._progress.update(task, completed=info.iteration, said=said)
-
-        return watch
-
-    def __exit__(self, *_: object) -> None:
-        if self._is_shown:
-            self._progress.stop()

@@ -56,9 +56,9 @@ class Completion:
         """Update every hole n times, given the other cells of its row."""
         self._chains.sweep(Scan(model), n_sweeps, n_threads=n_threads)
 
-    def noise(self, counted: NDArray[np.bool_]) -> float:
-        """Return the expected norm of the sampling noise that the chains leave in the counted moments."""
-        means = np.clip(self.moments().pair, 0.0, 1.0)
+    def noise(self, moments: Moments, counted: NDArray[np.bool_]) -> float:
+        """Return the expected norm of the sampling noise that the chains leave in the counted ones of their moments."""
+        means = np.clip(moments.pair, 0.0, 1.0)
         return float(self._share) * norm(np.sqrt(means * (1 - means) / len(self._weights)) * counted)
 
     def moments(self) -> Moments:

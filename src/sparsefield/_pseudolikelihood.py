@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from sparsefield._domain import Domain
+from sparsefield._model import PairwiseMRF
 from sparsefield._moments import Moments
 from sparsefield._problem import Matrix, Problem, sum_once
 from sparsefield._result import Fit, Status, StepInfo
@@ -151,3 +152,12 @@ def solve_pseudo_likelihood(
             status = Status("converged", f"Converged in {k} iterations: the step map is down to {length:.2g}.")
             break
     return Fit(problem.model(theta), status, tuple(steps))
+
+
+def pseudo_log_likelihood(model: PairwiseMRF, table: Table) -> float:
+    """Return the mean over rows of the sum of the log-probabilities of each value given the others."""
+    total = 0.0
+    for i in range(model.domain.n_variables):
+        rows = np.log(np.maximum(model.conditional(i, table.codes), 1e-300))
+        total += float(rows[np.arange(table.n_rows), table.codes[:, i]].mean())
+    return total

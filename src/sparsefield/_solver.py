@@ -93,6 +93,7 @@ def step(
     after = State(theta, state.step_size, k, state.curvature, estimate.chains, estimate.disagreement, completion)
     if state.curvature is not None:
         after = _follow_curvature(after, point, sampler)
+    filling = 0.0 if completion is None else completion.noise(problem.data, step_map != 0)
     info = StepInfo(
         iteration=k,
         n_sweeps=estimate.n_sweeps,
@@ -100,9 +101,7 @@ def step(
         certificate=estimate.certificate,
         is_certified=estimate.is_certified,
         step_norm=norm(step_map),
-        noise_norm=float(
-            np.hypot(_noise(estimate, step_map), 0.0 if completion is None else completion.noise(step_map != 0))
-        ),
+        noise_norm=float(np.hypot(_noise(estimate, step_map), filling)),
         step_size=state.step_size,
         objective=problem.objective(state.theta) if track else None,
         n_nonzero=int(np.count_nonzero(np.triu(theta))),

@@ -117,13 +117,9 @@ def field_changes(old: Field, new: Field) -> NDArray[np.float64]:
     if np.any(old.domain.n_levels > 2):
         (main, pair), (new_main, new_pair) = expand(old), expand(new)
         cuts = np.cumsum(old.domain.n_levels) - old.domain.n_levels
-        moves = largest_level_changes(new_main - main, new_pair - pair, cuts, old.domain.n_levels)
-        slack = (
-            2
-            * (len(main) + 2)
-            * _ROUNDING
-            * (np.abs(new_main - main).max() + np.abs(new_pair - pair).sum(axis=1).max())
-        )
+        main, pair = new_main - main, new_pair - pair
+        moves = largest_level_changes(main, pair, cuts, old.domain.n_levels)
+        slack = 2 * (len(main) + 2) * _ROUNDING * (np.abs(main).max() + np.abs(pair).sum(axis=1).max())
         return np.asarray(np.clip(np.tanh((moves + slack) / 4) * _UP, _SMALLEST, 1.0))
     (main, interactions), (new_main, new_interactions) = reduce_to_binary(old), reduce_to_binary(new)
     low, high = field_range(main, interactions)

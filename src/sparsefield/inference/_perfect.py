@@ -200,7 +200,7 @@ def _choose_length(field: Field, wanted: Perfect, most_draws: int) -> tuple[int,
 
 def _blocks_needed(share: float, n_meetings: int) -> int:
     """Return how many blocks give all of 512 chains n meetings, with probability one half or more."""
-    # With a share of one half, 4 n + 60 blocks fail 512 chains with probability 1e-13 (n = 1) or less.
+    # With a share of one half, one of 512 chains misses n meetings in 4 n + 59 blocks with probability below 2e-15.
     n = np.arange(n_meetings, 4 * n_meetings + 60)
     fails = BLOCK * bdtr(n_meetings - 1, n, min(share, 1 - 0.5 / BLOCK))
     return int(n[np.argmax(fails <= 0.5)])
