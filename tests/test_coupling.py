@@ -13,7 +13,7 @@ from sparsefield.certificates import dobrushin, influence_matrix
 from sparsefield.certificates._influence import spectral_radius
 from sparsefield.datasets import make_field
 from sparsefield.inference import BoundingChains, Chains, Perfect, Scan, _perfect
-from sparsefield.inference._blocks import PILOT, SWEEPS, make_states, make_stream, unpack
+from sparsefield.inference._blocks import PILOT, SWEEPS, make_states, make_streams, unpack
 from sparsefield.inference._scan import make_monotone
 from statistics_ import assert_counts_agree, assert_moments_agree
 from zoo import BINARY, LEVELS, parts
@@ -83,7 +83,7 @@ def test_bounds_contain_chains_with_large_parameters(storage):
     n_lines = planes.shape[1] // 3
     planes[:, n_lines : 2 * n_lines] = bounds.planes()[1]
     planes[:, 2 * n_lines :] = Chains(STRONG.domain, 1024, seed=9, storage=storage)._states
-    streams = np.stack([make_stream(4, block, 0) for block in range(2)])
+    streams = make_streams(4, 2, SWEEPS)
     for _ in range(6):
         bounds.sweep(scan, 1)
         three.sweep(planes, streams, 1)
@@ -146,12 +146,13 @@ def test_weights_out_of_order_are_put_in_order():
 
 
 def test_streams_are_independent_of_each_other():
-    words = [make_stream(seed, block, use).ravel() for seed in range(3) for block in range(3) for use in range(4)]
-    assert len(np.unique(np.concatenate(words))) == len(words) * 32
+    words = np.stack([make_streams(seed, 3, use) for seed in range(3) for use in range(4)])
+    assert len(np.unique(words)) == words.size
+    np.testing.assert_array_equal(make_streams(5, 3, SWEEPS)[:2], make_streams(5, 2, SWEEPS))
     model = make_field(6, seed=1)
     draws = Perfect(600, seed=1).run(model)
     pilot = BoundingChains(model.domain, 512, seed=1, use=PILOT)
-    used = np.stack([make_stream(1, block, SWEEPS) for block in range(2)])
+    used = make_streams(1, 2, SWEEPS)
     for streams in (draws._streams, pilot._streams):
         assert not np.isin(streams, used).any()
 

@@ -14,9 +14,10 @@ import naive
 import sparsefield as sf
 from sparsefield import PairwiseMRF, PseudoLikelihood, SparseMRF
 from sparsefield._kernels._target import HAS_AVX2
+from sparsefield._moments import moments_of_table
+from sparsefield._problem import Problem
 from sparsefield._pseudolikelihood import PseudoLikelihoodLoss, solve_pseudo_likelihood
 from sparsefield._schedule import fixed
-from sparsefield.certificates._certificate import norm
 from sparsefield.datasets import make_field
 from sparsefield.inference import ClampedChains, Scan
 from statistics_ import assert_counts_agree
@@ -30,6 +31,9 @@ def expected_failures(estimator):
         found["check_positive_only_tag_during_fit"] = "it centres whole numbers, which makes them continuous"
     return found
 
+
+# Most fits here are short on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:Stopped after max_iter")
 
 QUICK = {"max_iter": 5, "n_chains": 200, "random_state": 0}
 
@@ -65,6 +69,19 @@ def test_a_fit_has_what_it_promises():
         i, j = mrf.model_.domain.index_of(first), mrf.model_.domain.index_of(second)
         assert weight == mrf.interactions_[i, j] == graph[first][second]["weight"]
     assert graph.number_of_edges() == np.count_nonzero(np.triu(mrf.interactions_))
+
+
+@pytest.mark.filterwarnings("default:Stopped after max_iter")
+def test_a_fit_that_ends_early_says_so():
+    with pytest.warns(ConvergenceWarning, match="raise max_iter"):
+        SparseMRF(0.05, **QUICK).fit(table())
+    with pytest.warns(ConvergenceWarning, match="raise max_iter"):
+        PseudoLikelihood(0.01, max_iter=2).fit(table())
+    short = SparseMRF(0.05, max_seconds=1e-3, random_state=1).fit(table())
+    assert short.status_.code == "time"
+    assert short.n_iter_ == 1
+    with pytest.raises(ValueError, match="max_seconds is -1: use a number from zero on"):
+        SparseMRF(max_seconds=-1).fit(table())
 
 
 def test_any_table_gives_the_same_fit():
@@ -321,7 +338,7 @@ def test_strings_and_booleans_are_levels():
 def test_pseudo_likelihood_of_two_variables_is_the_likelihood():
     # Two variables, no penalty: the log-odds ratio, by either.
     observed = sf.encode(np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], [40, 10, 20, 50], axis=0))
-    mrf = PseudoLikelihood(0.0, tol=1e-7, max_iter=20_000).fit(observed)
+    mrf = PseudoLikelihood(0.0, tol=1e-10).fit(observed)
     ratio = np.log(40 * 50 / (10 * 20))
     np.testing.assert_allclose(mrf.interactions_[0, 1], ratio, atol=1e-4)  # single precision, curvature 0.1
     np.testing.assert_allclose(mrf.main_effects_, np.log([20 / 40, 10 / 40]), atol=1e-4)
@@ -331,7 +348,7 @@ def test_pseudo_likelihood_agrees_with_nodewise_logistic_regression():
     # Many rows and no penalty: every regression finds the same interaction from either side, and so does the joint fit.
     truth = make_field(5, density=0.6, strength=(0.4, 0.8), seed=1)
     observed = truth.sample(200_000, method="perfect", seed=1)
-    mrf = PseudoLikelihood(0.0, tol=1e-5, max_iter=5000).fit(observed)
+    mrf = PseudoLikelihood(0.0, tol=1e-5).fit(observed)
     x = observed.codes.astype(float)
     sides = np.zeros((5, 5))
     for i in range(5):
@@ -350,7 +367,7 @@ def test_pseudo_likelihood_of_the_zoo_is_optimal(name):
         return
     observed = sf.Table(model.domain, model.sample(300, n_sweeps=20, seed=1).codes)
     weights = np.random.default_rng(1).random(300)
-    fit = solve_pseudo_likelihood(observed, 0.05, weights=weights, tol=1e-5, max_iter=20_000)
+    fit = solve_pseudo_likelihood(observed, 0.05, weights=weights, tol=1e-9)
     assert fit.status.code == "converged"
     loss = PseudoLikelihoodLoss(observed, weights)
     theta = fit.model.interactions + np.diag(fit.model.main)
@@ -359,20 +376,20 @@ def test_pseudo_likelihood_of_the_zoo_is_optimal(name):
         np.log(fit.model.conditional(i, observed.codes)[np.arange(300), observed.codes[:, i]])
         for i in range(model.domain.n_variables)
     ]
-    assert loss.value(theta) == pytest.approx(-(np.sum(seen, axis=0) @ weights) / weights.sum() / 2, rel=1e-5)
+    value, gradient = loss.evaluate(theta)
+    assert value == pytest.approx(-(np.sum(seen, axis=0) @ weights) / weights.sum() / 2, rel=1e-12)
     # Its gradient is balanced by the penalty: half of it for main effects.
     penalty = np.full(theta.shape, 0.05)
     np.fill_diagonal(penalty, 0.025)
-    gradient = loss.gradient(theta)
     rest = np.where(theta != 0, np.abs(gradient + penalty * np.sign(theta)), np.maximum(np.abs(gradient) - penalty, 0))
     inside = (model.domain.slot_variables[:, None] == model.domain.slot_variables) & ~np.eye(len(theta), dtype=bool)
     assert rest[~inside].max() < 2e-5
     assert not gradient[inside].any()
-    # And it is the gradient: against differences, which single precision allows to a few thousandths.
+    # And it is the gradient: against differences.
     direction = np.where(inside, 0.0, np.random.default_rng(2).normal(size=theta.shape))
     direction += direction.T
-    slope = (loss.value(theta + 0.05 * direction) - loss.value(theta - 0.05 * direction)) / 0.1
-    assert slope == pytest.approx((gradient * direction)[np.triu_indices(len(theta))].sum(), abs=0.02)
+    ahead, behind = (loss.evaluate(theta + side * 1e-4 * direction)[0] for side in (1, -1))
+    assert (ahead - behind) / 2e-4 == pytest.approx(np.triu(gradient * direction).sum(), abs=1e-6)
 
 
 def test_large_tables_are_not_held_as_floats(monkeypatch):
@@ -384,23 +401,68 @@ def test_large_tables_are_not_held_as_floats(monkeypatch):
     streamed = PseudoLikelihoodLoss(observed, weights)
     assert streamed._held is None
     theta = make_field(6, seed=3).interactions
-    np.testing.assert_allclose(streamed.gradient(theta), held.gradient(theta), atol=1e-6)
+    for own, other in zip(streamed.evaluate(theta), held.evaluate(theta), strict=True):
+        np.testing.assert_allclose(own, other, rtol=1e-12)
+    monkeypatch.setattr("sparsefield._pseudolikelihood._MOST_DOUBLE", 0)
+    single = PseudoLikelihoodLoss(observed, weights)
+    assert single.dtype == np.float32
+    for own, other in zip(single.evaluate(theta), held.evaluate(theta), strict=True):
+        np.testing.assert_allclose(own, other, atol=500 * 2**-24)  # sums of 500 terms up to 1
 
 
-def test_the_curvature_is_a_bound():
-    for name in ("dense", "three levels", "mixed, no reference"):
-        model = ZOO[name]
-        observed = sf.Table(model.domain, model.sample(300, n_sweeps=20, seed=1).codes)
-        loss = PseudoLikelihoodLoss(observed, np.ones(300))
-        largest = loss.largest_curvature()
-        rng = np.random.default_rng(1)
-        for _ in range(20):
-            theta = rng.normal(0, 1, model.interactions.shape)
-            theta = theta + theta.T
-            step = 0.02 * rng.normal(0, 1, theta.shape)
-            step = step + step.T
-            change = loss.gradient(theta + step) - loss.gradient(theta)
-            assert norm(change) <= largest * norm(step) * 1.001
+@pytest.mark.parametrize("name", ["dense", "three levels", "mixed, no reference"])
+def test_blocks_of_curvature_are_the_hessian(name):
+    model = ZOO[name]
+    observed = sf.Table(model.domain, model.sample(300, n_sweeps=20, seed=1).codes)
+    loss = PseudoLikelihoodLoss(observed, np.ones(300))
+    inside = (model.domain.slot_variables[:, None] == model.domain.slot_variables) & ~np.eye(
+        model.domain.n_slots, dtype=bool
+    )
+    theta = model.interactions + np.diag(model.main)
+    blocks, starts = loss.curvatures(theta, ~inside)
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        step = np.where(inside, 0.0, rng.normal(0, 1, theta.shape))
+        step = np.triu(step) + np.triu(step, 1).T
+        # Double precision: differences at 1e-4 are right to about 1e-7.
+        change = loss.evaluate(theta + 1e-4 * step)[1] - loss.evaluate(theta - 1e-4 * step)[1]
+        along = np.triu(change * step).sum() / 2e-4
+        quadratic = 0.0
+        for i in range(model.domain.n_variables):
+            slots = model.domain.slot_variables == i
+            own = step[slots][~inside[slots]]
+            quadratic += own @ blocks[starts[i] : starts[i + 1]].reshape(len(own), -1) @ own / 2
+        assert along == pytest.approx(quadratic, rel=1e-5)
+
+
+@pytest.mark.parametrize("limit", [2**26, 60])
+def test_any_working_set_leads_to_the_same_pseudo_likelihood(monkeypatch, limit):
+    # A limit of 60 entries holds 8 variables with a few parameters each, out of 36.
+    observed = table(8, 400)
+    monkeypatch.setattr("sparsefield._pseudolikelihood._MOST_CURVATURES", limit)
+    found = solve_pseudo_likelihood(observed, 0.01, tol=1e-8, max_iter=500)
+    assert found.status.code == "converged"
+    loss = PseudoLikelihoodLoss(observed, np.ones(400))
+    problem = Problem(moments_of_table(observed), observed.domain, 0.01)
+    np.fill_diagonal(problem.penalty, 0.005)
+
+    # Plain proximal gradient, whose step is short enough for the trace of the Hessian.
+    theta = np.zeros((8, 8))
+    step_size = 1 / (0.25 * 9)
+    for _ in range(20_000):
+        theta = problem.update(theta, loss.evaluate(theta)[1], step_size)
+    np.testing.assert_allclose(found.model.interactions + np.diag(found.model.main), theta, atol=1e-5)
+
+
+def test_pseudo_likelihood_can_be_interrupted():
+    def stop(info):
+        if info.iteration == 2:
+            raise KeyboardInterrupt
+
+    fit = solve_pseudo_likelihood(table(8, 400), 0.01, watch=stop)
+    assert fit.status.code == "interrupted"
+    assert len(fit.steps) == 2
+    assert fit.model.interactions.any()
 
 
 def test_pseudo_likelihood_is_a_start():

@@ -28,6 +28,15 @@ class Domain:
     reference : tuple of int, or None
         The code of the level without parameters, for each variable; None keeps parameters for all levels.
 
+    Attributes
+    ----------
+    n_levels : ndarray of shape (n_variables,)
+        The number of levels of each variable.
+    slot_variables, slot_levels : ndarray of shape (n_slots,)
+        The variable and the code that each main effect belongs to.
+    is_binary : bool
+        Whether every variable has two levels, the first of them the reference.
+
     Examples
     --------
     >>> from sparsefield import Domain
@@ -42,6 +51,7 @@ class Domain:
     n_levels: NDArray[np.int64] = field(init=False, repr=False, compare=False)
     slot_variables: NDArray[np.int64] = field(init=False, repr=False, compare=False)
     slot_levels: NDArray[np.int64] = field(init=False, repr=False, compare=False)
+    is_binary: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         # Plain Python values, so that domains compare, print and are saved alike wherever they came from.
@@ -72,6 +82,8 @@ class Domain:
         ):
             array.flags.writeable = False
             object.__setattr__(self, name, array)
+        two = all(len(levels) == 2 for levels in self.levels)
+        object.__setattr__(self, "is_binary", two and self.reference is not None and not any(self.reference))
 
     @classmethod
     def binary(cls, names: int | Iterable[str], levels: tuple[Level, Level] = (0, 1)) -> Domain:
@@ -96,12 +108,6 @@ class Domain:
     def n_slots(self) -> int:
         """The number of main effects: levels that have parameters, over all variables."""
         return len(self.slot_variables)
-
-    @property
-    def is_binary(self) -> bool:
-        """Whether every variable has two levels, the first of them the reference."""
-        two = bool(np.all(self.n_levels == 2))
-        return two and self.reference is not None and not any(self.reference)
 
     @property
     def slot_names(self) -> tuple[str, ...]:

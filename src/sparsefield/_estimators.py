@@ -71,7 +71,7 @@ class _FieldEstimator(BaseEstimator):  # type: ignore[misc]
         self.status_ = fit.status
         self.n_iter_ = len(fit.steps)
         self.certificate_ = fit.steps[-1].certificate if fit.steps else None
-        if fit.status.code in ("step too long", "not certified"):
+        if fit.status.code in ("step too long", "not certified", "max_iter"):
             warnings.warn(fit.status.sentence, ConvergenceWarning, stacklevel=3)
 
     def sample(self, n: int, **options: Any) -> Table:
@@ -146,6 +146,8 @@ class SparseMRF(_FieldEstimator):
     max_sweeps : int, optional
         Sweeps of an iteration at most: of Gibbs chains that wait for their certificate (100 unless given), or of the
         pilot run of exact draws (10,000 unless given).
+    max_seconds : float, optional
+        Time after which no further iteration is begun.
     tol : float
         The fit has converged when the norm of the step map is at most this. With estimated gradients it usually ends
         earlier, when steps cannot be told from noise, and says so.
@@ -175,9 +177,9 @@ class SparseMRF(_FieldEstimator):
     status_ : Status
         How the fit ended, in a sentence.
     certificate_ : float or None
-        The last gradient's certificate: a bound on the L2 norm of its bias (coalescence: with confidence 0.95 in each
-        iteration; conservative: of its whole error, with that confidence). None where there is none: fixed numbers of
-        sweeps, and tables with holes that the model fills.
+        The last gradient's certificate: a bound on the L2 norm of its bias (conservative: of its whole error), with the
+        confidence in the trace. None where there is none: fixed numbers of sweeps, and tables with holes that the model
+        fills.
     n_iter_ : int
         Iterations made.
     fit_ : Fit
@@ -207,6 +209,7 @@ class SparseMRF(_FieldEstimator):
         penalize_main: bool = True,
         max_iter: int = 300,
         max_sweeps: int | None = None,
+        max_seconds: float | None = None,
         tol: float = 1e-4,
         init: PairwiseMRF | Literal["pseudolikelihood"] | None = None,
         missing: Literal["model", "zero", "drop", "error"] = "model",
@@ -223,6 +226,7 @@ class SparseMRF(_FieldEstimator):
         self.penalize_main = penalize_main
         self.max_iter = max_iter
         self.max_sweeps = max_sweeps
+        self.max_seconds = max_seconds
         self.tol = tol
         self.init = init
         self.missing = missing
@@ -259,6 +263,7 @@ class SparseMRF(_FieldEstimator):
                 start=self._start(table, weights),
                 max_iter=self.max_iter,
                 tol=self.tol,
+                max_seconds=self.max_seconds,
                 completion=completion,
                 watch=watch,
             )
@@ -311,8 +316,8 @@ class PseudoLikelihood(_FieldEstimator):
     """Sparse Markov random field, learned by L1-penalised pseudo-likelihood: no sampling, no partition function.
 
     The product of the probabilities of each value given the others takes the place of the likelihood (Besag 1975;
-    Hoefling and Tibshirani 2009), jointly for all variables, so that interactions are symmetric. A fast rival, and a
-    good start (`SparseMRF(init="pseudolikelihood")`).
+    Hoefling and Tibshirani 2009), jointly for all variables, so that interactions are symmetric; proximal Newton steps
+    over a working set, a few of them. A fast rival, and a good start (`SparseMRF(init="pseudolikelihood")`).
 
     Parameters
     ----------
@@ -324,7 +329,7 @@ class PseudoLikelihood(_FieldEstimator):
     max_iter : int
         Iterations at most.
     tol : float
-        The fit has converged when the norm of the step map is at most this.
+        The fit has converged when the norm of the smallest subgradient of the objective is at most this.
     missing : "error", "zero" or "drop"
         What to do with holes: refuse them, count them as the first level, or drop their rows.
     progress : bool or "auto"
@@ -350,7 +355,7 @@ class PseudoLikelihood(_FieldEstimator):
         alpha: float = 0.05,
         *,
         penalize_main: bool = True,
-        max_iter: int = 2000,
+        max_iter: int = 100,
         tol: float = 1e-4,
         missing: Literal["error", "zero", "drop"] = "error",
         progress: bool | Literal["auto"] = "auto",

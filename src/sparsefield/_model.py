@@ -60,8 +60,9 @@ class PairwiseMRF:
         main = _as_floats("main", self.main, (self.domain.n_slots,))
         interactions = _as_floats("interactions", self.interactions, (self.domain.n_slots,) * 2)
         _check_interactions(interactions, self.domain)
-        even = np.where(interactions == interactions.T, interactions, interactions / 2 + interactions.T / 2)
-        for name, value in (("main", main), ("interactions", even)):
+        if not np.array_equal(interactions, interactions.T):
+            interactions = np.where(interactions == interactions.T, interactions, (interactions + interactions.T) / 2)
+        for name, value in (("main", main), ("interactions", interactions)):
             value.flags.writeable = False
             object.__setattr__(self, name, value)
 
@@ -296,6 +297,8 @@ def _check_interactions(interactions: NDArray[np.float64], domain: Domain) -> No
         a = int(np.argwhere(inside)[0][0])
         name = domain.names[domain.slot_variables[a]]
         raise ValueError(f"interactions has a value inside variable {name!r}: that block (the diagonal) must be zero.")
+    if np.array_equal(interactions, interactions.T):
+        return
     # Rounding apart: what is accepted is then made symmetric.
     uneven = ~np.isclose(interactions, interactions.T, rtol=1e-12, atol=0)
     if uneven.any():

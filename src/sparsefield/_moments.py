@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -13,12 +12,11 @@ from numpy.typing import NDArray
 from sparsefield import _threads
 from sparsefield._domain import Domain
 from sparsefield._kernels import _nibbles, _popcounts
-from sparsefield._kernels._target import HAS_AVX2, HAS_VECTOR_POPCOUNT, make_aligned
+from sparsefield._kernels._target import HAS_AVX2, HAS_VECTOR_POPCOUNT, borrow
 from sparsefield._table import Table
 
 _MOST_ROWS = 2**31 - 1  # counts are 32-bit
 _ROWS_AT_ONCE = 8192  # whose indicators are held as floats at one time
-_MOST_HELD = 2**23  # bytes of working memory kept from one count to the next
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +103,13 @@ def moments_of_chains(
     return _as_moments(counts if domain.is_binary else _count_slots(counts, domain, n_chains), n_chains)
 
 
+def means_of_chains(states: NDArray[np.uint32], domain: Domain, n_chains: int) -> NDArray[np.float64]:
+    """Return the means of the main statistics alone of packed chains, in a fraction of the time of all moments."""
+    masks = _chain_masks(len(states), n_chains)
+    ones = _popcounts.count_ones(states.view(np.uint64), masks, domain.n_variables)[domain.slot_variables]
+    return np.asarray(np.where(domain.slot_levels == 0, n_chains - ones, ones) / n_chains)
+
+
 def _count_slots(counts: NDArray[np.int32], domain: Domain, n: int) -> NDArray[np.int32]:
     """Turn counts of ones into counts of the levels with parameters: the indicator of level 0 is 1 - x."""
     i = domain.slot_variables
@@ -168,14 +173,14 @@ def _add_counts(total: NDArray[np.int32], n: int, n_threads: int | None, *source
 def _count_by_nibbles(size: int, n: int, n_threads: int | None, *source: Any) -> NDArray[Any]:
     n_groups = -(-size // _nibbles.GROUP)
     n_positions = -(-n // (4 * _nibbles.TRIPLE)) * _nibbles.TRIPLE
-    nibbles = _scratch("nibbles", (n_groups, n_positions, _nibbles.GROUP), np.uint8)
+    nibbles = borrow("nibbles", (n_groups, n_positions, _nibbles.GROUP), np.uint8)
     if len(source) == 2:
         _nibbles.nibbles_from_packed(*source, nibbles.view(np.uint64))
     else:
         _nibbles.nibbles_from_codes(*source, nibbles)
     # Rows a power of two apart would share a few sets of the first cache: 32 more columns keep them off each other.
     width = _nibbles.GROUP * n_groups
-    counts = _scratch("counts", (width, width + 32), np.uint16)
+    counts = borrow("counts", (width, width + 32), np.uint16)
     counts.fill(0)
     parts = _share_rows(size, n, _nibbles.ROWS, n_threads)
     _threads.run(_nibbles.count_nibbles, [(nibbles, part, _nibbles.COMMON, counts) for part in parts])
@@ -187,12 +192,12 @@ def _count_by_rows(size: int, n: int, n_threads: int | None, *source: Any) -> ND
     n_words = -(-n // (64 * _popcounts.WORDS)) * _popcounts.WORDS
     # States come with padding variables, which have a row but are not counted.
     n_rows = max(height, source[0].shape[1] if len(source) == 2 else 0)
-    rows = _scratch("rows", (n_rows, n_words), np.uint64)
+    rows = borrow("rows", (n_rows, n_words), np.uint64)
     if len(source) == 2:
         _popcounts.rows_from_packed(*source, rows)
     else:
         _popcounts.rows_from_codes(*source, rows)
-    counts = _scratch("counts", (height, height + 16), np.int32)
+    counts = borrow("counts", (height, height + 16), np.int32)
     parts = _share_rows(height, n, _popcounts.SIDE, n_threads)
     _threads.run(_popcounts.count_rows, [(rows, part, counts) for part in parts])
     return counts
@@ -204,17 +209,3 @@ def _share_rows(size: int, n: int, step: int, n_threads: int | None) -> list[NDA
     # 200 pairs of bits a nanosecond is what both ways of counting at least reach.
     n_shares = len(_threads.share(len(firsts), n_threads, size * size / 2 * n / 2e11))
     return [np.ascontiguousarray(firsts[k::n_shares]) for k in range(n_shares)]
-
-
-_held = threading.local()
-
-
-def _scratch(name: str, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-    """Return working memory, the last one of this name and thread if it fits: fresh pages cost as much as counting."""
-    held = _held.__dict__.get(name)
-    if held is None or held.shape != shape or held.dtype != dtype:
-        held = make_aligned(shape, dtype)
-        # Large tables are rare and should not keep their memory.
-        if held.nbytes <= _MOST_HELD:
-            _held.__dict__[name] = held
-    return held

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._domain import Domain
+from sparsefield._kernels._proximal import largest_step_norm, step_norm
 from sparsefield._model import PairwiseMRF
 from sparsefield._moments import Moments
-from sparsefield.certificates._certificate import across_variables, norm
+from sparsefield.certificates._certificate import across_variables
 from sparsefield.inference import enumerate_states
 
 Matrix = NDArray[np.float64]
@@ -70,18 +71,35 @@ class Problem:
         """Return the paper's G(theta) = (theta - updated theta) / step_size, which is zero at the optimum."""
         return np.asarray((theta - self.update(theta, gradient, step_size)) / step_size)
 
-    def largest_step_map(self, theta: Matrix, step_size: float) -> float:
+    def step_norm(self, theta: Matrix, moments: Moments, step_size: float) -> float:
+        """Return the norm of the step map."""
+        return float(step_norm(theta, moments.pair, self.data.pair, self.penalty, step_size))
+
+    def largest_step_norm(self, theta: Matrix, step_size: float, means: NDArray[np.float64] | None = None) -> float:
         """Bound the norm of the step map over all moments that chains can have.
 
-        A moment lies between 0 and 1, and an entry of the step map rises with it: the ends decide.
+        A moment lies between 0 and 1, and an entry of the step map rises with it: the ends decide. Where the means a
+        and b of two main statistics are known, that of their product lies between max(0, a + b - 1) and min(a, b).
         """
-        ends = [self.step_map(theta, across_variables(self.domain, e) - self.data.pair, step_size) for e in (0.0, 1.0)]
-        return norm(np.maximum(np.abs(ends[0]), np.abs(ends[1])))
+        size = self.domain.n_slots
+        low, high = (np.zeros(size), np.ones(size)) if means is None else (means, means)
+        slots = self.domain.slot_variables
+        return float(largest_step_norm(theta, low, high, self.data.pair, self.penalty, slots, step_size))
+
+    def violation(self, theta: Matrix, gradient: Matrix) -> Matrix:
+        """Return the smallest subgradient of g: how far each entry is from what an optimum would have."""
+        slope = gradient + self.penalty * np.sign(theta)
+        at_zero = np.sign(gradient) * np.maximum(np.abs(gradient) - self.penalty, 0.0)
+        return np.where(theta != 0, slope, at_zero)
+
+    def penalty_of(self, theta: Matrix) -> float:
+        """Return what the penalty adds to the objective."""
+        return sum_once(self.penalty * np.abs(theta))
 
     def objective(self, theta: Matrix) -> float:
         """Return g(theta), by enumeration."""
         smooth = enumerate_states(self.model(theta))[0] - sum_once(theta * self.data.pair)
-        return smooth + sum_once(self.penalty * np.abs(theta))
+        return smooth + self.penalty_of(theta)
 
 
 def sum_once(values: Matrix) -> float:

@@ -53,6 +53,8 @@ class StepInfo:
         Chains or draws behind the gradient; 0 if it was exact.
     certificate : float or None
         Bound on the L2 norm of the gradient's bias (conservative: of its whole error); None if there is none.
+    confidence : float or None
+        Probability with which the certificate of this iteration holds, 1 if it is no matter of chance.
     is_certified : bool
         Whether the certificate met the schedule's criterion.
     step_norm : float
@@ -75,6 +77,7 @@ class StepInfo:
     n_sweeps: float
     n_chains: int
     certificate: float | None
+    confidence: float | None
     is_certified: bool
     step_norm: float
     noise_norm: float

@@ -6,23 +6,23 @@ A schedule is a value with one method, `estimate`. The paper's algorithms: `fixe
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparsefield._model import PairwiseMRF
 from sparsefield._moments import Moments
 from sparsefield._problem import Matrix, Problem
 from sparsefield.certificates import Disagreement, chains_needed, concentration
-from sparsefield.certificates._certificate import norm
 from sparsefield.certificates._coalescence import certify_bounds
 from sparsefield.inference import BoundingChains, Chains, Exact, Perfect, Scan
 
 CertificateKind = Literal["paper", "sharp", "persistent", "coalescence"]
 
 _BOUNDING_CHAINS = 5000  # behind a coalescence certificate: its floor is about sqrt(m) 10 / 5000
+_ROUNDED_UP = 1 + 1e-9  # sums of rounded means are not the means of sums
 TOO_FEW = "too few chains"
 
 
@@ -73,6 +73,7 @@ class Estimate:
     n_sweeps: float
     n_chains: int
     certificate: float | None
+    confidence: float | None
     is_certified: bool
     reason: str
     chains: Chains | None = None
@@ -120,7 +121,7 @@ def _sweep_blindly(point: Point, sampler: Sampler, n_sweeps: int) -> Estimate:
     chains = _begin(point, sampler)
     chains.sweep(Scan(point.model), n_sweeps, n_threads=sampler.n_threads)
     moments = chains.moments(n_threads=sampler.n_threads)
-    return Estimate(moments, n_sweeps, chains.n_chains, None, False, "number of sweeps given", chains)
+    return Estimate(moments, n_sweeps, chains.n_chains, None, None, False, "number of sweeps given", chains)
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ class PerfectDraws:
         draws = Perfect(sampler.n_chains, seed, max_sweeps=self.max_sweeps, n_threads=sampler.n_threads)
         chains, run = draws.draw(point.model)
         moments = chains.moments(n_threads=sampler.n_threads)
-        return Estimate(moments, run.sweeps_per_draw, sampler.n_chains, 0.0, True, "exact draws", chains)
+        return Estimate(moments, run.sweeps_per_draw, sampler.n_chains, 0.0, 1.0, True, "exact draws", chains)
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ class ExactMoments:
 
     def estimate(self, problem: Problem, point: Point, sampler: Sampler) -> Estimate:  # noqa: ARG002
         """Return exact moments."""
-        return Estimate(Exact(n_threads=sampler.n_threads).moments(point.model), 0, 0, 0.0, True, "enumeration")
+        return Estimate(Exact(n_threads=sampler.n_threads).moments(point.model), 0, 0, 0.0, 1.0, True, "enumeration")
 
 
 @dataclass(frozen=True)
@@ -191,22 +192,41 @@ class Tay:
         scan = Scan(point.model)
         bound, chains = self._bound(point, sampler, n_chains, attempt)
         # No moments are taken while the bound is above everything that the criterion can compare it with.
-        most = problem.largest_step_map(point.theta, point.step_size) / 2
-        while (n := bound.sweeps_to(most, self.max_sweeps)) is not None:
+        most = problem.largest_step_norm(point.theta, point.step_size) / 2
+        for n in bound.looks(most, self.max_sweeps):
             chains.sweep(scan, n, n_threads=sampler.n_threads)
+            if _is_above(bound.bias, problem, point, chains):
+                continue
             moments = chains.moments(n_threads=sampler.n_threads)
             error = self._error(point, moments, bound, looks)
-            step = norm(problem.step_map(point.theta, problem.gradient(moments), point.step_size))
+            step = problem.step_norm(point.theta, moments, point.step_size)
             if error < step / 2 or error == 0:
-                return bound.found(moments, chains, error, is_certified=True, reason="certificate met")
+                return self._found(bound, moments, chains, error, is_certified=True, reason="certificate met")
             if self.conservative and bound.bias < error / 4 and step > 0:
-                return bound.found(moments, chains, error, is_certified=False, reason=TOO_FEW)
+                return self._found(bound, moments, chains, error, is_certified=False, reason=TOO_FEW)
         # Out of reach: a good gradient all the same, and no claim.
         chains.sweep(scan, bound.sweep_on(self.max_sweeps), n_threads=sampler.n_threads)
         moments = chains.moments(n_threads=sampler.n_threads)
         error = self._error(point, moments, bound, looks)
         reason = "max_sweeps reached" if bound.bias < most else "certificate says nothing"
-        return bound.found(moments, chains, error, is_certified=False, reason=reason)
+        return self._found(bound, moments, chains, error, is_certified=False, reason=reason)
+
+    def _found(
+        self,
+        bound: _Followed | _Watched,
+        moments: Moments,
+        chains: Chains,
+        error: float,
+        *,
+        is_certified: bool,
+        reason: str,
+    ) -> Estimate:
+        is_chance = self.conservative or self.certificate == "coalescence"
+        confidence = self.confidence if is_chance else 1.0
+        n_sweeps, disagreement = bound.end()
+        return Estimate(
+            moments, n_sweeps, chains.n_chains, error, confidence, is_certified, reason, chains, disagreement
+        )
 
     def _bound(
         self, point: Point, sampler: Sampler, n_chains: int, attempt: int
@@ -239,12 +259,18 @@ class Tay:
 
     def _more_chains(self, problem: Problem, point: Point, found: Estimate, n_chains: int) -> int:
         """Choose how many chains to try next: what the step map now seen needs, at least twice as many."""
-        step = norm(problem.step_map(point.theta, problem.gradient(found.moments), point.step_size))
+        step = problem.step_norm(point.theta, found.moments, point.step_size)
         try:
             needed = chains_needed(point.model, found.moments, step / 4, confidence=self.confidence)
         except ValueError:  # more than can be counted
             needed = self.max_chains
         return min(self.max_chains, max(2 * n_chains, needed))
+
+
+def _is_above(bias: float, problem: Problem, point: Point, chains: Chains) -> bool:
+    """Say whether a bound is above half of every step map that the main moments of the chains allow."""
+    largest = problem.largest_step_norm(point.theta, point.step_size, chains.means())
+    return bias > 0 and bias >= _ROUNDED_UP * largest / 2
 
 
 class _Looks:
@@ -263,29 +289,26 @@ class _Followed:
 
     def __init__(self, disagreement: Disagreement) -> None:
         self._disagreement = disagreement
-        self._ahead: NDArray[np.float64] | None = None
+        self.bias, self._n_sweeps = np.inf, 0
 
-    @property
-    def bias(self) -> float:
-        return self._disagreement.bias
-
-    def sweeps_to(self, most: float, max_sweeps: int) -> int | None:
-        """Sweep to the next place where the bound is below `most`; return how far that was, None if there is none."""
-        done = self._disagreement.n_sweeps
-        if self._ahead is None:
-            self._ahead = self._disagreement.next_biases(max_sweeps)
-        places = np.flatnonzero((self._ahead[done:] < most) | (self._ahead[done:] == 0))
-        return None if len(places) == 0 else self.sweep_on(done + int(places[0]) + 1)
+    def looks(self, most: float, max_sweeps: int) -> Iterator[int]:
+        """Go to each place where the bound is below `most`, and say how many sweeps away it is."""
+        ahead = self._disagreement.next_biases(max_sweeps)
+        for place in np.flatnonzero((ahead < most) | (ahead == 0)):
+            self.bias = float(ahead[place])
+            yield self.sweep_on(int(place) + 1)
+        self.bias = float(ahead[-1])
 
     def sweep_on(self, n_sweeps: int) -> int:
-        """Sweep until n sweeps have been made; return how many that were."""
-        n = n_sweeps - self._disagreement.n_sweeps
-        self._disagreement.sweep(n)
-        return n
+        """Say how many sweeps are left until n have been made, and count them as made."""
+        left = n_sweeps - self._n_sweeps
+        self._n_sweeps = n_sweeps
+        return left
 
-    def found(self, moments: Moments, chains: Chains, error: float, *, is_certified: bool, reason: str) -> Estimate:
-        n_sweeps = self._disagreement.n_sweeps
-        return Estimate(moments, n_sweeps, chains.n_chains, error, is_certified, reason, chains, self._disagreement)
+    def end(self) -> tuple[int, Disagreement]:
+        """Return the sweeps made, and the disagreement after them."""
+        self._disagreement.sweep(self._n_sweeps)
+        return self._n_sweeps, self._disagreement
 
 
 class _Watched:
@@ -295,21 +318,20 @@ class _Watched:
         self._model, self._confidence, self._n_threads = model, confidence, n_threads
         self._bounds = BoundingChains(model.domain, _BOUNDING_CHAINS, seed=seed)
         self._scan = Scan(model, n_planes=2)
-        self.bias = np.inf
+        self.bias, self._n_sweeps = np.inf, 0
 
-    def sweeps_to(self, most: float, max_sweeps: int) -> int | None:
-        """Sweep until the bound is below `most`; return how far that was, None if it takes too long."""
-        start = self._bounds.n_sweeps
+    def looks(self, most: float, max_sweeps: int) -> Iterator[int]:
+        """Sweep until the bound is below `most`, and say how many sweeps away that is; and so on."""
         while self._bounds.n_sweeps < max_sweeps:
             self._look_after(1)
             if self.bias < most or self.bias == 0:
-                return self._bounds.n_sweeps - start
-        self._n_skipped = self._bounds.n_sweeps - start
-        return None
+                yield self.sweep_on(self._bounds.n_sweeps)
 
     def sweep_on(self, n_sweeps: int) -> int:
-        """Return the sweeps that the chains have not made yet."""
-        return self._n_skipped + n_sweeps - self._bounds.n_sweeps
+        """Say how many sweeps of the chains are left until n have been made, and count them as made."""
+        left = n_sweeps - self._n_sweeps
+        self._n_sweeps = n_sweeps
+        return left
 
     def _look_after(self, n_sweeps: int) -> None:
         self._bounds.sweep(self._scan, n_sweeps, n_threads=self._n_threads)
@@ -317,8 +339,9 @@ class _Watched:
         confidence = 1 - (1 - self._confidence) / (t * (t + 1))
         self.bias = certify_bounds(self._model, self._bounds, confidence=confidence, n_threads=self._n_threads).bias
 
-    def found(self, moments: Moments, chains: Chains, error: float, *, is_certified: bool, reason: str) -> Estimate:
-        return Estimate(moments, self._bounds.n_sweeps, chains.n_chains, error, is_certified, reason, chains)
+    def end(self) -> tuple[int, None]:
+        """Return the sweeps made; bounding chains start anew in the next iteration."""
+        return self._n_sweeps, None
 
 
 def fixed(n_sweeps: int) -> Fixed:

@@ -86,7 +86,7 @@ def step(
     if completion is not None:
         # The chains that fill the holes have no certificate, so neither has the gradient.
         reason = f"{estimate.reason}; holes are filled by chains without certificate"
-        estimate = replace(estimate, certificate=None, is_certified=False, reason=reason)
+        estimate = replace(estimate, certificate=None, confidence=None, is_certified=False, reason=reason)
     gradient = problem.gradient(estimate.moments)
     theta = problem.update(state.theta, gradient, state.step_size)
     step_map = (state.theta - theta) / state.step_size
@@ -99,6 +99,7 @@ def step(
         n_sweeps=estimate.n_sweeps,
         n_chains=estimate.n_chains,
         certificate=estimate.certificate,
+        confidence=estimate.confidence,
         is_certified=estimate.is_certified,
         step_norm=norm(step_map),
         noise_norm=float(np.hypot(_noise(estimate, step_map), filling)),
@@ -158,6 +159,8 @@ def solve(
         raise ValueError(f"max_iter is {max_iter}: use a whole number from one on.")
     if not tol >= 0:
         raise ValueError(f"tol is {tol}: use a number from zero on.")
+    if max_seconds is not None and not max_seconds >= 0:
+        raise ValueError(f"max_seconds is {max_seconds}: use a number from zero on, or None for no limit.")
     state = replace(_begin(problem, sampler, step_size, start), completion=completion)
     # With holes the objective is not that of completed data.
     n_states = float(np.prod(problem.domain.n_levels.astype(float)))

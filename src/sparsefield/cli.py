@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,7 @@ import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table as Grid
+from sklearn.exceptions import ConvergenceWarning
 
 import sparsefield
 from sparsefield._estimators import SparseMRF
@@ -83,7 +85,9 @@ def _learn_senate(senate: Senate, seed: int) -> None:
     )
     start = time.perf_counter()
     # Votes not cast are filled by the model, given the other votes of the roll call.
-    mrf = SparseMRF(0.1, schedule="perfect", init="pseudolikelihood", max_iter=100, random_state=seed).fit(senate.votes)
+    mrf = SparseMRF(0.1, schedule="perfect", init="pseudolikelihood", max_iter=100, random_state=seed)
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):  # the status is printed below
+        mrf.fit(senate.votes)
     seconds = time.perf_counter() - start
     grid = Grid("senator", "senator", "interaction", title="Strongest edges", title_justify="left")
     for first, second, weight in edge_table(mrf.model_).head(8).iter_rows():

@@ -62,6 +62,27 @@ def count_rows(rows, firsts, counts):
             _count_tile(own, other, stride, n, counts0 + first * out_stride + column * 4, out_stride)
 
 
+@intrinsic
+def _count_bits(_typing: Any, _x: Any) -> Any:
+    """Count the ones of a word."""
+
+    def generate(_context: Any, b: Any, _signature: Any, arguments: Any) -> Any:
+        return call(b, "llvm.ctpop.i64", I64, arguments[0])
+
+    return types.uint64(types.uint64), generate
+
+
+@njit(nogil=True, cache=True)
+def count_ones(states, masks, n_variables):
+    """Count the ones of each variable over packed chains (B, >= v, 8) uint64, where masks (B, 8) have ones."""
+    counts = np.zeros(n_variables, np.int64)
+    for block in range(states.shape[0]):
+        for i in range(n_variables):
+            for w in range(states.shape[2]):
+                counts[i] += np.int64(_count_bits(states[block, i, w] & masks[block, w]))
+    return counts
+
+
 @njit(nogil=True, cache=True)
 def rows_from_packed(states, masks, rows):
     """Lay packed chains (B, v, 8) uint64 out as rows (>= v, >= 8 B) uint64, one a variable, zero at the end."""

@@ -32,7 +32,7 @@ class Blocks:
         self.n_sweeps = 0
         self.storage = choose_storage(domain, storage)
         self.n_blocks = -(-n_chains // BLOCK)
-        self._streams = np.stack([make_stream(seed, block, use) for block in range(self.n_blocks)])
+        self._streams = make_streams(seed, self.n_blocks, use)
 
     def sweep(self, scan: Scan, n_sweeps: int = 1, *, n_threads: int | None = None) -> None:
         """Sweep all chains.
@@ -56,7 +56,8 @@ class Blocks:
     def check_scan(self, scan: Scan) -> None:
         """Refuse a scan that was not made for these chains."""
         fits = scan.storage == self.storage and scan.n_planes == self.n_planes
-        if not (fits and np.array_equal(scan.n_levels, self.domain.n_levels)):
+        levels = self.domain.n_levels
+        if not (fits and (scan.n_levels is levels or np.array_equal(scan.n_levels, levels))):
             raise ValueError("The scan was made for another domain, storage or number of planes than these chains.")
 
 
@@ -68,10 +69,15 @@ def check_request(n_chains: int, seed: int) -> None:
         raise ValueError(f"seed is {seed}: use a number from zero on.")
 
 
-def make_stream(seed: int, block: int, use: int) -> NDArray[np.uint64]:
-    """Seed the eight xoshiro256+ generators of a block, for one of several independent uses."""
-    words = np.random.SeedSequence(seed, spawn_key=(block, use)).generate_state(32, np.uint64)
-    return np.asarray(words, dtype=np.uint64).reshape(4, 8)
+def make_source(seed: int, use: int) -> np.random.SFC64:
+    """Make the source of random words for one of several independent uses."""
+    return np.random.SFC64(np.random.SeedSequence(seed, spawn_key=(use,)))
+
+
+def make_streams(seed: int, n_blocks: int, use: int) -> NDArray[np.uint64]:
+    """Seed the eight xoshiro256+ generators of each block, (blocks, 4, 8); the first blocks are those of fewer."""
+    words = make_source(seed, use).random_raw(32 * n_blocks)
+    return np.asarray(words, dtype=np.uint64).reshape(n_blocks, 4, 8)
 
 
 def make_states(domain: Domain, n_blocks: int, storage: Storage, n_planes: int = 1) -> NDArray[Any]:

@@ -12,7 +12,7 @@ from sparsefield import _threads
 from sparsefield._kernels._bytes import BLOCK
 from sparsefield._kernels._coupling import settle
 from sparsefield._moments import Moments
-from sparsefield.inference._blocks import LONGEST_CALL, PILOT, SWEEPS, check_request, make_states, make_stream, pack
+from sparsefield.inference._blocks import LONGEST_CALL, PILOT, SWEEPS, check_request, make_states, make_streams, pack
 from sparsefield.inference._bounds import BoundingChains, full_word, make_widest
 from sparsefield.inference._chains import Chains
 from sparsefield.inference._protocol import Field
@@ -126,7 +126,7 @@ class _Coupled:
         n_blocks = min(n_rounds, 2 * -(-n_rounds // 32), _BLOCKS_OF_CHAINS)
         self.cuts = [n_rounds * b // n_blocks for b in range(n_blocks + 1)]
         self.most_draws = int(np.diff(self.cuts).max())
-        self.streams = np.stack([make_stream(wanted.seed, b, SWEEPS) for b in range(n_blocks)])
+        self.streams = make_streams(wanted.seed, n_blocks, SWEEPS)
         self.full = full_word(storage)
         self.widest = make_widest(field.domain, storage)
         n_lines, n_words = self.widest.shape

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sparsefield._domain import Domain
 from sparsefield._kernels import _bytes, _packed
 from sparsefield._kernels._tables import count_pairs, fill_quads, list_pairs
-from sparsefield._kernels._target import HAS_AVX2, make_aligned
+from sparsefield._kernels._target import HAS_AVX2, borrow, make_aligned
 from sparsefield.inference._protocol import Field, expand, reduce_to_binary
 
 Form = Literal["product", "sum", "dense", "levels"]
@@ -101,6 +101,7 @@ class Scan:
             self.arguments = _quad_tables(main, interactions, _dense_shifts(sizes, interactions))
             return
         n_lines = count_lines(field.domain.n_variables, self.storage)
+        self._most_pairs = int(np.diff(starts).max())
         pairs = starts, *_list_planes(interactions, starts, self.n_planes, n_lines)
         if self.form == "product":
             self.arguments = _product_tables(main, *pairs)
@@ -121,11 +122,11 @@ class Scan:
             return
         if self.form == "dense":
             shape = (_BLOCKS_AT_ONCE, _packed.GROUPS, self.arguments[0].shape[1], _packed.QUAD)
-            index = make_aligned(shape, np.uint8)
+            index = borrow("quads", shape, np.uint8)
+            index.fill(0)  # fours that are not full keep zeros
         else:
-            n_pairs = int(np.diff(self.arguments[0]).max())
-            index = make_aligned((_packed.SHIFTS, n_pairs, 16), np.uint32)
-        weights = make_aligned((self.n_planes, _bytes.BLOCK), np.float32)
+            index = borrow("pairs", (_packed.SHIFTS, self._most_pairs, 16), np.uint32)
+        weights = borrow("weights", (self.n_planes, _bytes.BLOCK), np.float32)
         kernel = getattr(_packed, f"sweep_{self.form}")
         kernel(states, streams, self.order, *self.arguments, kept, index, weights, n_sweeps)
 

@@ -1,0 +1,53 @@
+"""Coordinate descent on penalised quadratic models."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+_SMALLEST = 1e-10  # of the curvatures that a step is divided by
+
+
+@njit(nogil=True, cache=True)
+def descend_pairs(pairs, theta, gradient, penalty, curvatures, starts, n_epochs, tol):
+    """Minimise a model in which every variable has a block of curvature, and a parameter lies in one or two blocks.
+
+    pairs (m, 4) int64 says where parameter c lies: (block, row, block, row), the same place twice if it is in one block
+    only. Block a is symmetric, curvatures[starts[a] : starts[a + 1]] by rows. With d_a the moves of block a, the model
+    is gradient . moves + sum_a d_a . block_a d_a / 4 + penalty . |theta + moves|. Returns the moves after n epochs,
+    or when the last one moved no parameter by more than tol over its curvature.
+    """
+    n_blocks = len(starts) - 1
+    sizes = np.empty(n_blocks, np.int64)
+    places = np.zeros(n_blocks + 1, np.int64)
+    for a in range(n_blocks):
+        sizes[a] = np.int64(np.sqrt(starts[a + 1] - starts[a]) + 0.5)
+        places[a + 1] = places[a] + sizes[a]
+    slopes = np.zeros(places[n_blocks])  # block_a d_a, one after the other
+    moves = np.zeros(len(theta))
+    for _ in range(n_epochs):
+        largest = 0.0
+        for c in range(len(theta)):
+            slope, curvature = gradient[c], 0.0
+            n_sides = 1 if pairs[c, 0] == pairs[c, 2] else 2
+            for side in range(n_sides):
+                a, row = pairs[c, 2 * side], pairs[c, 2 * side + 1]
+                slope += slopes[places[a] + row] / 2
+                curvature += curvatures[starts[a] + row * sizes[a] + row] / 2
+            curvature = max(curvature, _SMALLEST)
+            last = theta[c] + moves[c]
+            wanted = last - slope / curvature
+            size = max(abs(wanted) - penalty[c] / curvature, 0.0)
+            change = (size if wanted > 0 else -size) - last
+            if change == 0.0:
+                continue
+            moves[c] += change
+            largest = max(largest, abs(change) * curvature)
+            for side in range(n_sides):
+                a, row = pairs[c, 2 * side], pairs[c, 2 * side + 1]
+                start = starts[a] + row * sizes[a]
+                for k in range(sizes[a]):
+                    slopes[places[a] + k] += change * curvatures[start + k]
+        if largest <= tol:
+            break
+    return moves

@@ -1,0 +1,43 @@
+"""Norms of step maps, for rules that ask for one after every sweep."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(nogil=True, cache=True)
+def _step(theta, moment, data, penalty, step_size):
+    """Return an entry of the step map: (theta - updated theta) / step_size."""
+    moved = theta - step_size * (moment - data)
+    size = max(abs(moved) - step_size * penalty, 0.0)
+    return (theta - (size if moved > 0 else -size)) / step_size
+
+
+@njit(nogil=True, cache=True)
+def step_norm(theta, pair, data, penalty, step_size):
+    """Return the norm of the step map over the upper triangles of (d, d) matrices."""
+    total = 0.0
+    for a in range(theta.shape[0]):
+        for b in range(a, theta.shape[0]):
+            total += _step(theta[a, b], pair[a, b], data[a, b], penalty[a, b], step_size) ** 2
+    return np.sqrt(total)
+
+
+@njit(nogil=True, cache=True)
+def largest_step_norm(theta, low, high, data, penalty, variables, step_size):
+    """Bound the norm of the step map over all moments of main statistics with means between low and high (d,).
+
+    The mean of a product lies between max(0, a + b - 1) and min(a, b); an entry of the step map rises with it.
+    """
+    total = 0.0
+    for a in range(theta.shape[0]):
+        for b in range(a, theta.shape[0]):
+            if a != b and variables[a] == variables[b]:
+                continue
+            least = low[a] if a == b else max(low[a] + low[b] - 1, 0.0)
+            most = min(high[a], high[b])
+            first = _step(theta[a, b], least, data[a, b], penalty[a, b], step_size)
+            last = _step(theta[a, b], most, data[a, b], penalty[a, b], step_size)
+            total += max(abs(first), abs(last)) ** 2
+    return np.sqrt(total)
