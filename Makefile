@@ -28,15 +28,15 @@ format: $(INSTALLED)
 
 bench: bench-kernels bench-certificates bench-learner
 
-# `make bench PEERS=1` also measures jax and thrml, which it installs.
+# `make bench PEERS=1` also measures jax, thrml and skglm, which it installs.
 bench-kernels: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
 	$(RUN)/python benchmarks/kernels.py $(if $(PEERS),--peers)
 
 bench-certificates: $(INSTALLED)
 	$(RUN)/python benchmarks/certificates.py
 
-bench-learner: $(INSTALLED)
-	$(RUN)/python benchmarks/learner.py
+bench-learner: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
+	$(RUN)/python benchmarks/learner.py $(if $(PEERS),--peers)
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
