@@ -252,8 +252,8 @@ def write_tables(
         "## TAY beside the same algorithm in numpy",
         "",
         "The paper's 20-variable setting (2000 rows, 5000 chains, alpha 0.017, step size 0.4, 300 iterations unless "
-        f"the fit ends at its noise floor before), sharp certificate, at most {MAX_SWEEPS} sweeps an iteration; best of "
-        "two runs.",
+        f"the fit ends at its noise floor before), sharp certificate, at most {MAX_SWEEPS} sweeps an iteration; best "
+        "of two runs.",
         "",
         "| | seconds | iterations | sweeps | AUC | ms an iteration | times faster |",
         "|---|---|---|---|---|---|---|",

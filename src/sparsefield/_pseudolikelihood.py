@@ -15,7 +15,7 @@ from sparsefield._domain import Domain
 from sparsefield._kernels._descent import descend_pairs
 from sparsefield._model import PairwiseMRF
 from sparsefield._moments import Moments
-from sparsefield._problem import Matrix, Problem
+from sparsefield._problem import Matrix, Problem, choose_active
 from sparsefield._result import Fit, Status, StepInfo
 from sparsefield._table import Table
 from sparsefield.certificates._certificate import norm
@@ -158,6 +158,10 @@ def solve_pseudo_likelihood(
     # A main effect is in one conditional only, so half the loss has half its slope: so has its penalty.
     np.fill_diagonal(problem.penalty, np.diagonal(problem.penalty) / 2)
     loss = PseudoLikelihoodLoss(table, np.ones(table.n_rows) if weights is None else weights)
+
+    def fits(active: NDArray[np.bool_]) -> bool:
+        return bool((count_by_variable(table.domain, active) ** 2).sum() <= _MOST_CURVATURES)
+
     clock = time.perf_counter()
     theta, steps = np.zeros((size, size)), list[StepInfo]()
     status = Status("max_iter", f"Stopped after max_iter = {max_iter} iterations: raise max_iter to go on.")
@@ -166,7 +170,7 @@ def solve_pseudo_likelihood(
         for k in range(1, max_iter + 1):
             violation = problem.violation(theta, gradient)
             # Main effects first: without them every pair looks as if it interacted.
-            active = np.eye(size, dtype=bool) if k == 1 else _choose_active(problem, theta, violation)
+            active = np.eye(size, dtype=bool) if k == 1 else choose_active(theta, violation, fits)
             move = _solve_model(problem, loss, theta, gradient, violation, active)
             share = 1.0
             last = value + problem.penalty_of(theta)
@@ -190,26 +194,6 @@ def solve_pseudo_likelihood(
     except KeyboardInterrupt:
         status = Status("interrupted", f"Interrupted after {len(steps)} iterations: this is what there was by then.")
     return Fit(problem.model(theta), status, tuple(steps))
-
-
-def _choose_active(problem: Problem, theta: Matrix, violation: Matrix) -> NDArray[np.bool_]:
-    """Choose the working set: what is not zero, and about as many of the zeros that violate optimality most."""
-    active = theta != 0
-    sizes = np.where(active, 0.0, np.abs(violation))
-    n_new = 2 * max(2 * len(theta), np.count_nonzero(active) // 2)
-    active |= _largest(sizes, n_new)
-    while (count_by_variable(problem.domain, active) ** 2).sum() > _MOST_CURVATURES:
-        # Too many at a time: those that violate optimality most go first.
-        active = _largest(np.where(active, np.abs(violation), 0.0), np.count_nonzero(active) // 2)
-    return active
-
-
-def _largest(sizes: Matrix, n: int) -> NDArray[np.bool_]:
-    """Mark the n largest of a symmetric matrix, zeros excluded; ties with the last of them are in."""
-    if n >= sizes.size:
-        return sizes > 0
-    least = np.partition(sizes, sizes.size - n, axis=None)[sizes.size - n]
-    return (sizes >= least) & (sizes > 0)
 
 
 def _solve_model(

@@ -71,6 +71,12 @@ class StepInfo:
         Time since the fit began.
     reason : str
         Why sweeping stopped.
+    predicted : float or None
+        Newton: the decrease of the objective that the quadratic model promises for the whole step.
+    decrease : float or None
+        Newton: the decrease of the objective for the part of it that is made, by the reweighted draws.
+    effective : float or None
+        Newton: the share of the draws that still count at the end of the step.
     """
 
     iteration: int
@@ -86,6 +92,9 @@ class StepInfo:
     n_nonzero: int
     seconds: float
     reason: str
+    predicted: float | None = None
+    decrease: float | None = None
+    effective: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

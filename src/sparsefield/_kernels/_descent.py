@@ -51,3 +51,44 @@ def descend_pairs(pairs, theta, gradient, penalty, curvatures, starts, n_epochs,
         if largest <= tol:
             break
     return moves
+
+
+@njit(nogil=True, cache=True)
+def descend_moments(second, scale, means, theta, gradient, penalty, ridge, n_epochs, tol):
+    """Minimise gradient . moves + moves . (H + ridge) moves / 2 + penalty . |theta + moves| over moves, from zero.
+
+    H is the covariance of w statistics, scale second - means means', second (w, w) being whole-number counts or means
+    of products. Epochs go over all parameters, and between them over those that are not zero only, for as long as these
+    move. Returns the moves and H moves, when an epoch over all moved no parameter by more than tol over its curvature, or
+    after n epochs of either kind.
+    """
+    n = len(theta)
+    moves, slopes = np.zeros(n), np.zeros(n)
+    is_full = True
+    for _ in range(n_epochs):
+        largest = 0.0
+        for c in range(n):
+            last = theta[c] + moves[c]
+            if last == 0.0 and not is_full:
+                continue
+            curvature = scale * second[c, c] - means[c] * means[c] + ridge[c]
+            slope = gradient[c] + slopes[c] + ridge[c] * moves[c]
+            if curvature <= 0.0:
+                continue
+            wanted = last - slope / curvature
+            size = max(abs(wanted) - penalty[c] / curvature, 0.0)
+            change = (size if wanted > 0 else -size) - last
+            if change == 0.0:
+                continue
+            moves[c] += change
+            largest = max(largest, abs(change) * curvature)
+            by_count, by_mean = change * scale, change * means[c]
+            for k in range(n):
+                slopes[k] += by_count * second[c, k] - by_mean * means[k]
+        if largest <= tol:
+            if is_full:
+                break
+            is_full = True
+        else:
+            is_full = False
+    return moves, slopes

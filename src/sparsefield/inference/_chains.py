@@ -82,6 +82,13 @@ class Chains(Blocks):
         levels = zip(self.domain.slot_variables, self.domain.slot_levels, strict=True)
         return np.array([np.count_nonzero(codes[i] == level) for i, level in levels]) / self.n_chains
 
+    def indicators(self) -> NDArray[np.uint32]:
+        """Return the main statistics packed, (n_blocks, n_slots, 16): bit t of lane m is chain 16 t + m of a block."""
+        lines, levels = self._states[:, self.domain.slot_variables], self.domain.slot_levels
+        if self.storage == "packed":
+            return np.where((levels == 0)[:, None], ~lines, lines)
+        return pack((lines == levels[:, None]).astype(np.uint8))
+
     def codes(self) -> NDArray[np.uint8]:
         """Return the states (n_chains, n_variables) as codes."""
         p = self.domain.n_variables
