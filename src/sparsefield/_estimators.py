@@ -19,11 +19,12 @@ from sparsefield._graph import make_graph
 from sparsefield._missing import Completion
 from sparsefield._model import PairwiseMRF
 from sparsefield._moments import check_weights, moments_of_table, weighted_moments
+from sparsefield._newton import solve_newton
 from sparsefield._problem import Problem
 from sparsefield._progress import ProgressBar
 from sparsefield._pseudolikelihood import pseudo_log_likelihood, solve_pseudo_likelihood
 from sparsefield._result import Fit
-from sparsefield._schedule import CertificateKind, Sampler, Schedule, exact, fixed, increasing, perfect, tay
+from sparsefield._schedule import CertificateKind, Sampler, Schedule, best, exact, fixed, increasing, perfect, tay
 from sparsefield._solver import solve
 from sparsefield._table import Table, encode
 from sparsefield.inference import MAX_STATES
@@ -127,33 +128,43 @@ class SparseMRF(_FieldEstimator):
     alpha : float
         Strength of the penalty: larger gives fewer edges. Its natural unit is a difference of two frequencies: a pair
         whose frequency the model misses by less than alpha gets no edge.
-    schedule : "tay", "conservative", "perfect", "exact", "increasing", int, or Schedule
-        How gradients are estimated. "tay": Gibbs chains, swept until the certificate allows the step (the paper).
-        "conservative": the same with a certificate for the whole error. "perfect": exact draws. "exact": enumeration,
-        for small models. A number: as many sweeps each time; "increasing": k sweeps in iteration k.
+    solver : "newton" or "spg"
+        "newton": proximal Newton steps on draws whose covariance is the curvature, a few of them. "spg": the paper's
+        proximal gradient steps, hundreds of them.
+    schedule : "auto", "tay", "conservative", "perfect", "exact", "increasing", int, or Schedule
+        How gradients are estimated. "auto": with Newton steps, exact draws where they can be had, else Gibbs chains
+        with a certificate, else without one; with the paper's steps, "tay". "tay": Gibbs chains, swept until the
+        certificate allows the step (the paper). "conservative": the same with a certificate for the whole error.
+        "perfect": exact draws. "exact": enumeration, for small models. A number: as many sweeps each time;
+        "increasing": k sweeps in iteration k.
     certificate : "sharp", "persistent", "coalescence" or "paper"
         Which bound "tay" uses.
     chains : "restart" or "persistent"
         Whether chains start anew in every iteration, as in the paper, or go on from the last one.
     n_chains : int
-        Chains or draws behind a gradient.
+        Chains or draws behind a gradient; with Newton steps those of the first, and at least eight for each parameter
+        that is not zero.
+    gap : float or "auto"
+        Newton steps: how far above its optimum the objective may be, on average; smaller makes more draws, nonzeros /
+        (2 gap) of them. "auto" is a tenth of what the sampling noise of the table itself costs, nonzeros / (20 rows),
+        and at most 0.05.
     step_size : float or "auto"
-        Length of the proximal steps; "auto" follows the inverse of the largest curvature. The paper's is 0.4.
+        Length of the paper's steps; "auto" follows the inverse of the largest curvature. The paper's is 0.4.
     penalize_main : bool
         Whether main effects are penalised too, as in the paper.
-    max_iter : int
-        Iterations at most.
+    max_iter : int, optional
+        Iterations at most: 50 Newton steps or 300 of the paper's, unless given.
     max_sweeps : int, optional
         Sweeps of an iteration at most: of Gibbs chains that wait for their certificate (100 unless given), or of the
-        pilot run of exact draws (10,000 unless given).
+        pilot run of exact draws (2000 unless given, 10,000 with schedule="perfect").
     max_seconds : float, optional
         Time after which no further iteration is begun.
     tol : float
-        The fit has converged when the norm of the step map is at most this. With estimated gradients it usually ends
-        earlier, when steps cannot be told from noise, and says so.
-    init : PairwiseMRF, "pseudolikelihood" or None
-        Where to start: a model over the same variables, or that of `PseudoLikelihood` with the same penalty; zero
-        unless given.
+        The fit has converged when the norm of the step map (Newton: of the smallest subgradient) is at most this. With
+        estimated gradients it ends earlier, when steps cannot be told from noise, and says so.
+    init : "auto", PairwiseMRF, "pseudolikelihood" or "zero"
+        Where to start: a model over the same variables, that of `PseudoLikelihood` with the same penalty, or without
+        parameters. "auto": Newton steps start from the pseudo-likelihood, the paper's from zero.
     missing : "model", "zero", "drop" or "error"
         What to do with holes: fill them by Gibbs draws from the model given the observed cells of the row, anew in
         every iteration; count them as the first level (the paper's); drop their rows; or refuse them. It makes no
@@ -201,27 +212,31 @@ class SparseMRF(_FieldEstimator):
         self,
         alpha: float = 0.05,
         *,
-        schedule: str | int | Schedule = "tay",
+        solver: Literal["newton", "spg"] = "newton",
+        schedule: str | int | Schedule = "auto",
         certificate: CertificateKind = "sharp",
         chains: Literal["restart", "persistent"] = "restart",
         n_chains: int = 2000,
+        gap: float | Literal["auto"] = "auto",
         step_size: float | Literal["auto"] = "auto",
         penalize_main: bool = True,
-        max_iter: int = 300,
+        max_iter: int | None = None,
         max_sweeps: int | None = None,
         max_seconds: float | None = None,
         tol: float = 1e-4,
-        init: PairwiseMRF | Literal["pseudolikelihood"] | None = None,
+        init: PairwiseMRF | Literal["auto", "pseudolikelihood", "zero"] = "auto",
         missing: Literal["model", "zero", "drop", "error"] = "model",
         random_state: Any = None,
         n_threads: int | None = None,
         progress: bool | Literal["auto"] = "auto",
     ) -> None:
         self.alpha = alpha
+        self.solver = solver
         self.schedule = schedule
         self.certificate = certificate
         self.chains = chains
         self.n_chains = n_chains
+        self.gap = gap
         self.step_size = step_size
         self.penalize_main = penalize_main
         self.max_iter = max_iter
@@ -254,50 +269,93 @@ class SparseMRF(_FieldEstimator):
         else:
             data = moments_of_table(table) if weights is None else weighted_moments(table, weights)
         problem = Problem(data, table.domain, self.alpha, self.penalize_main)
-        with ProgressBar(self.progress, self.max_iter) as watch:
-            fit = solve(
+        if self.solver not in ("newton", "spg"):
+            raise ValueError(f"solver is {self.solver!r}: use 'newton' or 'spg'.")
+        fit = self._solve_newton if self.solver == "newton" else self._solve_spg
+        sampler = Sampler(self.n_chains, seed, self._persists(), self.n_threads)
+        self._store(fit(problem, sampler, self._start(table, weights), completion, table.n_rows))
+        return self
+
+    def _solve_newton(
+        self,
+        problem: Problem,
+        sampler: Sampler,
+        start: NDArray[np.float64] | None,
+        completion: Completion | None,
+        n_rows: int,
+    ) -> Fit:
+        max_iter = 50 if self.max_iter is None else self.max_iter
+        gap, n_draws = (0.05, 10 * n_rows) if self.gap == "auto" else (self.gap, 1)
+        with ProgressBar(self.progress, max_iter) as watch:
+            return solve_newton(
                 problem,
                 self._make_schedule(),
-                Sampler(self.n_chains, seed, self._persists(), self.n_threads),
-                step_size=self.step_size,
-                start=self._start(table, weights),
-                max_iter=self.max_iter,
+                sampler,
+                start=start,
+                gap=gap,
+                n_draws=n_draws,
+                max_iter=max_iter,
                 tol=self.tol,
                 max_seconds=self.max_seconds,
                 completion=completion,
                 watch=watch,
             )
-        self._store(fit)
-        return self
+
+    def _solve_spg(
+        self,
+        problem: Problem,
+        sampler: Sampler,
+        start: NDArray[np.float64] | None,
+        completion: Completion | None,
+        n_rows: int,  # noqa: ARG002
+    ) -> Fit:
+        max_iter = 300 if self.max_iter is None else self.max_iter
+        with ProgressBar(self.progress, max_iter) as watch:
+            return solve(
+                problem,
+                self._make_schedule(),
+                sampler,
+                step_size=self.step_size,
+                start=start,
+                max_iter=max_iter,
+                tol=self.tol,
+                max_seconds=self.max_seconds,
+                completion=completion,
+                watch=watch,
+            )
 
     def _start(self, table: Table, weights: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
-        if self.init is None:
-            return None
-        if isinstance(self.init, str):
-            if self.init != "pseudolikelihood":
-                raise ValueError(f"init is {self.init!r}: use a model, 'pseudolikelihood' or None.")
+        init = self.init
+        if isinstance(init, str):
+            if init not in ("auto", "pseudolikelihood", "zero"):
+                raise ValueError(f"init is {init!r}: use a model, 'auto', 'pseudolikelihood' or 'zero'.")
+            if init == "zero" or (init == "auto" and self.solver == "spg"):
+                return None
             whole = _fill_first(table)
             return _as_theta(
                 solve_pseudo_likelihood(whole, self.alpha, penalize_main=self.penalize_main, weights=weights).model
             )
-        if self.init.domain != table.domain:
+        if init.domain != table.domain:
             raise ValueError(
                 "init is a model over other variables or levels than the table: fit it to the same columns."
             )
-        return _as_theta(self.init)
+        return _as_theta(init)
 
     def _persists(self) -> bool:
         if self.chains not in ("restart", "persistent"):
             raise ValueError(f"chains is {self.chains!r}: use 'restart' or 'persistent'.")
         # The persistent certificate is about chains that persist.
-        return self.chains == "persistent" or (self.schedule == "tay" and self.certificate == "persistent")
+        is_tay = self.schedule == "tay" or (self.schedule == "auto" and self.solver == "spg")
+        return self.chains == "persistent" or (is_tay and self.certificate == "persistent")
 
     def _make_schedule(self) -> Schedule:
         if isinstance(self.schedule, int | np.integer):
             return fixed(int(self.schedule))
         if not isinstance(self.schedule, str):
             return self.schedule
-        if self.schedule in ("tay", "conservative"):
+        if self.schedule == "auto" and self.solver == "newton":
+            return best(max_sweeps=2000 if self.max_sweeps is None else self.max_sweeps)
+        if self.schedule in ("auto", "tay", "conservative"):
             is_conservative = self.schedule == "conservative"
             max_sweeps = 100 if self.max_sweeps is None else self.max_sweeps
             return tay(self.certificate, max_sweeps=max_sweeps, conservative=is_conservative)
@@ -306,7 +364,7 @@ class SparseMRF(_FieldEstimator):
         known: dict[str, Callable[[], Schedule]] = {"exact": exact, "increasing": increasing}
         if self.schedule not in known:
             raise ValueError(
-                f"schedule is {self.schedule!r}: use 'tay', 'conservative', 'perfect', 'exact', 'increasing', "
+                f"schedule is {self.schedule!r}: use 'auto', 'tay', 'conservative', 'perfect', 'exact', 'increasing', "
                 "a number of sweeps, or a Schedule."
             )
         return known[self.schedule]()

@@ -1,11 +1,11 @@
-"""The fast solver: proximal Newton steps on draws, a few of them."""
+"""The fast solver: a few proximal Newton steps, on draws whose covariance is the curvature."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,19 +18,54 @@ from sparsefield._problem import Matrix, Problem, choose_active
 from sparsefield._result import Fit, Status, StepInfo
 from sparsefield._sample import Draws, EnumeratedStates, Sample
 from sparsefield._schedule import Estimate, ExactMoments, Point, Sampler, Schedule
-from sparsefield.certificates._certificate import norm
+from sparsefield._solver import check_limits, check_start, describe
 
 _LEAST_SHARE = 0.3  # of the draws that must still count at the end of a step
 _SHORTER = 0.7  # a step that goes too far is cut by this
-_MOST_CUTS = 40
+_MOST_CUTS = 60
 _MOST_ACTIVE = 8192  # parameters of a working set: 256 MiB of counts
 _MOST_EPOCHS = 1000
+_DRAWS_EACH = 4  # draws for each parameter of a working set, at least
 _GROWTH = 4  # draws of an iteration, at most, as a multiple of the last one's
 _MOST_DRAWS = 2**22
-_RIDGE = 1e-8
-_DRAWS_EACH = 4  # draws for each parameter of a working set, at least
-_COMPLETING_SWEEPS = 5
-_NOISE = 4.0  # a predicted decrease below this multiple of what noise alone predicts ends a fit
+_ENOUGH = 0.9  # of the draws wanted, whose number moves a little with the support
+_NOISE = 4.0  # a predicted decrease below this multiple of what noise alone costs ends a fit
+_INNER_NOISE = 0.05  # the quadratic model is minimised to this share of the largest noise that a slope can have
+_INNER_TOL = 1e-3  # and to this share of the largest violation
+_COMPLETING_SWEEPS = 5  # of the chains that fill holes, in an iteration; they go on from the last one
+UNDECIDED = 0.99  # confidence with which each parameter that is not marked is zero, or not
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """The quadratic model of the smooth part over a working set: slopes and a covariance of statistics.
+
+    Parameters
+    ----------
+    first, second : ndarray of shape (w,)
+        The slots whose product each statistic is.
+    products : ndarray of shape (w, w)
+        Sums of products of statistics over the draws.
+    scale : float
+        What makes means of these.
+    means : ndarray of shape (w,)
+        Means of the statistics.
+    """
+
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    products: NDArray[Any]
+    scale: float
+    means: Matrix
+
+    @property
+    def variances(self) -> Matrix:
+        """Variances of the statistics (w,)."""
+        return np.asarray(self.scale * np.diagonal(self.products) - self.means**2)
+
+    def covariance(self, some: NDArray[np.int64]) -> Matrix:
+        """Return the covariance of some of the statistics."""
+        return np.asarray(self.scale * self.products[np.ix_(some, some)] - np.outer(self.means[some], self.means[some]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +74,7 @@ class Move:
 
     Parameters
     ----------
-    move : ndarray of shape (n_slots, n_slots)
+    whole : ndarray of shape (n_slots, n_slots)
         The whole step, laid out as in `Problem`.
     share : float
         The part of it that is made.
@@ -49,26 +84,24 @@ class Move:
         Decrease of the objective for the part made, by the reweighted draws.
     effective : float
         Share of the draws that still count at the end of the step.
+    model : Model
+        The quadratic model.
     """
 
-    move: Matrix
+    whole: Matrix
     share: float
     predicted: float
     decrease: float
     effective: float
+    model: Model
+
+    @property
+    def made(self) -> Matrix:
+        """The part of the step that is made."""
+        return self.share * self.whole
 
 
-class Model(NamedTuple):
-    """The quadratic model of an iteration, over its working set."""
-
-    first: NDArray[np.int64]
-    second: NDArray[np.int64]
-    counts: NDArray[np.generic]
-    scale: float
-    means: Matrix
-
-
-def find_move(problem: Problem, sample: Sample, theta: Matrix, moments: Matrix, *, tol: float = 1e-3) -> Move:
+def find_move(problem: Problem, sample: Sample, theta: Matrix, moments: Matrix) -> Move:
     """Minimise the quadratic model of the objective, and go as far that way as the draws speak and the objective falls.
 
     Parameters
@@ -81,49 +114,51 @@ def find_move(problem: Problem, sample: Sample, theta: Matrix, moments: Matrix, 
         Where.
     moments : ndarray of shape (n_slots, n_slots)
         Moments at theta.
-    tol : float
-        How far the model is minimised, as a share of the largest violation.
     """
     gradient = moments - problem.data.pair
     violation = problem.violation(theta, gradient)
-    model = _make_model(sample, theta, violation, moments)
-    a, b = model.first, model.second
-    # The covariance of w statistics over n draws is noisy to about sqrt(w / n) of their variances: lean on these.
-    variances = model.scale * np.diagonal(model.counts) - model.means**2
-    ridge = _RIDGE + variances * (0.0 if sample.n is None else len(a) / sample.n)
-    limit = tol * np.abs(violation[a, b]).max(initial=0.0)
-    moves, slopes = descend_moments(
-        model.counts, model.scale, model.means, theta[a, b], gradient[a, b], problem.penalty[a, b], ridge, _MOST_EPOCHS, limit
-    )
-    move = np.zeros_like(theta)
-    move[a, b] = move[b, a] = moves
-    by_penalty = problem.penalty_of(theta + move) - problem.penalty_of(theta)
-    predicted = -float(moves @ gradient[a, b] + moves @ slopes / 2 + by_penalty)
-    share, decrease, effective = _go(problem, sample, theta, move)
-    return Move(move, share, predicted, decrease, effective)
-
-
-def _make_model(sample: Sample, theta: Matrix, violation: Matrix, moments: Matrix) -> Model:
     most = _MOST_ACTIVE if sample.n is None else min(_MOST_ACTIVE, sample.n // _DRAWS_EACH)
-    active = choose_active(theta, violation, lambda some: np.count_nonzero(np.triu(some)) <= most)
+    active = choose_active(theta, violation, lambda some: bool(np.count_nonzero(np.triu(some)) <= most))
     a, b = np.nonzero(np.triu(active))
-    counts, scale = sample.second_moments(a, b)
-    return Model(a, b, counts, scale, moments[a, b])
+    model = Model(a, b, *sample.second_moments(a, b), moments[a, b])
+    ridge, limit = 1e-12 * np.ones(len(a)), _INNER_TOL * np.abs(violation[a, b]).max(initial=0.0)
+    if sample.n is not None:
+        # The covariance of w statistics over n draws is right to about sqrt(w / n) only: lean on the variances.
+        ridge += model.variances * len(a) / sample.n
+        limit = max(limit, _INNER_NOISE * 0.5 / np.sqrt(sample.n))
+    moves, slopes = descend_moments(
+        model.products,
+        model.scale,
+        model.means,
+        theta[a, b],
+        gradient[a, b],
+        problem.penalty[a, b],
+        ridge,
+        _MOST_EPOCHS,
+        limit,
+    )
+    whole = np.zeros_like(theta)
+    whole[a, b] = whole[b, a] = moves
+    by_penalty = problem.penalty_of(theta + whole) - problem.penalty_of(theta)
+    predicted = -float(moves @ gradient[a, b] + moves @ slopes / 2 + by_penalty)
+    return Move(whole, *_go(problem, sample, theta, whole, predicted), model)
 
 
-def _go(problem: Problem, sample: Sample, theta: Matrix, move: Matrix) -> tuple[float, float, float]:
-    """Return the largest share of a move that keeps draws enough and lowers the reweighted objective."""
-    values = sample.along(move)
-    slope = float(np.triu(move * problem.data.pair).sum())
+def _go(
+    problem: Problem, sample: Sample, theta: Matrix, whole: Matrix, predicted: float
+) -> tuple[float, float, float, float]:
+    """Find the largest share of a step that keeps draws enough and lowers the reweighted objective."""
+    values = sample.along(whole)
+    slope = float(np.triu(whole * problem.data.pair).sum())
     start = problem.penalty_of(theta)
     share = 1.0
     for _ in range(_MOST_CUTS):
         log_mean, effective = sample.reweight(share * values)
-        decrease = start + share * slope - log_mean - problem.penalty_of(theta + share * move)
+        decrease = start + share * slope - log_mean - problem.penalty_of(theta + share * whole)
         if effective >= _LEAST_SHARE and decrease >= 0:
-            return share, decrease, effective
+            return share, predicted, decrease, effective
         share *= _SHORTER
-    return 0.0, 0.0, 1.0
+    return 0.0, predicted, 0.0, 1.0
 
 
 def solve_newton(
@@ -133,43 +168,81 @@ def solve_newton(
     *,
     start: Matrix | None = None,
     gap: float = 0.01,
+    n_draws: int = 1,
     max_iter: int = 50,
     tol: float = 1e-4,
     max_seconds: float | None = None,
     completion: Completion | None = None,
     watch: Callable[[StepInfo], None] | None = None,
 ) -> Fit:
-    """Make Newton steps, with more draws from step to step, until what is left to gain is lost in their noise."""
+    """Make Newton steps, with more draws from step to step, until what is left to gain is lost in their noise.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is minimised.
+    schedule : Schedule
+        Where draws come from.
+    sampler : Sampler, optional
+        Draws to begin with, their seed, and threads.
+    start : ndarray of shape (n_slots, n_slots), optional
+        Parameters to start from, laid out as in `Problem`; zero unless given.
+    gap : float
+        How far above its optimum the objective may be, on average: the noise of n draws costs about
+        nonzeros / (2 n), which chooses n, up to four million.
+    n_draws : int
+        Draws of the last step, at least.
+    max_iter : int
+        Steps at most.
+    tol : float
+        The fit has also converged when the norm of the smallest subgradient is at most this.
+    max_seconds : float, optional
+        Time after which no further step is begun.
+    completion : Completion, optional
+        Rows with holes: the data moments are then estimated anew in every iteration, given the model.
+    watch : callable, optional
+        Called with each StepInfo.
+    """
     sampler = Sampler() if sampler is None else sampler
-    size = problem.domain.n_slots
-    theta = np.zeros((size, size)) if start is None else np.array(start, dtype=np.float64)
+    check_limits(max_iter, tol, max_seconds)
+    if not gap > 0:
+        raise ValueError(f"gap is {gap}: use a positive number.")
+    theta = check_start(problem, start)
     clock = time.perf_counter()
     steps: list[StepInfo] = []
-    n_draws = max(sampler.n_chains, 2 * _DRAWS_EACH * int(np.count_nonzero(np.triu(theta))))
-    status = None
+    n_now = _at_least(sampler.n_chains, theta)
+    status = undecided = None
     try:
         while status is None:
-            k = len(steps) + 1
-            point = Point(k, theta, problem.model(theta), 1.0)
-            now = problem
+            now, point = problem, Point(len(steps) + 1, theta, problem.model(theta), 1.0)
             if completion is not None:
                 completion.sweep(point.model, _COMPLETING_SWEEPS, sampler.n_threads)
                 now = replace(problem, data=completion.moments())
-            estimate = schedule.estimate(now, point, replace(sampler, n_chains=n_draws))
+            estimate = schedule.estimate(now, point, replace(sampler, n_chains=n_now))
             sample = _sample_of(schedule, estimate, point, sampler)
             found = find_move(now, sample, theta, estimate.moments.pair)
-            theta = theta + found.share * found.move
-            steps.append(_describe(now, theta, estimate, found, k, time.perf_counter() - clock))
+            info = _describe(now, point, estimate, found, time.perf_counter() - clock, is_filled=completion is not None)
+            theta = theta + found.made
+            steps.append(info)
             if watch is not None:
-                watch(steps[-1])
-            wanted = _wanted_draws(steps[-1].n_nonzero, gap)
+                watch(info)
+            wanted = min(_MOST_DRAWS, max(n_draws, _wanted_draws(info.n_nonzero, gap)))
             status = _decide(steps, wanted, max_iter, tol, max_seconds)
+            if status is not None and status.code in ("converged", "noise floor") and completion is None:
+                undecided = _find_undecided(now, sample, theta, estimate, found)
             if found.share == 1:
-                n_draws = int(np.clip(wanted, n_draws, _GROWTH * n_draws))
-            n_draws = max(n_draws, 2 * _DRAWS_EACH * steps[-1].n_nonzero)
+                n_now = int(np.clip(wanted, n_now, _GROWTH * n_now))
+            n_now = _at_least(n_now, theta)
     except KeyboardInterrupt:
         status = Status("interrupted", f"Interrupted after {len(steps)} iterations: this is what there was by then.")
-    return Fit(problem.model(theta), status, tuple(steps))
+    # Holes are filled without certificate, which the trace says.
+    status = status if completion is not None else _with_advice(status, steps)
+    return Fit(problem.model(theta), status, tuple(steps), undecided=undecided)
+
+
+def _at_least(n_draws: int, theta: Matrix) -> int:
+    """Return a number of draws that is enough for a covariance of what is not zero."""
+    return max(n_draws, min(_MOST_DRAWS, 2 * _DRAWS_EACH * int(np.count_nonzero(np.triu(theta)))))
 
 
 def _sample_of(schedule: Schedule, estimate: Estimate, point: Point, sampler: Sampler) -> Sample:
@@ -180,47 +253,101 @@ def _sample_of(schedule: Schedule, estimate: Estimate, point: Point, sampler: Sa
 
 
 def _wanted_draws(n_nonzero: int, gap: float) -> int:
-    """Return the draws with which the noise costs about the gap: n_nonzero / (2 n) in the objective."""
-    return int(np.clip(np.ceil(max(1, n_nonzero) / (2 * gap)), 1, _MOST_DRAWS))
+    """Return the draws with which noise costs about the gap: nonzeros / (2 n) in the objective."""
+    return int(min(np.ceil(max(1, n_nonzero) / (2 * gap)), _MOST_DRAWS))
 
 
-def _describe(problem: Problem, theta: Matrix, estimate: Estimate, found: Move, k: int, seconds: float) -> StepInfo:
-    violation = problem.violation(theta - found.share * found.move, problem.gradient(estimate.moments))
-    means = np.clip(estimate.moments.pair, 0.0, 1.0)
-    noise = 0.0 if estimate.n_chains == 0 else norm(np.sqrt(means * (1 - means) / estimate.n_chains) * (violation != 0))
-    return StepInfo(
-        iteration=k,
-        n_sweeps=estimate.n_sweeps,
-        n_chains=estimate.n_chains,
-        certificate=estimate.certificate,
-        confidence=estimate.confidence,
-        is_certified=estimate.is_certified,
-        step_norm=norm(violation),
-        noise_norm=noise,
-        step_size=found.share,
-        objective=None,
-        n_nonzero=int(np.count_nonzero(np.triu(theta))),
-        seconds=seconds,
-        reason=estimate.reason,
-        predicted=found.predicted,
-        decrease=found.decrease,
-        effective=found.effective,
-    )
+def _describe(
+    problem: Problem, point: Point, estimate: Estimate, found: Move, seconds: float, *, is_filled: bool
+) -> StepInfo:
+    violation = problem.violation(point.theta, problem.gradient(estimate.moments))
+    theta = point.theta + found.made
+    info = describe(point.iteration, estimate, violation, theta, found.share, seconds, is_filled=is_filled)
+    return replace(info, predicted=found.predicted, decrease=found.decrease, effective=found.effective)
 
 
 def _decide(steps: list[StepInfo], wanted: int, max_iter: int, tol: float, max_seconds: float | None) -> Status | None:
+    """Say whether a fit is over, and why."""
     info = steps[-1]
+    k = len(steps)
+    assert info.predicted is not None
     if info.step_norm <= tol:
-        return Status("converged", f"Converged in {info.iteration} iterations: the slope is down to {info.step_norm:.2g}.")
-    if info.n_chains and info.n_chains >= wanted and info.step_size == 1:
+        return Status("converged", f"Converged in {k} iterations: the slope is down to {info.step_norm:.2g}.")
+    if info.n_chains >= _ENOUGH * wanted and info.n_chains > 0 and info.step_size == 1:
         noise = info.n_nonzero / (2 * info.n_chains)
-        assert info.predicted is not None
-        if info.predicted <= _NOISE * noise:
-            return Status("converged", f"Converged in {info.iteration} iterations: about {noise:.2g} above the optimum.")
-    if info.iteration >= max_iter:
-        return Status("max_iter", f"Stopped after max_iter = {max_iter} iterations: raise max_iter to go on.")
-    if max_seconds is not None and info.seconds >= max_seconds:
+        if info.predicted <= _NOISE * max(noise, 1 / (2 * info.n_chains)):
+            about = f"the objective is about {noise:.2g} above its optimum, which is what the noise of {info.n_chains} "
+            if wanted == _MOST_DRAWS:
+                return Status("noise floor", f"After {k} iterations {about}draws costs, and no more are made.")
+            return Status(
+                "converged", f"Converged in {k} iterations: {about}draws costs. A smaller gap makes more of them."
+            )
+    if k >= max_iter:
         return Status(
-            "time", f"Stopped after {info.seconds:.1f} s and {info.iteration} iterations: raise max_seconds to go on."
+            "max_iter",
+            f"Stopped after max_iter = {max_iter} iterations, the last of which gained {info.decrease:.2g}: "
+            "raise max_iter to go on.",
         )
+    if max_seconds is not None and info.seconds >= max_seconds:
+        return Status("time", f"Stopped after {info.seconds:.1f} s and {k} iterations: raise max_seconds to go on.")
     return None
+
+
+def _with_advice(status: Status, steps: list[StepInfo]) -> Status:
+    """Say so where the last gradient is not certified."""
+    if not steps or status.code == "interrupted" or steps[-1].is_certified:
+        return status
+    last = steps[-1]
+    got = "" if last.certificate is None else f", bias at most {last.certificate:.3g}"
+    return Status("not certified", f"{status.sentence} The last gradient is not certified ({last.reason}{got}).")
+
+
+def _find_undecided(
+    problem: Problem, sample: Sample, theta: Matrix, estimate: Estimate, found: Move
+) -> NDArray[np.bool_] | None:
+    """Mark the parameters that are zero, or not, only as far as one can tell from these draws.
+
+    The step led from draws at its start to the optimum of the quadratic model, so that what it found is off by the
+    noise of these draws alone. A parameter that is not zero has then a standard error, from the inverse of the
+    covariance over all that are not zero; the slope of one that is zero has that of the mean of a statistic, less what
+    main effects that are not zero explain of it. Those nearer to a change than the confidence allows are marked.
+    """
+    if sample.n is None or not estimate.is_certified:
+        return np.zeros(theta.shape, dtype=bool) if sample.n is None else None
+    if found.share != 1:
+        return None
+    z, n = float(ndtri((1 + UNDECIDED) / 2)), sample.n
+    a, b = found.model.first, found.model.second
+    is_in = theta[a, b] != 0
+    some = np.flatnonzero(is_in)
+    covariance = found.model.covariance(some)
+    covariance[np.diag_indices(len(some))] *= 1 + len(a) / n
+    inverse = cho_solve(cho_factor(covariance, overwrite_a=True), np.eye(len(some)), overwrite_b=True)
+    errors = np.zeros_like(theta)
+    errors[a[some], b[some]] = errors[b[some], a[some]] = np.sqrt(np.diagonal(inverse) / n)
+    slopes = problem.gradient(estimate.moments) + sample.project(sample.along(found.whole))
+    noise = np.sqrt(_rest_variances(estimate.moments.pair, np.diagonal(theta) != 0) / n)
+    near_zero = np.abs(theta) < z * errors
+    near_edge = np.abs(slopes) > problem.penalty - z * noise
+    return np.where(theta != 0, near_zero, near_edge) & (problem.penalty > 0)
+
+
+def _rest_variances(pair: Matrix, is_free: NDArray[np.bool_]) -> Matrix:
+    """Return the variance of each statistic s_a s_b that is left by a regression on s_a and s_b, where these are free.
+
+    Free parameters follow the noise of their own statistics, and the slopes of all others with them.
+    """
+    means = np.diagonal(pair)
+    variances = means * (1 - means)
+    left = pair * (1 - pair)
+    first = pair * (1 - means)[:, None]  # covariance of s_a s_b with s_a; its transpose with s_b
+    safe = np.maximum(variances, 1e-12)
+    with_one = np.where(is_free[:, None], first**2 / safe[:, None], 0.0)
+    between = pair - np.outer(means, means)
+    determinant = np.maximum(np.outer(variances, variances) - between**2, 1e-12)
+    with_both = (
+        first**2 * variances[None, :] + first.T**2 * variances[:, None] - 2 * first * first.T * between
+    ) / determinant
+    explained = np.where(is_free[:, None] & is_free, with_both, with_one + with_one.T)
+    np.fill_diagonal(explained, 0.0)
+    return np.asarray(np.clip(left - explained, 0.0, 0.25))

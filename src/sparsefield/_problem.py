@@ -108,24 +108,22 @@ def sum_once(values: Matrix) -> float:
     return float((values.sum() + np.trace(values)) / 2)
 
 
-def choose_active(
-    theta: Matrix, violation: Matrix, fits: Callable[[NDArray[np.bool_]], bool]
-) -> NDArray[np.bool_]:
+def choose_active(theta: Matrix, violation: Matrix, fits: Callable[[NDArray[np.bool_]], bool]) -> NDArray[np.bool_]:
     """Choose a working set: what is not zero, and about as many of the zeros that violate optimality most.
 
     Where that does not fit, those that violate optimality most go first, zero or not.
     """
     active = theta != 0
-    n_new = 2 * max(2 * len(theta), np.count_nonzero(active) // 2)  # both triangles
+    n_new = 2 * max(2 * len(theta), int(np.count_nonzero(active)) // 2)  # both triangles
     active |= _largest(np.where(active, 0.0, np.abs(violation)), n_new)
     while not fits(active):
-        active = _largest(np.where(active, np.abs(violation), 0.0), np.count_nonzero(active) // 2)
-    return active
+        active = _largest(np.where(active, np.abs(violation), 0.0), int(np.count_nonzero(active)) // 2)
+    return np.asarray(active)
 
 
 def _largest(sizes: Matrix, n: int) -> NDArray[np.bool_]:
     """Mark the n largest of a symmetric matrix, zeros excluded; ties with the last of them are in."""
     if n >= sizes.size:
-        return sizes > 0
+        return np.asarray(sizes > 0)
     least = np.partition(sizes, sizes.size - n, axis=None)[sizes.size - n]
-    return (sizes >= least) & (sizes > 0)
+    return np.asarray((sizes >= least) & (sizes > 0))

@@ -8,7 +8,9 @@ from dataclasses import asdict, dataclass, fields
 from os import PathLike
 from typing import Literal
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sparsefield._io import read_text, write_parameters
 from sparsefield._model import PairwiseMRF
@@ -109,11 +111,15 @@ class Fit:
         How the fit ended.
     steps : tuple of StepInfo
         The iterations.
+    undecided : ndarray of shape (n_slots, n_slots), optional
+        True for each parameter of which the noise of the draws does not settle whether it is zero: main effects on the
+        diagonal, interactions beside it. None where that is not known.
     """
 
     model: PairwiseMRF
     status: Status
     steps: tuple[StepInfo, ...]
+    undecided: NDArray[np.bool_] | None = None
 
     @property
     def trace(self) -> pl.DataFrame:

@@ -83,32 +83,20 @@ def step(
         completion.sweep(point.model, _COMPLETING_SWEEPS, sampler.n_threads)
         problem = replace(problem, data=completion.moments())
     estimate = schedule.estimate(problem, point, sampler)
-    if completion is not None:
-        # The chains that fill the holes have no certificate, so neither has the gradient.
-        reason = f"{estimate.reason}; holes are filled by chains without certificate"
-        estimate = replace(estimate, certificate=None, confidence=None, is_certified=False, reason=reason)
     gradient = problem.gradient(estimate.moments)
     theta = problem.update(state.theta, gradient, state.step_size)
     step_map = (state.theta - theta) / state.step_size
     after = State(theta, state.step_size, k, state.curvature, estimate.chains, estimate.disagreement, completion)
     if state.curvature is not None:
         after = _follow_curvature(after, point, sampler)
-    filling = 0.0 if completion is None else completion.noise(problem.data, step_map != 0)
-    info = StepInfo(
-        iteration=k,
-        n_sweeps=estimate.n_sweeps,
-        n_chains=estimate.n_chains,
-        certificate=estimate.certificate,
-        confidence=estimate.confidence,
-        is_certified=estimate.is_certified,
-        step_norm=norm(step_map),
-        noise_norm=float(np.hypot(_noise(estimate, step_map), filling)),
-        step_size=state.step_size,
-        objective=problem.objective(state.theta) if track else None,
-        n_nonzero=int(np.count_nonzero(np.triu(theta))),
-        seconds=time.perf_counter() - start,
-        reason=estimate.reason,
+    info = describe(
+        k, estimate, step_map, theta, state.step_size, time.perf_counter() - start, is_filled=completion is not None
     )
+    if completion is not None:
+        filling = completion.noise(problem.data, step_map != 0)
+        info = replace(info, noise_norm=float(np.hypot(info.noise_norm, filling)))
+    if track:
+        info = replace(info, objective=problem.objective(state.theta))
     return after, info
 
 
@@ -155,12 +143,7 @@ def solve(
         Called with each StepInfo.
     """
     sampler = Sampler() if sampler is None else sampler
-    if not isinstance(max_iter, int | np.integer) or max_iter < 1:
-        raise ValueError(f"max_iter is {max_iter}: use a whole number from one on.")
-    if not tol >= 0:
-        raise ValueError(f"tol is {tol}: use a number from zero on.")
-    if max_seconds is not None and not max_seconds >= 0:
-        raise ValueError(f"max_seconds is {max_seconds}: use a number from zero on, or None for no limit.")
+    check_limits(max_iter, tol, max_seconds)
     state = replace(_begin(problem, sampler, step_size, start), completion=completion)
     # With holes the objective is not that of completed data.
     n_states = float(np.prod(problem.domain.n_levels.astype(float)))
@@ -189,18 +172,66 @@ def solve(
     return Fit(problem.model(theta), _with_advice(status, steps, state, schedule), tuple(steps))
 
 
-def _begin(problem: Problem, sampler: Sampler, step_size: float | str, start: Matrix | None) -> State:
+def describe(
+    iteration: int,
+    estimate: Estimate,
+    slope: Matrix,
+    theta: Matrix,
+    step_size: float,
+    seconds: float,
+    *,
+    is_filled: bool,
+) -> StepInfo:
+    """Make the row of the trace for a step to theta, whose step map or smallest subgradient is `slope`."""
+    certificate, confidence, reason = estimate.certificate, estimate.confidence, estimate.reason
+    if is_filled:
+        # The chains that fill holes have no certificate, so neither has the gradient.
+        certificate, confidence, reason = None, None, f"{reason}; holes are filled by chains without certificate"
+    return StepInfo(
+        iteration=iteration,
+        n_sweeps=estimate.n_sweeps,
+        n_chains=estimate.n_chains,
+        certificate=certificate,
+        confidence=confidence,
+        is_certified=estimate.is_certified and not is_filled,
+        step_norm=norm(slope),
+        noise_norm=_noise(estimate, slope),
+        step_size=step_size,
+        objective=None,
+        n_nonzero=int(np.count_nonzero(np.triu(theta))),
+        seconds=seconds,
+        reason=reason,
+    )
+
+
+def check_limits(max_iter: int, tol: float, max_seconds: float | None) -> None:
+    """Refuse limits that make no sense."""
+    if not isinstance(max_iter, int | np.integer) or max_iter < 1:
+        raise ValueError(f"max_iter is {max_iter}: use a whole number from one on.")
+    if not tol >= 0:
+        raise ValueError(f"tol is {tol}: use a number from zero on.")
+    if max_seconds is not None and not max_seconds >= 0:
+        raise ValueError(f"max_seconds is {max_seconds}: use a number from zero on, or None for no limit.")
+
+
+def check_start(problem: Problem, start: Matrix | None) -> Matrix:
+    """Return the parameters to start from, zero unless given."""
     size = problem.domain.n_slots
     theta = np.zeros((size, size)) if start is None else np.array(start, dtype=np.float64)
     if theta.shape != (size, size) or not np.array_equal(theta, theta.T):
         raise ValueError(f"start must be a symmetric matrix of shape {(size, size)}.")
+    return theta
+
+
+def _begin(problem: Problem, sampler: Sampler, step_size: float | str, start: Matrix | None) -> State:
+    theta = check_start(problem, start)
     if step_size != "auto":
         if not (isinstance(step_size, int | float) and np.isfinite(step_size) and step_size > 0):
             raise ValueError(f"step_size is {step_size!r}: use a positive number or 'auto'.")
         return State(theta, float(step_size))
     # The curvature where the chains start, at independent uniform levels.
     chains = Chains(problem.domain, _CHAINS_LOOKED_AT, seed=sampler.seed_of(0))
-    rough = State(theta, 1.0, curvature=np.ones((size, size)), chains=chains)
+    rough = State(theta, 1.0, curvature=np.ones_like(theta), chains=chains)
     for _ in range(_ROUGH_STEPS):
         rough = _power_step(rough)
     return replace(rough, chains=None)

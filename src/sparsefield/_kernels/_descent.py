@@ -59,11 +59,12 @@ def descend_moments(second, scale, means, theta, gradient, penalty, ridge, n_epo
 
     H is the covariance of w statistics, scale second - means means', second (w, w) being whole-number counts or means
     of products. Epochs go over all parameters, and between them over those that are not zero only, for as long as these
-    move. Returns the moves and H moves, when an epoch over all moved no parameter by more than tol over its curvature, or
-    after n epochs of either kind.
+    move. Returns the moves and H moves, when an epoch over all moved no parameter by more than tol over its curvature,
+    or after n epochs of either kind.
     """
     n = len(theta)
-    moves, slopes = np.zeros(n), np.zeros(n)
+    moves, sums = np.zeros(n), np.zeros(n)  # sums = scale second moves
+    mean = 0.0  # means . moves
     is_full = True
     for _ in range(n_epochs):
         largest = 0.0
@@ -72,7 +73,7 @@ def descend_moments(second, scale, means, theta, gradient, penalty, ridge, n_epo
             if last == 0.0 and not is_full:
                 continue
             curvature = scale * second[c, c] - means[c] * means[c] + ridge[c]
-            slope = gradient[c] + slopes[c] + ridge[c] * moves[c]
+            slope = gradient[c] + sums[c] - means[c] * mean + ridge[c] * moves[c]
             if curvature <= 0.0:
                 continue
             wanted = last - slope / curvature
@@ -82,13 +83,14 @@ def descend_moments(second, scale, means, theta, gradient, penalty, ridge, n_epo
                 continue
             moves[c] += change
             largest = max(largest, abs(change) * curvature)
-            by_count, by_mean = change * scale, change * means[c]
+            mean += change * means[c]
+            scaled = change * scale
             for k in range(n):
-                slopes[k] += by_count * second[c, k] - by_mean * means[k]
+                sums[k] += scaled * second[c, k]
         if largest <= tol:
             if is_full:
                 break
             is_full = True
         else:
             is_full = False
-    return moves, slopes
+    return moves, sums - mean * means

@@ -5,7 +5,7 @@ from sparsefield.inference._chains import Chains
 from sparsefield.inference._clamped import ClampedChains
 from sparsefield.inference._exact import MAX_STATES, Exact, enumerate_states
 from sparsefield.inference._gibbs import Gibbs
-from sparsefield.inference._perfect import Perfect, PerfectRun
+from sparsefield.inference._perfect import OutOfReachError, Perfect, PerfectRun
 from sparsefield.inference._protocol import Field, Inference
 from sparsefield.inference._scan import Scan
 
@@ -18,6 +18,7 @@ __all__ = [
     "Field",
     "Gibbs",
     "Inference",
+    "OutOfReachError",
     "Perfect",
     "PerfectRun",
     "Scan",

@@ -22,6 +22,10 @@ _FEWEST_MEETING = 0.5  # share of the chains that must meet within a block of sw
 _BLOCKS_OF_CHAINS = 64  # at most, so that every chain gives several draws and few wait for the slowest
 
 
+class OutOfReachError(ValueError):
+    """Interactions are too strong for exact draws within a limit."""
+
+
 @dataclass(frozen=True)
 class PerfectRun:
     """What exact draws took.
@@ -190,7 +194,7 @@ def _choose_length(field: Field, wanted: Perfect, most_draws: int) -> tuple[int,
             if cost < best_cost:
                 best_cost, best = cost, pilot.n_sweeps
     if not best:
-        raise ValueError(
+        raise OutOfReachError(
             f"Exact draws are out of reach: chains from all starts met within {wanted.max_sweeps} sweeps in only "
             f"{share:.0%} of a pilot run, and half are needed. The interactions are too strong for that. Raise "
             "max_sweeps, or draw with method='gibbs' and ask sparsefield.certificates how far off that can be."
