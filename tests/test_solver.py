@@ -364,7 +364,11 @@ def test_fits_are_saved_with_their_trace(tmp_path):
     with pytest.raises(ValueError, match="not a saved field, or is damaged"):
         Fit.load(path)
     write_parameters(
-        path, fit.model.domain, fit.model.main, fit.model.interactions, {"status.json": "{}", "trace.csv": ""}
+        path,
+        fit.model.domain,
+        fit.model.main,
+        fit.model.interactions,
+        {"status.json": "{}", "trace.csv": "", "fit.json": "{}"},
     )
     with pytest.raises(ValueError, match="trace or status cannot be read"):
         Fit.load(path)

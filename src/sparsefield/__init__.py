@@ -6,7 +6,8 @@ from sparsefield._estimators import PseudoLikelihood, SparseMRF
 from sparsefield._graph import edge_table, make_graph
 from sparsefield._model import PairwiseMRF
 from sparsefield._moments import Moments, moments_of_table
-from sparsefield._result import Fit
+from sparsefield._optimality import certify
+from sparsefield._result import Fit, Optimality
 from sparsefield._table import Table, encode
 
 __version__ = "0.1.0"
@@ -15,11 +16,13 @@ __all__ = [
     "Domain",
     "Fit",
     "Moments",
+    "Optimality",
     "PairwiseMRF",
     "PseudoLikelihood",
     "SparseMRF",
     "Table",
     "certificates",
+    "certify",
     "datasets",
     "edge_table",
     "encode",

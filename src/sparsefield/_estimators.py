@@ -25,7 +25,7 @@ from sparsefield._progress import ProgressBar
 from sparsefield._pseudolikelihood import pseudo_log_likelihood, solve_pseudo_likelihood
 from sparsefield._result import Fit
 from sparsefield._schedule import CertificateKind, Sampler, Schedule, best, exact, fixed, increasing, perfect, tay
-from sparsefield._solver import solve
+from sparsefield._solver import check_step_size, solve
 from sparsefield._table import Table, encode
 from sparsefield.inference import MAX_STATES
 
@@ -271,6 +271,8 @@ class SparseMRF(_FieldEstimator):
         problem = Problem(data, table.domain, self.alpha, self.penalize_main)
         if self.solver not in ("newton", "spg"):
             raise ValueError(f"solver is {self.solver!r}: use 'newton' or 'spg'.")
+        tay(self.certificate)  # also where another schedule makes no use of it
+        check_step_size(self.step_size)
         fit = self._solve_newton if self.solver == "newton" else self._solve_spg
         sampler = Sampler(self.n_chains, seed, self._persists(), self.n_threads)
         self._store(fit(problem, sampler, self._start(table, weights), completion, table.n_rows))
@@ -335,6 +337,8 @@ class SparseMRF(_FieldEstimator):
             return _as_theta(
                 solve_pseudo_likelihood(whole, self.alpha, penalize_main=self.penalize_main, weights=weights).model
             )
+        if not isinstance(init, PairwiseMRF):
+            raise ValueError(f"init is {init!r}: use a model, 'auto', 'pseudolikelihood' or 'zero'.")
         if init.domain != table.domain:
             raise ValueError(
                 "init is a model over other variables or levels than the table: fit it to the same columns."

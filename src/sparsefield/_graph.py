@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from sparsefield._domain import Domain
 from sparsefield._model import PairwiseMRF
+from sparsefield._result import Fit
 
 
 def edge_strengths(model: PairwiseMRF) -> NDArray[np.float64]:
@@ -37,17 +38,30 @@ def make_graph(model: PairwiseMRF) -> nx.Graph:
     return graph
 
 
-def edge_table(model: PairwiseMRF) -> pl.DataFrame:
-    """Return the edges as a table, strongest first."""
+def edge_table(fitted: PairwiseMRF | Fit) -> pl.DataFrame:
+    """Return the edges as a table, strongest first.
+
+    Of a fit that knows which of its parameters are undecided, there is a column that says so: whether the noise of the
+    draws leaves open that an edge is none. Pairs without an edge of which it leaves open that they have one come last,
+    with weight zero.
+    """
+    model = fitted.model if isinstance(fitted, Fit) else fitted
+    marked = fitted.undecided if isinstance(fitted, Fit) else None
     names, strengths = model.domain.names, edge_strengths(model)
-    pairs = np.argwhere(np.triu(strengths))
+    is_open = np.zeros(strengths.shape, dtype=bool)
+    if marked is not None:
+        member = _membership(model.domain)
+        # An edge is settled as soon as one of its parameters is.
+        settled = member.T @ ((model.interactions != 0) & ~marked) @ member > 0
+        is_open = (member.T @ marked @ member > 0) & ~settled
+    pairs = np.argwhere(np.triu((strengths != 0) | is_open, 1))
     weights = strengths[pairs[:, 0], pairs[:, 1]]
     order = np.argsort(-np.abs(weights), kind="stable")
-    return pl.DataFrame(
-        {
-            "first": [names[i] for i in pairs[order, 0]],
-            "second": [names[j] for j in pairs[order, 1]],
-            "weight": weights[order],
-        },
-        schema={"first": pl.String, "second": pl.String, "weight": pl.Float64},
-    )
+    columns = {
+        "first": pl.Series([names[i] for i in pairs[order, 0]], dtype=pl.String),
+        "second": pl.Series([names[j] for j in pairs[order, 1]], dtype=pl.String),
+        "weight": pl.Series(weights[order], dtype=pl.Float64),
+    }
+    if marked is not None:
+        columns["undecided"] = pl.Series(is_open[pairs[order, 0], pairs[order, 1]], dtype=pl.Boolean)
+    return pl.DataFrame(columns)

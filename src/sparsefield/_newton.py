@@ -17,12 +17,14 @@ from sparsefield._missing import Completion
 from sparsefield._problem import Matrix, Problem, choose_active
 from sparsefield._result import Fit, Status, StepInfo
 from sparsefield._sample import Draws, EnumeratedStates, Sample
-from sparsefield._schedule import Estimate, ExactMoments, Point, Sampler, Schedule
+from sparsefield._schedule import Estimate, ExactMoments, Fixed, Increasing, Point, Sampler, Schedule
 from sparsefield._solver import check_limits, check_start, describe
+from sparsefield.inference._blocks import check_request
 
 _LEAST_SHARE = 0.3  # of the draws that must still count at the end of a step
 _SHORTER = 0.7  # a step that goes too far is cut by this
 _MOST_CUTS = 60
+_ROUNDING = 1e-12  # of objectives, which are of the order of the number of variables
 _MOST_ACTIVE = 8192  # parameters of a working set: 256 MiB of counts
 _MOST_EPOCHS = 1000
 _DRAWS_EACH = 4  # draws for each parameter of a working set, at least
@@ -155,7 +157,7 @@ def _go(
     for _ in range(_MOST_CUTS):
         log_mean, effective = sample.reweight(share * values)
         decrease = start + share * slope - log_mean - problem.penalty_of(theta + share * whole)
-        if effective >= _LEAST_SHARE and decrease >= 0:
+        if effective >= _LEAST_SHARE and decrease >= -_ROUNDING:
             return share, predicted, decrease, effective
         share *= _SHORTER
     return 0.0, predicted, 0.0, 1.0
@@ -205,6 +207,7 @@ def solve_newton(
     """
     sampler = Sampler() if sampler is None else sampler
     check_limits(max_iter, tol, max_seconds)
+    check_request(sampler.n_chains, sampler.seed)
     if not gap > 0:
         raise ValueError(f"gap is {gap}: use a positive number.")
     theta = check_start(problem, start)
@@ -236,8 +239,9 @@ def solve_newton(
     except KeyboardInterrupt:
         status = Status("interrupted", f"Interrupted after {len(steps)} iterations: this is what there was by then.")
     # Holes are filled without certificate, which the trace says.
-    status = status if completion is not None else _with_advice(status, steps)
-    return Fit(problem.model(theta), status, tuple(steps), undecided=undecided)
+    is_certifying = completion is None and not isinstance(schedule, Fixed | Increasing)
+    status = _with_advice(status, steps) if is_certifying else status
+    return Fit(problem.model(theta), status, tuple(steps), undecided, problem.alpha, problem.penalize_main)
 
 
 def _at_least(n_draws: int, theta: Matrix) -> int:

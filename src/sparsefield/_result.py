@@ -18,7 +18,7 @@ from sparsefield._model import PairwiseMRF
 Code = Literal["converged", "noise floor", "not certified", "step too long", "max_iter", "time", "interrupted"]
 
 
-_STATUS, _TRACE = "status.json", "trace.csv"
+_STATUS, _TRACE, _FACTS = "status.json", "trace.csv", "fit.json"
 
 
 @dataclass(frozen=True)
@@ -99,6 +99,42 @@ class StepInfo:
     effective: float | None = None
 
 
+@dataclass(frozen=True)
+class Optimality:
+    """How far a fit can be from the optimum.
+
+    Parameters
+    ----------
+    gap : float
+        Bound on what the objective is above its optimum, in nats a row; infinite where none can be had.
+    slope : float
+        Bound on the largest entry of the smallest subgradient of the objective.
+    confidence : float
+        Probability with which both hold.
+    n_draws : int
+        Fresh draws behind them.
+    note : str
+        Why the gap says little, where it does.
+    """
+
+    gap: float
+    slope: float
+    confidence: float
+    n_draws: int
+    note: str = ""
+
+    def __str__(self) -> str:
+        """Say in a sentence what is certified."""
+        if not np.isfinite(self.gap):
+            return f"The optimality of the fit cannot be certified: {self.note}."
+        surely = f"With confidence {self.confidence:.4g}, from {self.n_draws} fresh draws"
+        note = f" The gap says little: {self.note}." if self.note else ""
+        return (
+            f"{surely}: the objective is at most {self.gap:.3g} above its optimum, and no entry of its slope is above "
+            f"{self.slope:.3g}.{note}"
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class Fit:
     """The result of a fit, as a value.
@@ -114,12 +150,21 @@ class Fit:
     undecided : ndarray of shape (n_slots, n_slots), optional
         True for each parameter of which the noise of the draws does not settle whether it is zero: main effects on the
         diagonal, interactions beside it. None where that is not known.
+    alpha : float, optional
+        The penalty, if the likelihood was penalised.
+    penalize_main : bool
+        Whether main effects were penalised.
+    optimality : Optimality, optional
+        How far the fit can be from the optimum, once `certify` has found out.
     """
 
     model: PairwiseMRF
     status: Status
     steps: tuple[StepInfo, ...]
     undecided: NDArray[np.bool_] | None = None
+    alpha: float | None = None
+    penalize_main: bool = True
+    optimality: Optimality | None = None
 
     @property
     def trace(self) -> pl.DataFrame:
@@ -128,22 +173,50 @@ class Fit:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fit to a file, which `PairwiseMRF.load` reads too; `docs/format.md` says how."""
-        texts = {_STATUS: json.dumps(asdict(self.status)), _TRACE: self.trace.write_csv()}
+        undecided = None if self.undecided is None else np.argwhere(np.triu(self.undecided)).tolist()
+        facts = {
+            "alpha": self.alpha,
+            "penalize_main": self.penalize_main,
+            "undecided": undecided,
+            "optimality": None if self.optimality is None else asdict(self.optimality),
+        }
+        texts = {
+            _STATUS: json.dumps(asdict(self.status)),
+            _TRACE: self.trace.write_csv(),
+            _FACTS: json.dumps(facts),
+        }
         write_parameters(path, self.model.domain, self.model.main, self.model.interactions, texts)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Fit:
         """Read a fit that `save` wrote."""
         model = PairwiseMRF.load(path)
-        status, trace = (read_text(path, name) for name in (_STATUS, _TRACE))
+        status, trace, facts = (read_text(path, name) for name in (_STATUS, _TRACE, _FACTS))
         try:
             rows = pl.read_csv(io.StringIO(trace), schema=_SCHEMA).iter_rows(named=True)
-            return cls(model, Status(**json.loads(status)), tuple(StepInfo(**row) for row in rows))
-        except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+            known = json.loads(facts)
+            marked, optimality = known["undecided"], known["optimality"]
+            return cls(
+                model,
+                Status(**json.loads(status)),
+                tuple(StepInfo(**row) for row in rows),
+                undecided=None if marked is None else _mark(marked, model.domain.n_slots),
+                alpha=known["alpha"],
+                penalize_main=known["penalize_main"],
+                optimality=None if optimality is None else Optimality(**optimality),
+            )
+        except (KeyError, IndexError, TypeError, ValueError, pl.exceptions.PolarsError) as error:
             reason = str(error).partition("\n")[0]
             raise ValueError(
                 f"File {str(path)!r} is damaged: its trace or status cannot be read ({reason})."
             ) from error
+
+
+def _mark(pairs: list[list[int]], size: int) -> NDArray[np.bool_]:
+    marked = np.zeros((size, size), dtype=bool)
+    for a, b in pairs:
+        marked[a, b] = marked[b, a] = True
+    return marked
 
 
 _TYPES = {"iteration": pl.Int64, "n_chains": pl.Int64, "n_nonzero": pl.Int64, "is_certified": pl.Boolean}

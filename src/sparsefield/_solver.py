@@ -169,7 +169,8 @@ def solve(
     except KeyboardInterrupt:
         status = Status("interrupted", f"Interrupted after {len(steps)} iterations: this is what there was by then.")
     theta = total / max(1, len(steps)) if average else state.theta
-    return Fit(problem.model(theta), _with_advice(status, steps, state, schedule), tuple(steps))
+    status = _with_advice(status, steps, state, schedule)
+    return Fit(problem.model(theta), status, tuple(steps), alpha=problem.alpha, penalize_main=problem.penalize_main)
 
 
 def describe(
@@ -214,6 +215,13 @@ def check_limits(max_iter: int, tol: float, max_seconds: float | None) -> None:
         raise ValueError(f"max_seconds is {max_seconds}: use a number from zero on, or None for no limit.")
 
 
+def check_step_size(step_size: float | str) -> None:
+    """Refuse what is not the length of a step."""
+    is_length = isinstance(step_size, int | float) and np.isfinite(step_size) and step_size > 0
+    if step_size != "auto" and not is_length:
+        raise ValueError(f"step_size is {step_size!r}: use a positive number or 'auto'.")
+
+
 def check_start(problem: Problem, start: Matrix | None) -> Matrix:
     """Return the parameters to start from, zero unless given."""
     size = problem.domain.n_slots
@@ -225,9 +233,8 @@ def check_start(problem: Problem, start: Matrix | None) -> Matrix:
 
 def _begin(problem: Problem, sampler: Sampler, step_size: float | str, start: Matrix | None) -> State:
     theta = check_start(problem, start)
+    check_step_size(step_size)
     if step_size != "auto":
-        if not (isinstance(step_size, int | float) and np.isfinite(step_size) and step_size > 0):
-            raise ValueError(f"step_size is {step_size!r}: use a positive number or 'auto'.")
         return State(theta, float(step_size))
     # The curvature where the chains start, at independent uniform levels.
     chains = Chains(problem.domain, _CHAINS_LOOKED_AT, seed=sampler.seed_of(0))
