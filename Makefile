@@ -8,7 +8,7 @@ INSTALLED := $(VENV)/installed
 KERNELS := $(shell cat src/sparsefield/_kernels/*.py | cksum | cut -d ' ' -f 1)
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba-$(KERNELS)
 
-.PHONY: demo test lint format bench bench-kernels bench-certificates bench-learner clean
+.PHONY: demo test lint format bench bench-kernels bench-certificates bench-learner bench-newton clean
 
 demo: $(INSTALLED)
 	$(RUN)/sparsefield demo
@@ -26,7 +26,7 @@ format: $(INSTALLED)
 	$(RUN)/ruff format .
 	$(RUN)/ruff check --fix .
 
-bench: bench-kernels bench-certificates bench-learner
+bench: bench-kernels bench-certificates bench-learner bench-newton
 
 # `make bench PEERS=1` also measures jax, thrml and skglm, which it installs.
 bench-kernels: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
@@ -37,6 +37,9 @@ bench-certificates: $(INSTALLED)
 
 bench-learner: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
 	$(RUN)/python benchmarks/learner.py $(if $(PEERS),--peers)
+
+bench-newton: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
+	$(RUN)/python benchmarks/newton.py $(if $(PEERS),--peers)
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
 
 from measure import name_machine, store
+from rivals import auc, by_skglm, by_sklearn
 from sparsefield import PairwiseMRF, PseudoLikelihood, SparseMRF, Table, moments_of_table
 from sparsefield._problem import Problem
 from sparsefield.datasets import make_field
@@ -38,11 +36,6 @@ SCHEDULES: dict[str, dict[str, Any]] = {
     "TAY, coalescence": {"certificate": "coalescence"},
     "exact draws": {"schedule": "perfect"},
 }
-
-
-def auc(interactions: NDArray[np.float64], truth: PairwiseMRF) -> float:
-    pairs = np.triu_indices(len(interactions), 1)
-    return float(roc_auc_score(truth.interactions[pairs] != 0, np.abs(interactions[pairs])))
 
 
 def influence_of(theta: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -120,6 +113,7 @@ def bench_numpy(table: Table, truth: PairwiseMRF, n_iter: int = 300) -> list[dic
     """Time TAY of the package and of numpy in the paper's setting, in turns, and compare the time of an iteration."""
     data = moments_of_table(table).pair
     settings: dict[str, Any] = {
+        "solver": "spg",
         "step_size": STEP_SIZE,
         "n_chains": N_CHAINS,
         "max_sweeps": MAX_SWEEPS,
@@ -161,11 +155,13 @@ def bench_numpy(table: Table, truth: PairwiseMRF, n_iter: int = 300) -> list[dic
 def bench_schedules(table: Table, truth: PairwiseMRF) -> list[dict[str, Any]]:
     """Fit the paper's setting with each schedule, 300 iterations, and compare exact objectives."""
     problem = Problem(moments_of_table(table), table.domain, ALPHA)
-    best = SparseMRF(ALPHA, schedule="exact", step_size=STEP_SIZE, max_iter=3000, tol=1e-5).fit(table)
+    spg: dict[str, Any] = {"solver": "spg", "schedule": "exact", "step_size": STEP_SIZE}
+    best = SparseMRF(ALPHA, max_iter=3000, tol=1e-5, **spg).fit(table)
     lowest = problem.objective(best.interactions_ + np.diag(best.main_effects_))
     rows = []
     for name, options in SCHEDULES.items():
         settings: dict[str, Any] = {
+            "solver": "spg",
             "step_size": STEP_SIZE,
             "n_chains": N_CHAINS,
             "max_sweeps": MAX_SWEEPS,
@@ -188,17 +184,6 @@ def bench_schedules(table: Table, truth: PairwiseMRF) -> list[dict[str, Any]]:
     return rows
 
 
-def nodewise(table: Table, make: Callable[[int], Any]) -> NDArray[np.float64]:
-    """L1 logistic regression of each variable on the others; the two sides of an interaction are averaged."""
-    x = table.codes.astype(np.float64)
-    p = x.shape[1]
-    found = np.zeros((p, p))
-    for i in range(p):
-        others = np.arange(p) != i
-        found[i, others] = make(len(x)).fit(x[:, others], x[:, i]).coef_[0]
-    return (found + found.T) / 2
-
-
 def bench_large(p: int, *, with_peers: bool, n_rows: int = 2000, alpha: float = 0.03) -> list[dict[str, Any]]:
     """Learn a sparse field of p variables, beside rivals."""
     truth = make_field(p, degree=4, strength=(0.5, 1.0), seed=1)
@@ -212,32 +197,22 @@ def bench_large(p: int, *, with_peers: bool, n_rows: int = 2000, alpha: float = 
         rows.append({"p": p, "name": name, "seconds": seconds, "auc": auc(interactions, truth), "note": note})
 
     def likelihood() -> tuple[Any, str]:
-        mrf = SparseMRF(alpha, schedule="perfect", init="pseudolikelihood", max_iter=60, random_state=1).fit(table)
-        return (
-            mrf.interactions_,
-            f"{mrf.n_iter_} iterations, {mrf.status_.code}; bias of gradients {mrf.certificate_:g}",
-        )
+        mrf = SparseMRF(alpha, random_state=1).fit(table)
+        note = f"{mrf.n_iter_} iterations, {mrf.status_.code}; bias of gradients {mrf.certificate_:g}"
+        return mrf.interactions_, note
 
     def pseudo() -> tuple[Any, str]:
         mrf = PseudoLikelihood(alpha).fit(table)
         return mrf.interactions_, f"{mrf.n_iter_} iterations, {mrf.status_.code}"
 
-    measure("SparseMRF, exact draws, from pseudo-likelihood", likelihood)
+    likelihood()  # compile
+    measure("SparseMRF", likelihood)
     measure("PseudoLikelihood", pseudo)
 
-    # scikit-learn minimises C times the summed loss plus the penalty, skglm the mean loss plus alpha times it.
-    def by_sklearn(n: int) -> Any:
-        return LogisticRegression(l1_ratio=1.0, C=1 / (n * alpha), solver="liblinear", tol=1e-4)
-
-    measure("nodewise logistic regression (scikit-learn)", lambda: (nodewise(table, by_sklearn), ""))
+    measure("nodewise logistic regression (scikit-learn)", lambda: (by_sklearn(table, alpha), ""))
     if with_peers:
-        from skglm import SparseLogisticRegression
-
-        nodewise(table, lambda _: SparseLogisticRegression(alpha, max_iter=1))  # compile
-        measure(
-            "nodewise logistic regression (skglm)",
-            lambda: (nodewise(table, lambda _: SparseLogisticRegression(alpha, tol=1e-4)), ""),
-        )
+        by_skglm(make_field(5, seed=1).sample(100, n_sweeps=10, seed=1), alpha)  # compile
+        measure("nodewise logistic regression (skglm)", lambda: (by_skglm(table, alpha), ""))
     return rows
 
 

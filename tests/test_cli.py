@@ -16,7 +16,8 @@ def test_the_demo_summarises_learns_and_draws(tmp_path):
     assert "279 roll calls by 100 senators" in result.output
     assert "Rockefeller" in result.output
     assert "Strongest edges" in result.output
-    assert "Certificate: After 60 sweeps" in result.output
+    assert "Certificate of the gradient: After 60 sweeps" in result.output
+    assert "Certificate of the optimum: With confidence 0.99" in result.output
     assert matplotlib.image.imread(picture).shape[0] > 500
 
 
