@@ -285,6 +285,21 @@ def test_more_draws_than_the_limit_end_at_the_noise_floor(monkeypatch):
     assert fit.steps[-1].n_chains == 2000
 
 
+def test_draws_that_memory_does_not_hold_come_in_batches(monkeypatch):
+    problem = make_problem(6, 0.05, seed=2)
+    lowest = problem.objective(theta_of(solve_newton(problem, exact(), tol=1e-9)))
+    monkeypatch.setattr(_newton, "_MOST_CELLS", 6 * 1500)
+    held = []
+    monkeypatch.setattr(_newton, "Draws", lambda chains, n: held.append(chains.n_chains) or Draws(chains, n))
+    fit = solve_newton(problem, best(), Sampler(1000, 1), gap=0.001)
+    last = fit.steps[-1]
+    assert last.n_chains > 2 * 1500
+    assert max(held) == 1500
+    assert fit.trace["is_certified"].all()
+    assert fit.undecided is not None
+    assert problem.objective(theta_of(fit)) - lowest < largest_gap(last.n_nonzero, last.n_chains)
+
+
 def test_a_step_that_gains_nothing_is_not_made():
     problem = make_problem(6, 0.05, seed=2)
     optimum = solve_newton(problem, exact(), tol=1e-12, max_iter=30)

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import ndtri
 
+from sparsefield._kernels._bytes import BLOCK
 from sparsefield._kernels._descent import descend_moments
 from sparsefield._missing import Completion
+from sparsefield._moments import Moments
 from sparsefield._problem import Matrix, Problem, choose_active
 from sparsefield._result import Fit, Status, StepInfo
 from sparsefield._sample import Draws, EnumeratedStates, Sample
@@ -34,6 +36,8 @@ _ENOUGH = 0.9  # of the draws wanted, whose number moves a little with the suppo
 _NOISE = 4.0  # a predicted decrease below this multiple of what noise alone costs ends a fit
 _INNER_NOISE = 0.05  # the quadratic model is minimised to this share of the largest noise that a slope can have
 _INNER_TOL = 1e-3  # and to this share of the largest violation
+_MOST_CELLS = 2**31  # of draws that are held at one time, one bit each; further ones count for the moments only
+_BATCHES = 10  # their seeds: uses from here on
 _COMPLETING_SWEEPS = 5  # of the chains that fill holes, in an iteration; they go on from the last one
 UNDECIDED = 0.99  # confidence with which each parameter that is not marked is zero, or not
 
@@ -221,7 +225,7 @@ def solve_newton(
             if completion is not None:
                 completion.sweep(point.model, _COMPLETING_SWEEPS, sampler.n_threads)
                 now = replace(problem, data=completion.moments())
-            estimate = schedule.estimate(now, point, replace(sampler, n_chains=n_now))
+            estimate = _estimate(now, point, schedule, replace(sampler, n_chains=n_now))
             sample = _sample_of(schedule, estimate, point, sampler)
             found = find_move(now, sample, theta, estimate.moments.pair)
             info = _describe(now, point, estimate, found, time.perf_counter() - clock, is_filled=completion is not None)
@@ -242,6 +246,33 @@ def solve_newton(
     is_certifying = completion is None and not isinstance(schedule, Fixed | Increasing)
     status = _with_advice(status, steps) if is_certifying else status
     return Fit(problem.model(theta), status, tuple(steps), undecided, problem.alpha, problem.penalize_main)
+
+
+def _estimate(problem: Problem, point: Point, schedule: Schedule, sampler: Sampler) -> Estimate:
+    """Return moments of many draws, of which no more than memory allows are kept for the curvature."""
+    most = max(BLOCK, _MOST_CELLS // max(1, problem.domain.n_slots))
+    first = schedule.estimate(problem, point, replace(sampler, n_chains=min(most, sampler.n_chains)))
+    if first.n_chains in (0, sampler.n_chains):
+        return first
+    pair, n = first.n_chains * first.moments.pair, first.n_chains
+    certificates, is_certified = [first.certificate], first.is_certified
+    for batch in range(1, -(-sampler.n_chains // most)):
+        some = replace(
+            sampler, n_chains=min(most, sampler.n_chains - n), seed=sampler.seed_of(point.iteration, _BATCHES + batch)
+        )
+        found = schedule.estimate(problem, point, some)
+        pair = pair + found.n_chains * found.moments.pair
+        n += found.n_chains
+        certificates.append(found.certificate)
+        is_certified = is_certified and found.is_certified
+    known = [bias for bias in certificates if bias is not None]
+    return replace(
+        first,
+        moments=Moments(np.diagonal(pair) / n, pair / n, n),
+        n_chains=n,
+        certificate=max(known) if len(known) == len(certificates) else None,
+        is_certified=is_certified,
+    )
 
 
 def _at_least(n_draws: int, theta: Matrix) -> int:
@@ -320,12 +351,12 @@ def _find_undecided(
         return np.zeros(theta.shape, dtype=bool) if sample.n is None else None
     if found.share != 1:
         return None
-    z, n = float(ndtri((1 + UNDECIDED) / 2)), sample.n
+    z, n = float(ndtri((1 + UNDECIDED) / 2)), estimate.n_chains
     a, b = found.model.first, found.model.second
     is_in = theta[a, b] != 0
     some = np.flatnonzero(is_in)
     covariance = found.model.covariance(some)
-    covariance[np.diag_indices(len(some))] *= 1 + len(a) / n
+    covariance[np.diag_indices(len(some))] *= 1 + len(a) / sample.n
     inverse = cho_solve(cho_factor(covariance, overwrite_a=True), np.eye(len(some)), overwrite_b=True)
     errors = np.zeros_like(theta)
     errors[a[some], b[some]] = errors[b[some], a[some]] = np.sqrt(np.diagonal(inverse) / n)
