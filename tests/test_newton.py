@@ -11,6 +11,7 @@ from sparsefield._kernels._descent import descend_moments
 from sparsefield._kernels._target import HAS_AVX2
 from sparsefield._newton import find_move, solve_newton
 from sparsefield._problem import Problem, choose_active
+from sparsefield._pseudolikelihood import solve_pseudo_likelihood
 from sparsefield._result import Fit
 from sparsefield._sample import Draws, EnumeratedStates
 from sparsefield._schedule import Sampler, best, exact, fixed, perfect
@@ -363,3 +364,82 @@ def test_levels_are_certified_by_gibbs_chains():
     fit = solve_newton(problem, best(), Sampler(500, 1), gap=0.02)
     found = sf.certify(fit, table, n_draws=20_000).optimality
     assert problem.objective(theta_of(fit)) - lowest <= found.gap < 1
+
+
+def exclusive_table(seed, n=300):
+    """Return rows in which the first two columns are never both one."""
+    rows = (np.random.default_rng(seed).random((n, 5)) < 0.4).astype(np.uint8)
+    rows[(rows[:, 0] == 1) & (rows[:, 1] == 1), 1] = 0
+    return sf.encode(rows)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_no_draw_shows_is_not_taken_for_certain(seed):
+    # The optimum makes the pair as rare as alpha, so that next to no draw shows it.
+    table = exclusive_table(seed)
+    problem = Problem(sf.moments_of_table(table), table.domain, 5e-4)
+    lowest = problem.objective(theta_of(solve_newton(problem, exact(), tol=1e-8, max_iter=200)))
+    mrf = sf.SparseMRF(5e-4, random_state=seed).fit(table)
+    assert mrf.status_.code == "converged"
+    last = mrf.fit_.steps[-1]
+    assert problem.objective(theta_of(mrf.fit_)) - lowest < largest_gap(last.n_nonzero, last.n_chains)
+    # Without a penalty there is no optimum, and still no failure.
+    assert sf.SparseMRF(0.0, random_state=seed, max_iter=30, schedule="perfect").fit(table).fit_.undecided is not None
+
+
+def test_working_sets_with_ties_and_few_draws_come_to_an_end():
+    # Two rows: hundreds of parameters are as bad as each other.
+    rows = np.random.default_rng(1).integers(0, 2, (2, 500)).astype(np.uint8)
+    assert len(solve_pseudo_likelihood(sf.Table(sf.Domain.binary(500), rows), 0.01, max_iter=3).steps) == 3
+    sizes = np.ones((40, 40))
+    for most in (1, 7, 100):
+        active = choose_active(
+            np.ones((40, 40)), sizes, lambda some, most=most: np.count_nonzero(np.triu(some)) <= most
+        )
+        assert 1 <= np.count_nonzero(np.triu(active)) <= most
+        np.testing.assert_array_equal(active, active.T)
+    for n in (1, 2, 3):
+        assert solve_newton(make_problem(), best(), Sampler(n, 1), gap=0.05).steps
+
+
+def test_batches_lead_as_far_as_draws_at_one_time(monkeypatch):
+    problem = make_problem(8, 0.03, seed=5)
+    monkeypatch.setattr(_newton, "_MOST_CELLS", 8 * 512)
+    for seed in range(10):
+        fit = solve_newton(problem, best(), Sampler(1000, seed), gap=0.003)
+        assert fit.status.code == "converged"
+        assert all(step.decrease >= -1e-12 for step in fit.steps)
+
+
+def test_certify_reads_tables_in_any_order_of_levels_or_refuses():
+    table = make_field(5, seed=2).sample(400, method="perfect", seed=1)
+    fit = sf.SparseMRF(0.05, random_state=1).fit(table).fit_
+    known = sf.certify(fit, table, n_draws=5000).optimality
+    names, p = table.domain.names, table.domain.n_variables
+    reversed_levels = sf.Domain(names, ((1, 0),) * p, (0,) * p)
+    assert sf.certify(fit, sf.Table(reversed_levels, 1 - table.codes), n_draws=5000).optimality == known
+    swapped = sf.Domain(names[::-1], table.domain.levels, table.domain.reference)
+    with pytest.raises(ValueError, match="another order"):
+        sf.certify(fit, sf.Table(swapped, table.codes[:, ::-1]), n_draws=5000)
+    # Rows that do not count may have holes.
+    holed = np.vstack([table.codes, np.full((1, p), 255, dtype=np.uint8)])
+    weights = np.append(np.ones(400), 0.0)
+    found = sf.certify(fit, sf.Table(table.domain, holed), n_draws=5000, sample_weight=weights).optimality
+    assert found.gap == pytest.approx(known.gap)
+    alone = sf.Domain(("x",), (("a",),), (0,))
+    nothing = Fit(sf.PairwiseMRF(alone, [], np.zeros((0, 0))), fit.status, (), alpha=0.1)
+    assert sf.certify(nothing, sf.Table(alone, np.zeros((3, 1), dtype=np.uint8))).optimality.gap == 0
+
+
+def test_interrupts_of_the_start_and_of_the_second_fit_are_not_lost(monkeypatch):
+    table = make_field(5, seed=2).sample(400, method="perfect", seed=1)
+    fit = sf.SparseMRF(0.05, random_state=1).fit(table).fit_
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sf.certify(fit, table, n_draws=20_000, watch=stop)
+    monkeypatch.setattr("sparsefield._pseudolikelihood.descend_pairs", stop)
+    with pytest.raises(KeyboardInterrupt):
+        sf.SparseMRF(0.05).fit(table)

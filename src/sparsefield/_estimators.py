@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable
 from typing import Any, Literal
@@ -140,7 +141,8 @@ class SparseMRF(_FieldEstimator):
     certificate : "sharp", "persistent", "coalescence" or "paper"
         Which bound "tay" uses.
     chains : "restart" or "persistent"
-        Whether chains start anew in every iteration, as in the paper, or go on from the last one.
+        With the paper's steps: whether chains start anew in every iteration, as in the paper, or go on from the last
+        one. Newton steps have new draws each time.
     n_chains : int
         Chains or draws behind a gradient; with Newton steps those of the first, and at least eight for each parameter
         that is not zero.
@@ -261,6 +263,7 @@ class SparseMRF(_FieldEstimator):
         sample_weight : array-like of shape (n_rows,), optional
             How often each row counts.
         """
+        clock = time.perf_counter()
         table, weights = self._check_table(X, sample_weight)
         seed = int(check_random_state(self.random_state).randint(2**31))
         completion = Completion(table, self.n_chains, seed, weights) if table.n_holes.any() else None
@@ -271,60 +274,27 @@ class SparseMRF(_FieldEstimator):
         problem = Problem(data, table.domain, self.alpha, self.penalize_main)
         if self.solver not in ("newton", "spg"):
             raise ValueError(f"solver is {self.solver!r}: use 'newton' or 'spg'.")
+        if self.max_seconds is not None and not self.max_seconds >= 0:
+            raise ValueError(f"max_seconds is {self.max_seconds}: use a number from zero on, or None for no limit.")
         tay(self.certificate)  # also where another schedule makes no use of it
         check_step_size(self.step_size)
-        fit = self._solve_newton if self.solver == "newton" else self._solve_spg
         sampler = Sampler(self.n_chains, seed, self._persists(), self.n_threads)
-        self._store(fit(problem, sampler, self._start(table, weights), completion, table.n_rows))
+        start = self._start(table, weights)
+        common: dict[str, Any] = {"start": start, "tol": self.tol, "completion": completion}
+        if self.max_seconds is not None:
+            common["max_seconds"] = max(0.0, self.max_seconds - (time.perf_counter() - clock))
+        if self.solver == "newton":
+            gap, n_draws = (0.05, 10 * table.n_rows) if self.gap == "auto" else (self.gap, 1)
+            max_iter = 50 if self.max_iter is None else self.max_iter
+            own: dict[str, Any] = {"gap": gap, "n_draws": n_draws, "max_iter": max_iter}
+        else:
+            max_iter = 300 if self.max_iter is None else self.max_iter
+            own = {"step_size": self.step_size, "max_iter": max_iter}
+        run = solve_newton if self.solver == "newton" else solve
+        with ProgressBar(self.progress, max_iter) as watch:
+            fit = run(problem, self._make_schedule(), sampler, watch=watch, **common, **own)
+        self._store(fit)
         return self
-
-    def _solve_newton(
-        self,
-        problem: Problem,
-        sampler: Sampler,
-        start: NDArray[np.float64] | None,
-        completion: Completion | None,
-        n_rows: int,
-    ) -> Fit:
-        max_iter = 50 if self.max_iter is None else self.max_iter
-        gap, n_draws = (0.05, 10 * n_rows) if self.gap == "auto" else (self.gap, 1)
-        with ProgressBar(self.progress, max_iter) as watch:
-            return solve_newton(
-                problem,
-                self._make_schedule(),
-                sampler,
-                start=start,
-                gap=gap,
-                n_draws=n_draws,
-                max_iter=max_iter,
-                tol=self.tol,
-                max_seconds=self.max_seconds,
-                completion=completion,
-                watch=watch,
-            )
-
-    def _solve_spg(
-        self,
-        problem: Problem,
-        sampler: Sampler,
-        start: NDArray[np.float64] | None,
-        completion: Completion | None,
-        n_rows: int,  # noqa: ARG002
-    ) -> Fit:
-        max_iter = 300 if self.max_iter is None else self.max_iter
-        with ProgressBar(self.progress, max_iter) as watch:
-            return solve(
-                problem,
-                self._make_schedule(),
-                sampler,
-                step_size=self.step_size,
-                start=start,
-                max_iter=max_iter,
-                tol=self.tol,
-                max_seconds=self.max_seconds,
-                completion=completion,
-                watch=watch,
-            )
 
     def _start(self, table: Table, weights: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
         init = self.init
@@ -334,9 +304,10 @@ class SparseMRF(_FieldEstimator):
             if init == "zero" or (init == "auto" and self.solver == "spg"):
                 return None
             whole = _fill_first(table)
-            return _as_theta(
-                solve_pseudo_likelihood(whole, self.alpha, penalize_main=self.penalize_main, weights=weights).model
-            )
+            fit = solve_pseudo_likelihood(whole, self.alpha, penalize_main=self.penalize_main, weights=weights)
+            if fit.status.code == "interrupted":
+                raise KeyboardInterrupt
+            return _as_theta(fit.model)
         if not isinstance(init, PairwiseMRF):
             raise ValueError(f"init is {init!r}: use a model, 'auto', 'pseudolikelihood' or 'zero'.")
         if init.domain != table.domain:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,14 @@ from sparsefield._kernels._bytes import BLOCK
 from sparsefield._kernels._descent import descend_moments
 from sparsefield._missing import Completion
 from sparsefield._moments import Moments
-from sparsefield._problem import Matrix, Problem, choose_active
+from sparsefield._problem import Matrix, Problem, choose_active, sum_once
 from sparsefield._result import Fit, Status, StepInfo
 from sparsefield._sample import Draws, EnumeratedStates, Sample
 from sparsefield._schedule import Estimate, ExactMoments, Fixed, Increasing, Point, Sampler, Schedule
 from sparsefield._solver import check_limits, check_start, describe
 from sparsefield.inference._blocks import check_request
 
+_RARE = 4.0  # draws that show a statistic, fewer than which say little about it
 _LEAST_SHARE = 0.3  # of the draws that must still count at the end of a step
 _SHORTER = 0.7  # a step that goes too far is cut by this
 _MOST_CUTS = 60
@@ -36,7 +38,7 @@ _ENOUGH = 0.9  # of the draws wanted, whose number moves a little with the suppo
 _NOISE = 4.0  # a predicted decrease below this multiple of what noise alone costs ends a fit
 _INNER_NOISE = 0.05  # the quadratic model is minimised to this share of the largest noise that a slope can have
 _INNER_TOL = 1e-3  # and to this share of the largest violation
-_MOST_CELLS = 2**31  # of draws that are held at one time, one bit each; further ones count for the moments only
+_MOST_CELLS = 2**29  # of draws that are held at one time, one bit each; further ones count for the moments only
 _BATCHES = 10  # their seeds: uses from here on
 _COMPLETING_SWEEPS = 5  # of the chains that fill holes, in an iteration; they go on from the last one
 UNDECIDED = 0.99  # confidence with which each parameter that is not marked is zero, or not
@@ -54,24 +56,39 @@ class Model:
         Sums of products of statistics over the draws.
     scale : float
         What makes means of these.
-    means : ndarray of shape (w,)
-        Means of the statistics.
+    n : int, optional
+        The number of draws; None if the model is exact.
     """
 
     first: NDArray[np.int64]
     second: NDArray[np.int64]
     products: NDArray[Any]
     scale: float
-    means: Matrix
+    n: int | None
 
     @property
-    def variances(self) -> Matrix:
-        """Variances of the statistics (w,)."""
-        return np.asarray(self.scale * np.diagonal(self.products) - self.means**2)
+    def means(self) -> Matrix:
+        """Means of the statistics (w,), which are their own squares."""
+        return np.asarray(self.scale * np.diagonal(self.products))
+
+    @property
+    def ridge(self) -> Matrix:
+        """What the curvature of each parameter gets on top of its variance (w,).
+
+        The covariance of w statistics over n draws is right to about sqrt(w / n) only: lean on the variances. A
+        statistic that n draws show k times has a variance of k / n or so, and k could as well be four more.
+        """
+        if self.n is None:
+            return np.full(len(self.first), 1e-12)
+        variances = self.means * (1 - self.means)
+        return np.asarray(variances * len(self.first) / self.n + np.maximum(0.0, _RARE / self.n - variances))
 
     def covariance(self, some: NDArray[np.int64]) -> Matrix:
-        """Return the covariance of some of the statistics."""
-        return np.asarray(self.scale * self.products[np.ix_(some, some)] - np.outer(self.means[some], self.means[some]))
+        """Return the covariance of some of the statistics, with its ridge."""
+        means = self.means[some]
+        found = np.asarray(self.scale * self.products[np.ix_(some, some)] - np.outer(means, means))
+        found[np.diag_indices(len(some))] += self.ridge[some]
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +102,8 @@ class Move:
     share : float
         The part of it that is made.
     predicted : float
-        Decrease of the objective that the quadratic model promises for the whole step.
+        Decrease of the objective that the quadratic model promises for the whole step, and for what is outside the
+        working set, each parameter by itself.
     decrease : float
         Decrease of the objective for the part made, by the reweighted draws.
     effective : float
@@ -123,14 +141,12 @@ def find_move(problem: Problem, sample: Sample, theta: Matrix, moments: Matrix) 
     """
     gradient = moments - problem.data.pair
     violation = problem.violation(theta, gradient)
-    most = _MOST_ACTIVE if sample.n is None else min(_MOST_ACTIVE, sample.n // _DRAWS_EACH)
+    most = _MOST_ACTIVE if sample.n is None else min(_MOST_ACTIVE, max(1, sample.n // _DRAWS_EACH))
     active = choose_active(theta, violation, lambda some: bool(np.count_nonzero(np.triu(some)) <= most))
     a, b = np.nonzero(np.triu(active))
-    model = Model(a, b, *sample.second_moments(a, b), moments[a, b])
-    ridge, limit = 1e-12 * np.ones(len(a)), _INNER_TOL * np.abs(violation[a, b]).max(initial=0.0)
+    model = Model(a, b, *sample.second_moments(a, b), sample.n)
+    limit = _INNER_TOL * np.abs(violation[a, b]).max(initial=0.0)
     if sample.n is not None:
-        # The covariance of w statistics over n draws is right to about sqrt(w / n) only: lean on the variances.
-        ridge += model.variances * len(a) / sample.n
         limit = max(limit, _INNER_NOISE * 0.5 / np.sqrt(sample.n))
     moves, slopes = descend_moments(
         model.products,
@@ -139,7 +155,7 @@ def find_move(problem: Problem, sample: Sample, theta: Matrix, moments: Matrix) 
         theta[a, b],
         gradient[a, b],
         problem.penalty[a, b],
-        ridge,
+        model.ridge,
         _MOST_EPOCHS,
         limit,
     )
@@ -147,24 +163,28 @@ def find_move(problem: Problem, sample: Sample, theta: Matrix, moments: Matrix) 
     whole[a, b] = whole[b, a] = moves
     by_penalty = problem.penalty_of(theta + whole) - problem.penalty_of(theta)
     predicted = -float(moves @ gradient[a, b] + moves @ slopes / 2 + by_penalty)
-    return Move(whole, *_go(problem, sample, theta, whole, predicted), model)
+    # Where further draws than those at hand are behind the moments, they shift the mean of all that is reweighted.
+    shift = float(moves @ (moments[a, b] - model.means))
+    share, decrease, effective = _go(problem, sample, theta, whole, shift)
+    # What is outside the working set would gain this, each parameter by itself.
+    variances = np.maximum(moments * (1 - moments), 1e-12 if sample.n is None else _RARE / sample.n)
+    missed = sum_once(np.where(active, 0.0, violation**2 / (2 * variances)))
+    return Move(whole, share, predicted + missed, decrease, effective, model)
 
 
-def _go(
-    problem: Problem, sample: Sample, theta: Matrix, whole: Matrix, predicted: float
-) -> tuple[float, float, float, float]:
+def _go(problem: Problem, sample: Sample, theta: Matrix, whole: Matrix, shift: float) -> tuple[float, float, float]:
     """Find the largest share of a step that keeps draws enough and lowers the reweighted objective."""
-    values = sample.along(whole)
-    slope = float(np.triu(whole * problem.data.pair).sum())
+    values = sample.along(whole) + shift
+    slope = sum_once(whole * problem.data.pair)
     start = problem.penalty_of(theta)
     share = 1.0
     for _ in range(_MOST_CUTS):
         log_mean, effective = sample.reweight(share * values)
         decrease = start + share * slope - log_mean - problem.penalty_of(theta + share * whole)
         if effective >= _LEAST_SHARE and decrease >= -_ROUNDING:
-            return share, predicted, decrease, effective
+            return share, decrease, effective
         share *= _SHORTER
-    return 0.0, predicted, 0.0, 1.0
+    return 0.0, 0.0, 1.0
 
 
 def solve_newton(
@@ -212,8 +232,8 @@ def solve_newton(
     sampler = Sampler() if sampler is None else sampler
     check_limits(max_iter, tol, max_seconds)
     check_request(sampler.n_chains, sampler.seed)
-    if not gap > 0:
-        raise ValueError(f"gap is {gap}: use a positive number.")
+    if not (isinstance(gap, Real) and gap > 0):
+        raise ValueError(f"gap is {gap!r}: use a positive number.")
     theta = check_start(problem, start)
     clock = time.perf_counter()
     steps: list[StepInfo] = []
@@ -349,19 +369,20 @@ def _find_undecided(
     """
     if sample.n is None or not estimate.is_certified:
         return np.zeros(theta.shape, dtype=bool) if sample.n is None else None
-    if found.share != 1:
-        return None
-    z, n = float(ndtri((1 + UNDECIDED) / 2)), estimate.n_chains
     a, b = found.model.first, found.model.second
-    is_in = theta[a, b] != 0
-    some = np.flatnonzero(is_in)
-    covariance = found.model.covariance(some)
-    covariance[np.diag_indices(len(some))] *= 1 + len(a) / sample.n
-    inverse = cho_solve(cho_factor(covariance, overwrite_a=True), np.eye(len(some)), overwrite_b=True)
+    if found.share != 1 or np.count_nonzero(theta[a, b]) < np.count_nonzero(np.triu(theta)):
+        return None  # what the step left where it was is off by more than these draws tell
+    z, n = float(ndtri((1 + UNDECIDED) / 2)), estimate.n_chains
+    some = np.flatnonzero(theta[a, b])
+    factor = cho_factor(found.model.covariance(some), overwrite_a=True)
+    inverse = cho_solve(factor, np.eye(len(some)), overwrite_b=True)
+    # Of parameters whose statistics are hardly ever seen nothing is known.
     errors = np.zeros_like(theta)
-    errors[a[some], b[some]] = errors[b[some], a[some]] = np.sqrt(np.diagonal(inverse) / n)
+    is_seen = found.model.means[some] * sample.n >= _RARE
+    values = np.where(is_seen, np.sqrt(np.diagonal(inverse) / n), np.inf)
+    errors[a[some], b[some]] = errors[b[some], a[some]] = values
     slopes = problem.gradient(estimate.moments) + sample.project(sample.along(found.whole))
-    noise = np.sqrt(_rest_variances(estimate.moments.pair, np.diagonal(theta) != 0) / n)
+    noise = np.sqrt(np.maximum(_rest_variances(estimate.moments.pair, np.diagonal(theta) != 0), _RARE / n) / n)
     near_zero = np.abs(theta) < z * errors
     near_edge = np.abs(slopes) > problem.penalty - z * noise
     return np.where(theta != 0, near_zero, near_edge) & (problem.penalty > 0)

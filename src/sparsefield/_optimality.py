@@ -84,16 +84,22 @@ def certify(
         raise ValueError("This fit is not one of penalised likelihood: there is no alpha to certify it with.")
     if n_draws < 2:
         raise ValueError(f"n_draws is {n_draws}: use at least two.")
-    table = data if isinstance(data, Table) else encode(data, domain=fit.model.domain)
+    domain = fit.model.domain
+    is_ready = isinstance(data, Table) and data.domain == domain
+    table = data if is_ready else encode(data.to_frame() if isinstance(data, Table) else data, domain=domain)
     weights = np.ones(table.n_rows) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     check_weights(weights, table.n_rows)
+    if not weights.all():  # rows that do not count need not be looked at
+        table, weights = Table(domain, np.asfortranarray(table.codes[weights > 0])), weights[weights > 0]
     if table.n_holes.any():
         raise ValueError(
             "The table has holes. Where the model fills them the objective is not convex, and no gap can be certified: "
             "fill or drop them before the fit."
         )
     moments = moments_of_table(table) if sample_weight is None else weighted_moments(table, weights)
-    problem = Problem(moments, fit.model.domain, fit.alpha, fit.penalize_main)
+    problem = Problem(moments, domain, fit.alpha, fit.penalize_main)
+    if domain.n_slots == 0:  # nothing to fit
+        return replace(fit, optimality=Optimality(0.0, 0.0, confidence, n_draws))
     risk = (1 - confidence) / _USES
     theta = _as_theta(fit.model)
     here = _Means(fit.model, n_draws, seed, 1, risk, n_threads)
@@ -119,7 +125,8 @@ def certify(
         )
         found.append((max(0.0, gap), is_free))
     gap, is_free = min(found)
-    note = "main effects are free, so that alpha does not bound their optimum" if is_free else ""
+    free = "all parameters" if fit.alpha == 0 else "main effects"
+    note = f"{free} are free, so that alpha does not bound their optimum" if is_free else ""
     return replace(fit, optimality=Optimality(gap, slope, confidence, n_draws, note))
 
 
@@ -181,10 +188,13 @@ def _candidates(
     if margin >= 0.9 * problem.alpha or not problem.penalize_main:
         return found
     tighter = replace(problem, alpha=problem.alpha - margin)
-    sampler = Sampler(n_draws // 4, Sampler(seed=seed).seed_of(0, 3), n_threads=n_threads)
+    sampler = Sampler(max(1, n_draws // 4), Sampler(seed=seed).seed_of(0, 3), n_threads=n_threads)
     n_nonzero = max(1, int(np.count_nonzero(np.triu(theta))))
     gap = n_nonzero / (2 * n_draws)
-    other = solve_newton(tighter, best(), sampler, start=theta, gap=gap, max_iter=6, watch=watch).model
+    second = solve_newton(tighter, best(), sampler, start=theta, gap=gap, max_iter=6, watch=watch)
+    if second.status.code == "interrupted":
+        raise KeyboardInterrupt
+    other = second.model
     there = _Means(other, n_draws, seed, 2, risk, n_threads)
     if there.is_certified:
         found.append((_as_theta(other), there))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,8 +45,8 @@ class Problem:
     penalty: Matrix = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.alpha) and self.alpha >= 0):
-            raise ValueError(f"alpha is {self.alpha}: use a number from zero on.")
+        if not (isinstance(self.alpha, Real) and np.isfinite(self.alpha) and self.alpha >= 0):
+            raise ValueError(f"alpha is {self.alpha!r}: use a number from zero on.")
         size = self.domain.n_slots
         if self.data.pair.shape != (size, size):
             raise ValueError(f"The data have {len(self.data.pair)} main statistics, but the domain has {size}.")
@@ -111,19 +112,32 @@ def sum_once(values: Matrix) -> float:
 def choose_active(theta: Matrix, violation: Matrix, fits: Callable[[NDArray[np.bool_]], bool]) -> NDArray[np.bool_]:
     """Choose a working set: what is not zero, and about as many of the zeros that violate optimality most.
 
-    Where that does not fit, those that violate optimality most go first, zero or not.
+    Where that does not fit there are fewer zeros; where what is not zero leaves no room for any, those go first that
+    violate optimality most, zero or not.
     """
-    active = theta != 0
-    n_new = 2 * max(2 * len(theta), int(np.count_nonzero(active)) // 2)  # both triangles
-    active |= _largest(np.where(active, 0.0, np.abs(violation)), n_new)
-    while not fits(active):
-        active = _largest(np.where(active, np.abs(violation), 0.0), int(np.count_nonzero(active)) // 2)
-    return np.asarray(active)
+    inside = theta != 0
+    sizes = np.abs(violation)
+    n_new = max(2 * len(theta), int(np.count_nonzero(np.triu(inside))))
+    active = inside | _largest(np.where(inside, 0.0, sizes), n_new)
+    while n_new > 0 and not fits(active):
+        n_new //= 2
+        active = inside | _largest(np.where(inside, 0.0, sizes), n_new)
+    if n_new > 0:
+        return np.asarray(active)
+    n = int(np.count_nonzero(np.triu(inside)))
+    active = _largest(sizes, n)
+    while n > 1 and not fits(active):
+        n = 3 * n // 4
+        active = _largest(sizes, n)
+    return active
 
 
 def _largest(sizes: Matrix, n: int) -> NDArray[np.bool_]:
-    """Mark the n largest of a symmetric matrix, zeros excluded; ties with the last of them are in."""
-    if n >= sizes.size:
-        return np.asarray(sizes > 0)
-    least = np.partition(sizes, sizes.size - n, axis=None)[sizes.size - n]
-    return np.asarray((sizes >= least) & (sizes > 0))
+    """Mark the n largest entries of a symmetric matrix that are not zero, a pair of equal ones counted once."""
+    a, b = np.nonzero(np.triu(sizes))
+    if n < len(a):
+        some = np.argpartition(-sizes[a, b], n)[:n] if n else np.zeros(0, dtype=np.int64)
+        a, b = a[some], b[some]
+    marked = np.zeros(sizes.shape, dtype=bool)
+    marked[a, b] = marked[b, a] = True
+    return marked

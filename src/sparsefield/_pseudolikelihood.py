@@ -172,15 +172,15 @@ def solve_pseudo_likelihood(
             # Main effects first: without them every pair looks as if it interacted.
             active = np.eye(size, dtype=bool) if k == 1 else choose_active(theta, violation, fits)
             move = _solve_model(problem, loss, theta, gradient, violation, active)
-            share = 1.0
             last = value + problem.penalty_of(theta)
-            for _ in range(_MOST_HALVINGS):
-                value, gradient = loss.evaluate(theta + share * move)
-                objective = value + problem.penalty_of(theta + share * move)
+            for halvings in range(_MOST_HALVINGS):
+                share = 0.5**halvings
+                after = theta + share * move
+                value, gradient = loss.evaluate(after)
+                objective = value + problem.penalty_of(after)
                 if objective <= last + np.finfo(loss.dtype).eps * abs(last):
                     break
-                share /= 2
-            theta = theta + share * move
+            theta = after
             length = norm(problem.violation(theta, gradient))
             nonzero, seconds = int(np.count_nonzero(np.triu(theta))), time.perf_counter() - clock
             steps.append(
