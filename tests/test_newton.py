@@ -14,9 +14,10 @@ from sparsefield._problem import Problem, choose_active
 from sparsefield._pseudolikelihood import solve_pseudo_likelihood
 from sparsefield._result import Fit
 from sparsefield._sample import Draws, EnumeratedStates
-from sparsefield._schedule import Sampler, best, exact, fixed, perfect
+from sparsefield._schedule import PerfectDraws, Sampler, best, exact, fixed, perfect
+from sparsefield._solver import solve
 from sparsefield.datasets import make_field
-from sparsefield.inference import Chains, Gibbs
+from sparsefield.inference import Chains, Gibbs, OutOfReachError
 from statistics_ import FALSE_ALARM
 from zoo import LEVELS, ZOO
 
@@ -443,3 +444,20 @@ def test_interrupts_of_the_start_and_of_the_second_fit_are_not_lost(monkeypatch)
     monkeypatch.setattr("sparsefield._pseudolikelihood.descend_pairs", stop)
     with pytest.raises(KeyboardInterrupt):
         sf.SparseMRF(0.05).fit(table)
+
+
+@pytest.mark.parametrize("run", [solve, solve_newton])
+def test_draws_that_get_out_of_reach_end_a_fit_with_what_there_is(run, monkeypatch):
+    problem = make_problem()
+    drawn = PerfectDraws.estimate
+
+    def estimate(self, problem, point, sampler):
+        if point.iteration == 3:
+            raise OutOfReachError("Exact draws are out of reach.")
+        return drawn(self, problem, point, sampler)
+
+    monkeypatch.setattr(PerfectDraws, "estimate", estimate)
+    fit = run(problem, perfect(), Sampler(1000, 1), max_iter=10, tol=0.0, start=5 * np.eye(6))
+    assert fit.status.code == "not certified"
+    assert fit.status.sentence == "Stopped after 2 iterations. Exact draws are out of reach."
+    assert len(fit.steps) == 2

@@ -22,6 +22,7 @@ from sparsefield._result import Fit, Status, StepInfo
 from sparsefield._sample import Draws, EnumeratedStates, Sample
 from sparsefield._schedule import Estimate, ExactMoments, Fixed, Increasing, Point, Sampler, Schedule
 from sparsefield._solver import check_limits, check_start, describe
+from sparsefield.inference import OutOfReachError
 from sparsefield.inference._blocks import check_request
 
 _RARE = 4.0  # draws that show a statistic, fewer than which say little about it
@@ -45,8 +46,8 @@ UNDECIDED = 0.99  # confidence with which each parameter that is not marked is z
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
-    """The quadratic model of the smooth part over a working set: slopes and a covariance of statistics.
+class Curvature:
+    """The curvature of the objective over a working set: a covariance of statistics.
 
     Parameters
     ----------
@@ -57,7 +58,7 @@ class Model:
     scale : float
         What makes means of these.
     n : int, optional
-        The number of draws; None if the model is exact.
+        The number of draws; None if it is exact.
     """
 
     first: NDArray[np.int64]
@@ -108,8 +109,8 @@ class Move:
         Decrease of the objective for the part made, by the reweighted draws.
     effective : float
         Share of the draws that still count at the end of the step.
-    model : Model
-        The quadratic model.
+    curvature : Curvature
+        What the step was made with.
     """
 
     whole: Matrix
@@ -117,7 +118,7 @@ class Move:
     predicted: float
     decrease: float
     effective: float
-    model: Model
+    curvature: Curvature
 
     @property
     def made(self) -> Matrix:
@@ -144,18 +145,18 @@ def find_move(problem: Problem, sample: Sample, theta: Matrix, moments: Matrix) 
     most = _MOST_ACTIVE if sample.n is None else min(_MOST_ACTIVE, max(1, sample.n // _DRAWS_EACH))
     active = choose_active(theta, violation, lambda some: bool(np.count_nonzero(np.triu(some)) <= most))
     a, b = np.nonzero(np.triu(active))
-    model = Model(a, b, *sample.second_moments(a, b), sample.n)
+    curvature = Curvature(a, b, *sample.second_moments(a, b), sample.n)
     limit = _INNER_TOL * np.abs(violation[a, b]).max(initial=0.0)
     if sample.n is not None:
         limit = max(limit, _INNER_NOISE * 0.5 / np.sqrt(sample.n))
     moves, slopes = descend_moments(
-        model.products,
-        model.scale,
-        model.means,
+        curvature.products,
+        curvature.scale,
+        curvature.means,
         theta[a, b],
         gradient[a, b],
         problem.penalty[a, b],
-        model.ridge,
+        curvature.ridge,
         _MOST_EPOCHS,
         limit,
     )
@@ -164,12 +165,12 @@ def find_move(problem: Problem, sample: Sample, theta: Matrix, moments: Matrix) 
     by_penalty = problem.penalty_of(theta + whole) - problem.penalty_of(theta)
     predicted = -float(moves @ gradient[a, b] + moves @ slopes / 2 + by_penalty)
     # Where further draws than those at hand are behind the moments, they shift the mean of all that is reweighted.
-    shift = float(moves @ (moments[a, b] - model.means))
+    shift = float(moves @ (moments[a, b] - curvature.means))
     share, decrease, effective = _go(problem, sample, theta, whole, shift)
     # What is outside the working set would gain this, each parameter by itself.
     variances = np.maximum(moments * (1 - moments), 1e-12 if sample.n is None else _RARE / sample.n)
     missed = sum_once(np.where(active, 0.0, violation**2 / (2 * variances)))
-    return Move(whole, share, predicted + missed, decrease, effective, model)
+    return Move(whole, share, predicted + missed, decrease, effective, curvature)
 
 
 def _go(problem: Problem, sample: Sample, theta: Matrix, whole: Matrix, shift: float) -> tuple[float, float, float]:
@@ -262,6 +263,10 @@ def solve_newton(
             n_now = _at_least(n_now, theta)
     except KeyboardInterrupt:
         status = Status("interrupted", f"Interrupted after {len(steps)} iterations: this is what there was by then.")
+    except OutOfReachError as error:
+        if not steps:
+            raise
+        status = Status("not certified", f"Stopped after {len(steps)} iterations. {error}")
     # Holes are filled without certificate, which the trace says.
     is_certifying = completion is None and not isinstance(schedule, Fixed | Increasing)
     status = _with_advice(status, steps) if is_certifying else status
@@ -369,16 +374,16 @@ def _find_undecided(
     """
     if sample.n is None or not estimate.is_certified:
         return np.zeros(theta.shape, dtype=bool) if sample.n is None else None
-    a, b = found.model.first, found.model.second
+    a, b = found.curvature.first, found.curvature.second
     if found.share != 1 or np.count_nonzero(theta[a, b]) < np.count_nonzero(np.triu(theta)):
         return None  # what the step left where it was is off by more than these draws tell
     z, n = float(ndtri((1 + UNDECIDED) / 2)), estimate.n_chains
     some = np.flatnonzero(theta[a, b])
-    factor = cho_factor(found.model.covariance(some), overwrite_a=True)
+    factor = cho_factor(found.curvature.covariance(some), overwrite_a=True)
     inverse = cho_solve(factor, np.eye(len(some)), overwrite_b=True)
     # Of parameters whose statistics are hardly ever seen nothing is known.
     errors = np.zeros_like(theta)
-    is_seen = found.model.means[some] * sample.n >= _RARE
+    is_seen = found.curvature.means[some] * sample.n >= _RARE
     values = np.where(is_seen, np.sqrt(np.diagonal(inverse) / n), np.inf)
     errors[a[some], b[some]] = errors[b[some], a[some]] = values
     slopes = problem.gradient(estimate.moments) + sample.project(sample.along(found.whole))

@@ -15,7 +15,7 @@ from sparsefield._result import Fit, Status, StepInfo
 from sparsefield._schedule import TOO_FEW, Estimate, Point, Sampler, Schedule, Tay
 from sparsefield.certificates import Disagreement
 from sparsefield.certificates._certificate import norm
-from sparsefield.inference import Chains, Gibbs
+from sparsefield.inference import Chains, Gibbs, OutOfReachError
 
 _STATES_TRACKED = 2**12  # fields up to this size have their objective computed in every iteration (0.3 ms)
 _WINDOW = 40  # iterations over which the way made is compared with what noise alone would make
@@ -168,6 +168,10 @@ def solve(
             status = _decide(steps, ways, max_iter, tol, max_seconds)
     except KeyboardInterrupt:
         status = Status("interrupted", f"Interrupted after {len(steps)} iterations: this is what there was by then.")
+    except OutOfReachError as error:
+        if not steps:
+            raise
+        status = Status("not certified", f"Stopped after {len(steps)} iterations. {error}")
     theta = total / max(1, len(steps)) if average else state.theta
     status = _with_advice(status, steps, state, schedule)
     return Fit(problem.model(theta), status, tuple(steps), alpha=problem.alpha, penalize_main=problem.penalize_main)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from sparsefield._kernels._proximal import shrink
+
 _SMALLEST = 1e-10  # of the curvatures that a step is divided by
 
 
@@ -36,9 +38,7 @@ def descend_pairs(pairs, theta, gradient, penalty, curvatures, starts, n_epochs,
                 curvature += curvatures[starts[a] + row * sizes[a] + row] / 2
             curvature = max(curvature, _SMALLEST)
             last = theta[c] + moves[c]
-            wanted = last - slope / curvature
-            size = max(abs(wanted) - penalty[c] / curvature, 0.0)
-            change = (size if wanted > 0 else -size) - last
+            change = shrink(last - slope / curvature, penalty[c] / curvature) - last
             if change == 0.0:
                 continue
             moves[c] += change
@@ -76,9 +76,7 @@ def descend_moments(second, scale, means, theta, gradient, penalty, ridge, n_epo
             slope = gradient[c] + sums[c] - means[c] * mean + ridge[c] * moves[c]
             if curvature <= 0.0:
                 continue
-            wanted = last - slope / curvature
-            size = max(abs(wanted) - penalty[c] / curvature, 0.0)
-            change = (size if wanted > 0 else -size) - last
+            change = shrink(last - slope / curvature, penalty[c] / curvature) - last
             if change == 0.0:
                 continue
             moves[c] += change

@@ -1,4 +1,4 @@
-"""Norms of step maps, for rules that ask for one after every sweep."""
+"""The soft threshold, and norms of step maps for rules that ask for one after every sweep."""
 
 from __future__ import annotations
 
@@ -7,11 +7,17 @@ from numba import njit
 
 
 @njit(nogil=True, cache=True)
+def shrink(x, amount):
+    """Return x moved towards zero by an amount, and no further: the soft threshold."""
+    size = max(abs(x) - amount, 0.0)
+    return size if x > 0 else -size
+
+
+@njit(nogil=True, cache=True)
 def _step(theta, moment, data, penalty, step_size):
     """Return an entry of the step map: (theta - updated theta) / step_size."""
     moved = theta - step_size * (moment - data)
-    size = max(abs(moved) - step_size * penalty, 0.0)
-    return (theta - (size if moved > 0 else -size)) / step_size
+    return (theta - shrink(moved, step_size * penalty)) / step_size
 
 
 @njit(nogil=True, cache=True)
