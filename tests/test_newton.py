@@ -9,6 +9,7 @@ import sparsefield as sf
 from sparsefield import _newton
 from sparsefield._kernels._descent import descend_moments
 from sparsefield._kernels._target import HAS_AVX2
+from sparsefield._missing import expected_moments
 from sparsefield._newton import find_move, solve_newton
 from sparsefield._problem import Problem, choose_active
 from sparsefield._pseudolikelihood import solve_pseudo_likelihood
@@ -170,6 +171,8 @@ def test_where_the_plain_step_runs_away_the_solver_does_not():
         assert fit.steps[0].step_size < 1
         assert fit.steps[0].effective >= 0.3
         assert all(step.decrease >= -1e-12 for step in fit.steps)
+        assert fit.steps[0].objective == pytest.approx(problem.objective(np.zeros((12, 12))))
+        assert fit.steps[-1].objective < fit.steps[0].objective
         assert fit.trace["is_certified"].all()
         last = fit.steps[-1]
         assert last.n_chains >= 0.9 * last.n_nonzero / 0.002
@@ -345,9 +348,6 @@ def test_certificates_of_optimality_need_what_they_need(tmp_path):
     assert sf.certify(mrf.fit_, table.to_frame(), n_draws=20_000).optimality == certified.optimality
     weighted = sf.certify(mrf.fit_, table, n_draws=20_000, sample_weight=np.full(500, 2.0)).optimality
     assert weighted.gap == pytest.approx(certified.optimality.gap)
-    holed = sf.Table(table.domain, np.where(np.arange(500)[:, None] == 3, 255, table.codes))
-    with pytest.raises(ValueError, match="not convex"):
-        sf.certify(mrf.fit_, holed)
     with pytest.raises(ValueError, match="not one of penalised likelihood"):
         sf.certify(sf.PseudoLikelihood().fit(table).fit_, table)
     with pytest.raises(ValueError, match="n_draws is 1"):
@@ -461,3 +461,41 @@ def test_draws_that_get_out_of_reach_end_a_fit_with_what_there_is(run, monkeypat
     assert fit.status.code == "not certified"
     assert fit.status.sentence == "Stopped after 2 iterations. Exact draws are out of reach."
     assert len(fit.steps) == 2
+
+
+@pytest.mark.parametrize("name", ["dense", "three levels", "mixed, no reference"])
+def test_expectations_given_the_observed_cells_are_exact(name):
+    model = ZOO[name]
+    rng = np.random.default_rng(1)
+    codes = model.sample(12, n_sweeps=20, seed=1).codes.copy()
+    codes[rng.random(codes.shape) < 0.4] = 255
+    codes[0] = 255
+    weights = rng.random(12)
+    found = expected_moments(model, sf.Table(model.domain, codes), weights).pair
+    # Every state has its probability; a row picks those that agree with what it shows.
+    states = np.indices(tuple(model.domain.n_levels), dtype=np.uint8).reshape(model.domain.n_variables, -1).T
+    chances = np.exp(model.log_prob(states))
+    s = model.domain.indicators(states)
+    total = np.zeros_like(found)
+    for row, weight in zip(codes, weights, strict=True):
+        fits = chances * np.all((row == 255) | (states == row), axis=1)
+        total += weight * (s.T * fits) @ s / fits.sum()
+    np.testing.assert_allclose(found, total / weights.sum(), atol=1e-12)
+
+
+def test_fits_with_holes_are_certified_as_stationary():
+    table = make_field(6, seed=1).sample(400, method="perfect", seed=1)
+    codes = np.where(np.random.default_rng(1).random(table.codes.shape) < 0.15, 255, table.codes).astype(np.uint8)
+    holed = sf.Table(table.domain, codes)
+    fit = sf.SparseMRF(0.05, gap=0.0005, n_chains=20_000, random_state=1).fit(holed).fit_
+    found = sf.certify(fit, holed, n_draws=100_000).optimality
+    assert found.gap == np.inf
+    expected = expected_moments(fit.model, holed, np.ones(400))
+    problem = Problem(expected, table.domain, 0.05)
+    slope = np.abs(problem.violation(theta_of(fit), problem.gradient(fit.model.moments()))).max()
+    assert slope <= found.slope < 0.05
+    assert "no bound on the gap: holes" in str(found)
+    wide = sf.Table(sf.Domain.binary(15), np.full((3, 15), 255, dtype=np.uint8))
+    strong = Fit(make_field(15, seed=1), fit.status, (), alpha=0.1)
+    with pytest.raises(ValueError, match="Row 0 has 15 holes"):
+        sf.certify(strong, wide)

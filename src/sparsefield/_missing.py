@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield._domain import Domain
 from sparsefield._model import PairwiseMRF
 from sparsefield._moments import Moments, weighted_moments
 from sparsefield._table import Table
@@ -12,6 +13,7 @@ from sparsefield.certificates._certificate import norm
 from sparsefield.inference import ClampedChains, Scan
 
 _MOST_COPIES = 100
+_MOST_STATES = 2**14  # that the holes of a row may have, to be enumerated
 
 
 class Completion:
@@ -66,3 +68,44 @@ class Completion:
         filled = Table(self._chains.domain, self._chains.codes())
         pair = self._whole + weighted_moments(filled, self._weights).pair * self._share
         return Moments(np.diagonal(pair).copy(), pair, len(self._weights))
+
+
+def expected_moments(model: PairwiseMRF, table: Table, weights: NDArray[np.float64]) -> Moments:
+    """Return the data moments that a model expects given the observed cells, enumerating the holes of each row."""
+    domain = model.domain
+    has_hole = table.mask.any(axis=1)
+    n_states = np.where(table.mask, domain.n_levels, 1).astype(np.float64).prod(axis=1)
+    if n_states.max(initial=1) > _MOST_STATES:
+        worst = int(n_states.argmax())
+        raise ValueError(
+            f"Row {worst} has {table.mask[worst].sum()} holes, with {n_states[worst]:.3g} ways to fill them: exact "
+            f"expectations are for up to {_MOST_STATES}."
+        )
+    pair = np.zeros((domain.n_slots, domain.n_slots))
+    if not has_hole.all():
+        whole = Table(domain, np.asfortranarray(table.codes[~has_hole]))
+        pair += weighted_moments(whole, weights[~has_hole]).pair * weights[~has_hole].sum()
+    for row in np.flatnonzero(has_hole):
+        pair += weights[row] * _expect_row(model, table.codes[row], table.mask[row])
+    pair /= weights.sum()
+    return Moments(np.diagonal(pair).copy(), pair, table.n_rows)
+
+
+def _expect_row(model: PairwiseMRF, codes: NDArray[np.uint8], is_hole: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the expected products of the statistics of a row, given its observed cells."""
+    domain = model.domain
+    holes = np.flatnonzero(is_hole)
+    own = Domain(
+        tuple(domain.names[i] for i in holes),
+        tuple(domain.levels[i] for i in holes),
+        None if domain.reference is None else tuple(domain.reference[i] for i in holes),
+    )
+    s = domain.indicators(codes[None])[0]  # zero at holes
+    slots = np.flatnonzero(is_hole[domain.slot_variables])
+    within = np.ix_(slots, slots)
+    filled = PairwiseMRF(own, model.main[slots] + model.interactions[slots] @ s, model.interactions[within]).moments()
+    s[slots] = filled.main
+    products = np.outer(s, s)
+    products[within] = filled.pair
+    np.fill_diagonal(products, s)
+    return products

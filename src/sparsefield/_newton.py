@@ -21,7 +21,7 @@ from sparsefield._problem import Matrix, Problem, choose_active, sum_once
 from sparsefield._result import Fit, Status, StepInfo
 from sparsefield._sample import Draws, EnumeratedStates, Sample
 from sparsefield._schedule import Estimate, ExactMoments, Fixed, Increasing, Point, Sampler, Schedule
-from sparsefield._solver import check_limits, check_start, describe
+from sparsefield._solver import check_limits, check_start, describe, is_small
 from sparsefield.inference import OutOfReachError
 from sparsefield.inference._blocks import check_request
 
@@ -239,6 +239,7 @@ def solve_newton(
     clock = time.perf_counter()
     steps: list[StepInfo] = []
     n_now = _at_least(sampler.n_chains, theta)
+    is_tracked = is_small(problem) and completion is None
     status = undecided = None
     try:
         while status is None:
@@ -250,6 +251,8 @@ def solve_newton(
             sample = _sample_of(schedule, estimate, point, sampler)
             found = find_move(now, sample, theta, estimate.moments.pair)
             info = _describe(now, point, estimate, found, time.perf_counter() - clock, is_filled=completion is not None)
+            if is_tracked:
+                info = replace(info, objective=problem.objective(theta))
             theta = theta + found.made
             steps.append(info)
             if watch is not None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sparsefield._missing import expected_moments
 from sparsefield._model import PairwiseMRF
 from sparsefield._moments import check_weights, moments_of_table, weighted_moments
 from sparsefield._newton import solve_newton
@@ -24,6 +25,7 @@ from sparsefield.inference import Gibbs, OutOfReachError, Perfect
 
 _USES = 5  # bounds that must hold together, each with its share of the risk: errors and means here and there
 _MOST_SWEEPS = 1000  # of Gibbs chains, where there are no exact draws
+_MOST_MARGIN = 0.9  # of alpha, by which the penalty of the second fit may be smaller
 _SMALL = 1e-3  # share of the sampling error that their bias may have
 
 
@@ -51,7 +53,8 @@ def certify(
     fit : Fit
         A fit of penalised likelihood (`SparseMRF(...).fit(data).fit_`).
     data : Table, array, pandas or polars data frame, or path
-        What it was fitted to.
+        What it was fitted to. Where the model filled holes, their expectations are found by enumeration (up to 14 holes
+        of two levels in a row), and the slope alone is certified.
     confidence : float
         Probability with which the bound holds.
     n_draws : int
@@ -84,50 +87,55 @@ def certify(
         raise ValueError("This fit is not one of penalised likelihood: there is no alpha to certify it with.")
     if n_draws < 2:
         raise ValueError(f"n_draws is {n_draws}: use at least two.")
+    table, weights = _read_table(fit, data, sample_weight)
+    if table.n_holes.any():
+        moments = expected_moments(fit.model, table, weights)
+    else:
+        moments = moments_of_table(table) if sample_weight is None else weighted_moments(table, weights)
+    problem = Problem(moments, table.domain, fit.alpha, fit.penalize_main)
+    if table.domain.n_slots == 0:  # nothing to fit
+        return replace(fit, optimality=Optimality(0.0, 0.0, confidence, n_draws))
+    risk = (1 - confidence) / _USES
+    here = _Means(fit.model, n_draws, seed, 1, risk, n_threads)
+    if not here.is_certified:
+        return replace(fit, optimality=Optimality(np.inf, np.inf, confidence, n_draws, here.why))
+    slopes = problem.violation(here.theta, here.pair - moments.pair)
+    slope = float((np.abs(slopes) + here.errors).max())
+    if table.n_holes.any():
+        note = "holes that the model fills make the objective not convex"
+        return replace(fit, optimality=Optimality(np.inf, slope, confidence, n_draws, note))
+    entropy = _entropy(table, weights)
+    others = [here, *_fit_tighter(problem, here, n_draws, seed, risk, n_threads, watch)]
+    gap = min(_bound_gap(problem, here, there, entropy) for there in others)
+    free = "all parameters" if fit.alpha == 0 else "" if fit.penalize_main else "main effects"
+    note = f"{free} are free, so that alpha does not bound their optimum" if free else ""
+    return replace(fit, optimality=Optimality(gap, slope, confidence, n_draws, note))
+
+
+def _read_table(fit: Fit, data: Any, sample_weight: ArrayLike | None) -> tuple[Table, NDArray[np.float64]]:
+    """Return the rows that count, in the codes of the fit, and their weights."""
     domain = fit.model.domain
     is_ready = isinstance(data, Table) and data.domain == domain
     table = data if is_ready else encode(data.to_frame() if isinstance(data, Table) else data, domain=domain)
     weights = np.ones(table.n_rows) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     check_weights(weights, table.n_rows)
-    if not weights.all():  # rows that do not count need not be looked at
+    if not weights.all():
         table, weights = Table(domain, np.asfortranarray(table.codes[weights > 0])), weights[weights > 0]
-    if table.n_holes.any():
-        raise ValueError(
-            "The table has holes. Where the model fills them the objective is not convex, and no gap can be certified: "
-            "fill or drop them before the fit."
-        )
-    moments = moments_of_table(table) if sample_weight is None else weighted_moments(table, weights)
-    problem = Problem(moments, domain, fit.alpha, fit.penalize_main)
-    if domain.n_slots == 0:  # nothing to fit
-        return replace(fit, optimality=Optimality(0.0, 0.0, confidence, n_draws))
-    risk = (1 - confidence) / _USES
-    theta = _as_theta(fit.model)
-    here = _Means(fit.model, n_draws, seed, 1, risk, n_threads)
-    if not here.is_certified:
-        return replace(fit, optimality=Optimality(np.inf, np.inf, confidence, n_draws, here.why))
-    slope = float((np.abs(problem.violation(theta, here.pair - moments.pair)) + here.errors).max(initial=0.0))
-    entropy = _entropy(table, weights)
-    found = []
-    for other, there in _candidates(problem, theta, here, n_draws, seed, risk, n_threads, watch):
-        # How much of the data must be mixed in for all moments to be within alpha.
-        excess = np.abs(there.pair - moments.pair) + there.errors
-        penalised = np.triu(across_variables(problem.domain, 1.0)) > 0
-        most = np.max(np.where(penalised & (problem.penalty > 0), excess, 0.0), initial=0.0)
-        is_free = bool(np.any(penalised & (problem.penalty == 0)))
-        mixed = 1.0 if is_free else max(0.0, 1 - problem.alpha / most) if most > 0 else 0.0
-        largest = float(np.log(problem.domain.n_levels).sum())
-        gap = (
-            here.upper(theta - other)
-            + there.upper(other)
-            - sum_once(theta * moments.pair)
-            + problem.penalty_of(theta)
-            + mixed * (largest - entropy)
-        )
-        found.append((max(0.0, gap), is_free))
-    gap, is_free = min(found)
-    free = "all parameters" if fit.alpha == 0 else "main effects"
-    note = f"{free} are free, so that alpha does not bound their optimum" if is_free else ""
-    return replace(fit, optimality=Optimality(gap, slope, confidence, n_draws, note))
+    return table, weights
+
+
+def _bound_gap(problem: Problem, here: _Means, there: _Means, entropy: float) -> float:
+    """Bound g(here) - H(P) from above, P the field of `there` with as much of the data mixed in as it takes."""
+    domain = problem.domain
+    is_parameter = across_variables(domain, 1.0) > 0
+    excess = np.abs(there.pair - problem.data.pair) + there.errors
+    if np.any(is_parameter & (problem.penalty == 0)):
+        mixed = 1.0  # equalities, which only the data meet
+    else:
+        mixed = max(0.0, 1 - problem.alpha / float(np.max(excess, where=is_parameter, initial=1e-300)))
+    largest = float(np.log(domain.n_levels).sum())
+    gap = here.upper(here.theta - there.theta) + there.upper(there.theta) - sum_once(here.theta * problem.data.pair)
+    return max(0.0, gap + problem.penalty_of(here.theta) + mixed * (largest - entropy))
 
 
 class _Means:
@@ -136,6 +144,7 @@ class _Means:
     def __init__(self, model: PairwiseMRF, n: int, seed: int, use: int, risk: float, n_threads: int | None) -> None:
         seed = Sampler(seed=seed).seed_of(0, use)
         self.is_certified, self.why, self._risk, self._n = True, "", risk, n
+        self.theta = model.interactions + np.diag(model.main)
         domain = model.domain
         bias = np.zeros((domain.n_slots, domain.n_slots))
         try:
@@ -170,35 +179,29 @@ class _Means:
         return float(values.mean() + noise + sum_once(np.abs(weights) * self._bias))
 
 
-def _candidates(
+def _fit_tighter(
     problem: Problem,
-    theta: Matrix,
     here: _Means,
     n_draws: int,
     seed: int,
     risk: float,
     n_threads: int | None,
     watch: Callable[[StepInfo], None] | None,
-) -> list[tuple[Matrix, _Means]]:
-    """Return fields whose entropies bound the optimum from below: the fit itself, and one with a smaller penalty."""
-    found = [(theta, here)]
+) -> list[_Means]:
+    """Return fresh means of a second fit with a smaller penalty, where there can be one."""
     # Twice the largest errors that means can have: once for these, and once for the noise of the second fit. The draws
     # here must have no say in it: the second fit may not depend on them.
     margin = 2 * float(np.sqrt(np.log(2 * count_statistics(problem.domain) / risk) / (2 * n_draws)))
-    if margin >= 0.9 * problem.alpha or not problem.penalize_main:
-        return found
+    if margin >= _MOST_MARGIN * problem.alpha or not problem.penalize_main:
+        return []
     tighter = replace(problem, alpha=problem.alpha - margin)
     sampler = Sampler(max(1, n_draws // 4), Sampler(seed=seed).seed_of(0, 3), n_threads=n_threads)
-    n_nonzero = max(1, int(np.count_nonzero(np.triu(theta))))
-    gap = n_nonzero / (2 * n_draws)
-    second = solve_newton(tighter, best(), sampler, start=theta, gap=gap, max_iter=6, watch=watch)
+    gap = max(1, int(np.count_nonzero(np.triu(here.theta)))) / (2 * n_draws)
+    second = solve_newton(tighter, best(), sampler, start=here.theta, gap=gap, max_iter=6, watch=watch)
     if second.status.code == "interrupted":
         raise KeyboardInterrupt
-    other = second.model
-    there = _Means(other, n_draws, seed, 2, risk, n_threads)
-    if there.is_certified:
-        found.append((_as_theta(other), there))
-    return found
+    there = _Means(second.model, n_draws, seed, 2, risk, n_threads)
+    return [there] if there.is_certified else []
 
 
 def _entropy(table: Table, weights: NDArray[np.float64]) -> float:
@@ -207,7 +210,3 @@ def _entropy(table: Table, weights: NDArray[np.float64]) -> float:
     shares = np.bincount(place.ravel(), weights) / weights.sum()
     shares = shares[shares > 0]
     return float(-(shares * np.log(shares)).sum())
-
-
-def _as_theta(model: PairwiseMRF) -> Matrix:
-    return model.interactions + np.diag(model.main)

@@ -125,9 +125,13 @@ class Optimality:
 
     def __str__(self) -> str:
         """Say in a sentence what is certified."""
-        if not np.isfinite(self.gap):
+        if not np.isfinite(self.slope):
             return f"The optimality of the fit cannot be certified: {self.note}."
         surely = f"With confidence {self.confidence:.4g}, from {self.n_draws} fresh draws"
+        if not np.isfinite(self.gap):
+            return (
+                f"{surely}: no entry of the slope is above {self.slope:.3g}. There is no bound on the gap: {self.note}."
+            )
         note = f" The gap says little: {self.note}." if self.note else ""
         return (
             f"{surely}: the objective is at most {self.gap:.3g} above its optimum, and no entry of its slope is above "

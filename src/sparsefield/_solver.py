@@ -146,8 +146,7 @@ def solve(
     check_limits(max_iter, tol, max_seconds)
     state = replace(_begin(problem, sampler, step_size, start), completion=completion)
     # With holes the objective is not that of completed data.
-    n_states = float(np.prod(problem.domain.n_levels.astype(float)))
-    is_tracked = n_states <= _STATES_TRACKED and completion is None
+    is_tracked = is_small(problem) and completion is None
     steps: list[StepInfo] = []
     ways: list[float] = []  # squared lengths of the ways made in windows of iterations
     anchor, total = state.theta, np.zeros_like(state.theta)
@@ -207,6 +206,11 @@ def describe(
         seconds=seconds,
         reason=reason,
     )
+
+
+def is_small(problem: Problem) -> bool:
+    """Say whether the objective can be computed in every iteration."""
+    return float(np.prod(problem.domain.n_levels.astype(float))) <= _STATES_TRACKED
 
 
 def check_limits(max_iter: int, tol: float, max_seconds: float | None) -> None:
