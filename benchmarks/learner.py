@@ -167,6 +167,7 @@ def bench_schedules(table: Table, truth: PairwiseMRF) -> list[dict[str, Any]]:
             "max_sweeps": MAX_SWEEPS,
             "random_state": 1,
         }
+        SparseMRF(ALPHA, max_iter=2, **settings, **options).fit(table)  # compile
         start = time.perf_counter()
         mrf = SparseMRF(ALPHA, max_iter=300, **settings, **options).fit(table)
         rows.append(

@@ -164,7 +164,7 @@ class BestDraws:
             except OutOfReachError:
                 why = "exact draws out of reach"
         ahead = Disagreement(point.model).next_biases(self.gibbs_sweeps)
-        # The noise of a moment is at most 1 / (2 sqrt(n)); a quarter of that over all of them is half of what is usual.
+        # The norm of the noise is at most sqrt(m / n) / 2, and about half of that as a rule: half of what is usual.
         goal = np.sqrt(count_statistics(point.model.domain) / sampler.n_chains) / 8
         places = np.flatnonzero(ahead <= goal)
         n_sweeps = int(places[0]) + 1 if len(places) else self.gibbs_sweeps
