@@ -25,7 +25,7 @@ from sparsefield.inference import Gibbs, OutOfReachError, Perfect
 
 _USES = 5  # bounds that must hold together, each with its share of the risk: errors and means here and there
 _MOST_SWEEPS = 1000  # of Gibbs chains, where there are no exact draws
-_MOST_MARGIN = 0.9  # of alpha, by which the penalty of the second fit may be smaller
+_MOST_MARGIN = 0.7  # of alpha, by which the penalty of the second fit may be smaller
 _SMALL = 1e-3  # share of the sampling error that their bias may have
 
 
