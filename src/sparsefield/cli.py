@@ -89,7 +89,10 @@ def _learn_senate(senate: Senate, seed: int) -> None:
     for first, second, weight in edge_table(filled.model_).head(8).iter_rows():
         grid.add_row(first, second, f"{weight:+.2f}")
     _console.print(grid)
-    _console.print(f"{filled.graph().number_of_edges()} edges in {filled_seconds:.1f} s. {filled.status_}\n")
+    _console.print(
+        f"{filled.graph().number_of_edges()} edges in {filled_seconds:.1f} s (a first run compiles its kernels). "
+        f"{filled.status_}\n"
+    )
     # Only with all cells known is the problem convex, and its optimum something to certify.
     nays = Table(senate.votes.domain, np.where(senate.votes.mask, 0, senate.votes.codes).astype(np.uint8))
     whole, whole_seconds = _fit(nays, seed)
