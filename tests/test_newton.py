@@ -15,7 +15,7 @@ from sparsefield._problem import Problem, choose_active
 from sparsefield._pseudolikelihood import solve_pseudo_likelihood
 from sparsefield._result import Fit
 from sparsefield._sample import Draws, EnumeratedStates
-from sparsefield._schedule import PerfectDraws, Sampler, best, exact, fixed, perfect
+from sparsefield._schedule import BestDraws, PerfectDraws, Sampler, best, exact, fixed, perfect
 from sparsefield._solver import solve
 from sparsefield.datasets import make_field
 from sparsefield.inference import Chains, Gibbs, OutOfReachError
@@ -499,3 +499,18 @@ def test_fits_with_holes_are_certified_as_stationary():
     strong = Fit(make_field(15, seed=1), fit.status, (), alpha=0.1)
     with pytest.raises(ValueError, match="Row 0 has 15 holes"):
         sf.certify(strong, wide)
+
+
+def test_marks_need_draws_without_bias_to_speak_of():
+    model = LEVELS["three levels"]
+    table = sf.Table(model.domain, model.sample(400, n_sweeps=50, seed=1).codes)
+    problem = Problem(sf.moments_of_table(table), table.domain, 0.05)
+    support = theta_of(solve_newton(problem, exact(), tol=1e-9)) != 0
+    fit = solve_newton(problem, best(), Sampler(500, 1), gap=0.002)
+    assert fit.steps[-1].certificate <= 0.05 / np.sqrt(fit.steps[-1].n_chains)
+    wrong = ((theta_of(fit) != 0) != support) & ~fit.undecided
+    upper = np.triu_indices(len(support))
+    n_decided = int((~fit.undecided[upper]).sum())
+    assert wrong[upper].sum() <= stats.binom.isf(FALSE_ALARM, n_decided, 1 - _newton.UNDECIDED)
+    few = solve_newton(problem, BestDraws(gibbs_sweeps=2), Sampler(500, 1), gap=0.05)
+    assert few.undecided is None

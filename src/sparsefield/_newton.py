@@ -20,7 +20,7 @@ from sparsefield._moments import Moments
 from sparsefield._problem import Matrix, Problem, choose_active, sum_once
 from sparsefield._result import Fit, Status, StepInfo
 from sparsefield._sample import Draws, EnumeratedStates, Sample
-from sparsefield._schedule import Estimate, ExactMoments, Fixed, Increasing, Point, Sampler, Schedule
+from sparsefield._schedule import Estimate, ExactMoments, Fixed, Increasing, Point, Sampler, Schedule, negligible_bias
 from sparsefield._solver import check_limits, check_start, describe, is_small
 from sparsefield.inference import OutOfReachError
 from sparsefield.inference._blocks import check_request
@@ -380,6 +380,8 @@ def _find_undecided(
     a, b = found.curvature.first, found.curvature.second
     if found.share != 1 or np.count_nonzero(theta[a, b]) < np.count_nonzero(np.triu(theta)):
         return None  # what the step left where it was is off by more than these draws tell
+    if estimate.certificate is None or estimate.certificate > negligible_bias(sample.n):
+        return None  # and so is what Gibbs chains may be biased by
     z, n = float(ndtri((1 + UNDECIDED) / 2)), estimate.n_chains
     some = np.flatnonzero(theta[a, b])
     factor = cho_factor(found.curvature.covariance(some), overwrite_a=True)

@@ -140,6 +140,11 @@ class PerfectDraws:
         return Estimate(moments, run.sweeps_per_draw, sampler.n_chains, 0.0, 1.0, True, "exact draws", chains)
 
 
+def negligible_bias(n_draws: int) -> float:
+    """Return a tenth of the largest noise that the mean of a single statistic can have."""
+    return float(0.05 / np.sqrt(n_draws))
+
+
 @dataclass(frozen=True)
 class BestDraws:
     """Exact draws where they can be had, else Gibbs chains with the sharp certificate, else without one.
@@ -149,7 +154,7 @@ class BestDraws:
     max_sweeps : int
         Sweeps within which half of the bounding chains of a pilot run must meet, for exact draws.
     gibbs_sweeps : int
-        Sweeps of Gibbs chains at most: until the certificate is below half the noise of the moments.
+        Sweeps of Gibbs chains at most: until the certificate is negligible. Below half the noise it still certifies.
     """
 
     max_sweeps: int = 2000
@@ -164,13 +169,12 @@ class BestDraws:
             except OutOfReachError:
                 why = "exact draws out of reach"
         ahead = Disagreement(point.model).next_biases(self.gibbs_sweeps)
-        # The norm of the noise is at most sqrt(m / n) / 2, and about half of that as a rule: half of what is usual.
-        goal = np.sqrt(count_statistics(point.model.domain) / sampler.n_chains) / 8
-        places = np.flatnonzero(ahead <= goal)
+        places = np.flatnonzero(ahead <= negligible_bias(sampler.n_chains))
         n_sweeps = int(places[0]) + 1 if len(places) else self.gibbs_sweeps
         found = _sweep_blindly(point, sampler, n_sweeps)
         bias = float(ahead[n_sweeps - 1])
-        if len(places):
+        # The norm of the noise is at most sqrt(m / n) / 2, and about half of that as a rule: half of what is usual.
+        if bias <= np.sqrt(count_statistics(point.model.domain) / sampler.n_chains) / 8:
             return replace(found, certificate=bias, confidence=1.0, is_certified=True, reason=f"{why}: sharp bound")
         is_vacuous = bias >= Disagreement(point.model).bias
         return replace(
