@@ -38,7 +38,7 @@ MOMENT_GOALS = {100: 14.0, 1000: 14.0}
 def make_case(p: int, degree: int | None) -> PairwiseMRF:
     """Make a field that mixes well, so that all samplers can be checked: fields of order one."""
     reach = 0.6 / np.sqrt(degree or p)
-    return make_field(p, density=None if degree else 1.0, degree=degree, strength=(reach / 2, reach), seed=p)
+    return make_field(p, edge_probability=None if degree else 1.0, degree=degree, strength=(reach / 2, reach), seed=p)
 
 
 def check_sampler(name: str, found: NDArray[Any], expected: NDArray[np.float64]) -> None:

@@ -264,7 +264,7 @@ def test_the_bias_of_a_disagreement_is_that_of_its_certificate(name):
 
 
 def test_the_bias_of_mixed_disagreements_is_right():
-    far = Disagreement(make_field(40, density=0.0, seed=1))
+    far = Disagreement(make_field(40, edge_probability=0.0, seed=1))
     rng = np.random.default_rng(3)
     for _ in range(20):
         far._w = rng.choice([0.0, 0.1, 0.5, 0.9, 1.0], 40) * rng.choice([1.0, rng.random()], 40)
@@ -424,7 +424,7 @@ def test_a_refused_move_changes_nothing():
     far.sweep(3)
     before = far.values, far.bias, far.radius, far.n_sweeps, far.kind
     with pytest.raises(ValueError, match=r"radius 3\.\d+, not below 1.*Start the chains anew"):
-        far.move(make_field(8, density=1.0, strength=(2.0, 3.0), main=False, seed=1))
+        far.move(make_field(8, edge_probability=1.0, strength=(2.0, 3.0), main=False, seed=1))
     after = far.values, far.bias, far.radius, far.n_sweeps, far.kind
     np.testing.assert_array_equal(before[0], after[0])
     assert before[1:] == after[1:]
@@ -434,7 +434,7 @@ def test_a_refused_move_changes_nothing():
         Disagreement(make_field(8, seed=1), kind="paper").move(make_field(8, seed=2))
 
 
-STRONG = [make_field(4, density=1.0, strength=(2.0, 4.0), main=False, seed=seed) for seed in (0, 2)]
+STRONG = [make_field(4, edge_probability=1.0, strength=(2.0, 4.0), main=False, seed=seed) for seed in (0, 2)]
 
 
 def open_probabilities(model, n_sweeps):
@@ -489,7 +489,7 @@ def test_coalescence_fails_no_more_often_than_it_says(model, n_sweeps):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_coalescence_exceeds_the_exact_bias(seed):
-    model = make_field(7, density=0.6, strength=(1.0, 2.0), seed=seed)
+    model = make_field(7, edge_probability=0.6, strength=(1.0, 2.0), seed=seed)
     for t, (errors, bias) in enumerate(worst_errors(model, 20), start=1):
         certificate = coalescence(model, t, 2000, seed=seed, confidence=1 - FALSE_ALARM)
         assert_holds(certificate, errors, bias)
@@ -593,7 +593,7 @@ def test_concentration_is_the_papers_formula():
 
 @pytest.mark.parametrize("kind", ["paper", "sharp"])
 def test_concentration_holds_as_often_as_it_says(kind):
-    model = make_field(4, density=0.7, strength=(0.5, 1.0), seed=2)
+    model = make_field(4, edge_probability=0.7, strength=(0.5, 1.0), seed=2)
     exact = model.moments().pair
     failures = 0
     for seed in range(200):

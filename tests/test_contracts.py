@@ -42,7 +42,7 @@ def test_moments_are_those_of_the_field(backend, model):
 
 def test_states_have_the_probabilities_of_the_field():
     # Chi-square over all 1024 states of 10 variables, for every form and storage.
-    model = make_field(10, density=0.6, strength=(0.2, 0.6), seed=4)
+    model = make_field(10, edge_probability=0.6, strength=(0.2, 0.6), seed=4)
     states = np.array(list(np.ndindex(*[2] * 10)))
     probabilities = np.exp(model.log_prob(states))
     for storage in STORAGES:
@@ -167,7 +167,7 @@ def test_an_interrupted_sweep_counts_what_was_done(monkeypatch):
 
 @pytest.mark.skipif(not HAS_AVX2, reason="there is only one storage without AVX2")
 def test_the_form_depends_on_the_field_alone():
-    for model in (make_field(60, density=1.0, strength=(0.01, 0.1), seed=1), make_field(60, degree=5, seed=1)):
+    for model in (make_field(60, edge_probability=1.0, strength=(0.01, 0.1), seed=1), make_field(60, degree=5, seed=1)):
         forms = {Scan(model, storage=storage).form for storage in STORAGES}
         assert len(forms) == 1
 
@@ -245,6 +245,6 @@ def test_a_field_without_parameters_works():
 
 
 def test_unseeded_samples_differ():
-    model = make_field(10, density=0.0, seed=1)
+    model = make_field(10, edge_probability=0.0, seed=1)
     first, second = (model.sample(100, n_sweeps=1).codes for _ in range(2))
     assert not np.array_equal(first, second)

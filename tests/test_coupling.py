@@ -49,7 +49,11 @@ def bounds_of(chains):
 @pytest.mark.parametrize("storage", STORAGES)
 @pytest.mark.parametrize(
     "model",
-    [make_field(12, seed=2), make_field(9, density=1.0, strength=(0.5, 1.0), seed=3), BINARY["reference last"]],
+    [
+        make_field(12, seed=2),
+        make_field(9, edge_probability=1.0, strength=(0.5, 1.0), seed=3),
+        BINARY["reference last"],
+    ],
 )
 def test_bounds_contain_chains_from_every_start(model, storage):
     p, n = model.domain.n_variables, 600
@@ -227,7 +231,7 @@ def test_exact_draws_of_the_zoo(name):
 def test_exact_draws_of_a_chain_are_independent():
     # Draws come 512 at a time; draw k and k + 512 of a block are two of one chain. All pairs of states of a field whose
     # chains meet in half of the blocks at best.
-    model = make_field(3, density=1.0, strength=(2.0, 3.0), main=False, seed=1)
+    model = make_field(3, edge_probability=1.0, strength=(2.0, 3.0), main=False, seed=1)
     draws, run = model.sample(16 * 512, method="perfect", seed=3, return_run=True)
     assert run.n_met / run.n_blocks < 0.98
     pairs = []
@@ -262,7 +266,7 @@ def test_exact_draws_do_not_depend_on_the_threads(monkeypatch):
 
 
 def test_exact_draws_in_another_order_are_exact_too():
-    model = make_field(8, density=0.5, seed=4)
+    model = make_field(8, edge_probability=0.5, seed=4)
     order = [7, 2, 5, 0, 1, 6, 3, 4]
     found = Perfect(100_000, seed=1, order=tuple(order)).moments(model)
     assert_moments_agree(found.pair, model.moments().pair, found.n)
@@ -272,7 +276,7 @@ def test_exact_draws_in_another_order_are_exact_too():
 
 
 def test_exact_draws_can_be_continued_as_chains():
-    model = make_field(8, density=0.5, seed=4)
+    model = make_field(8, edge_probability=0.5, seed=4)
     chains = Perfect(100_000, seed=1).run(model)
     before = chains.codes()
     assert chains.n_sweeps == 0

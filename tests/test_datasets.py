@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from sparsefield.datasets import load_senate, make_field
+import sparsefield as sf
+from sparsefield.datasets import load_senate, make_chain, make_field, make_grid, make_small_world, make_star
 from sparsefield.plotting._agreement import agreement
 
 
@@ -10,7 +11,10 @@ def test_the_senate_is_complete():
     assert senate.votes.codes.shape == (279, 100)
     assert senate.members["name"].to_list() == list(senate.votes.domain.names)
     assert senate.members["party"].value_counts().sort("party")["count"].to_list() == [44, 1, 55]
+    assert senate.roll_calls.columns[:6] == ["session", "number", "date", "bill", "question", "result"]
     assert len(senate.roll_calls) == 279
+    assert {date.year for date in senate.roll_calls["date"]} == {2006}
+    assert senate.members["state"].n_unique() == 50
     # Rockefeller missed 113 votes, the next senator 34.
     holes = dict(zip(senate.votes.domain.names, senate.votes.n_holes.tolist(), strict=True))
     assert holes["Rockefeller (D-WV)"] == 113
@@ -48,6 +52,48 @@ def test_synthetic_fields_have_the_asked_density_and_strength():
 
 def test_bad_densities_are_refused():
     with pytest.raises(ValueError, match="both given"):
-        make_field(5, density=0.1, degree=2, seed=1)
+        make_field(5, edge_probability=0.1, degree=2, seed=1)
     with pytest.raises(ValueError, match=r"probability 2\.5"):
         make_field(5, degree=10, seed=1)
+
+
+def test_bad_strengths_and_sizes_are_refused():
+    for strength in [(2.0, 1.0), (-1.0, 1.0)]:
+        with pytest.raises(ValueError, match="strength is"):
+            make_field(5, strength=strength, seed=1)
+        with pytest.raises(ValueError, match="strength is"):
+            make_chain(5, strength=strength, seed=1)
+    with pytest.raises(ValueError, match="n_columns is 0"):
+        make_grid(3, 0, seed=1)
+    with pytest.raises(ValueError, match="even number"):
+        make_small_world(10, 3, seed=1)
+    with pytest.raises(ValueError, match="rewiring is 2"):
+        make_small_world(10, 4, 2, seed=1)
+
+
+def neighbours(model):
+    return [set(np.flatnonzero(row).tolist()) for row in model.interactions]
+
+
+def test_shaped_fields_have_the_edges_of_their_shape():
+    assert neighbours(make_chain(4, seed=1)) == [{1}, {0, 2}, {1, 3}, {2}]
+    assert neighbours(make_star(4, seed=1)) == [{1, 2, 3}, {0}, {0}, {0}]
+    # 0 1 2
+    # 3 4 5
+    assert neighbours(make_grid(2, 3, seed=1)) == [{1, 3}, {0, 2, 4}, {1, 5}, {0, 4}, {1, 3, 5}, {2, 4}]
+    ring = make_small_world(8, 4, 0.0, seed=1)
+    assert neighbours(ring) == [{(i + k) % 8 for k in (-2, -1, 1, 2)} for i in range(8)]
+    rewired = make_small_world(30, 4, 0.5, seed=1)
+    assert (rewired.interactions != 0).sum() == 2 * 60
+    assert neighbours(rewired) != neighbours(make_small_world(30, 4, 0.0, seed=1))
+    assert neighbours(make_chain(1, seed=1)) == [set()]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [make_chain(7, seed=2), make_star(7, seed=2), make_grid(3, 3, seed=2), make_small_world(9, 4, 0.3, seed=2)],
+)
+def test_shaped_fields_are_balanced_and_of_the_asked_strength(model):
+    present = np.abs(model.interactions[model.interactions != 0])
+    assert np.all((present >= 1) & (present <= 2))
+    np.testing.assert_allclose(sf.inference.Exact().moments(model).main, 0.5, rtol=1e-12)

@@ -167,7 +167,7 @@ def test_holes_are_drawn_given_the_observed_cells(model):
 @pytest.mark.skipif(not HAS_AVX2, reason="there is only one storage without AVX2")
 @pytest.mark.parametrize("form", ["product", "sum", "dense"])
 def test_packed_chains_keep_what_byte_chains_keep(form, monkeypatch):
-    model = make_field(21, density=0.5, strength=(0.1, 0.6), seed=1)
+    model = make_field(21, edge_probability=0.5, strength=(0.1, 0.6), seed=1)
     rng = np.random.default_rng(1)
     codes = np.where(rng.random((700, 21)) < 0.4, 255, rng.integers(0, 2, (700, 21))).astype(np.uint8)
     packed = ClampedChains(model.domain, codes, seed=1)
@@ -360,7 +360,7 @@ def test_pseudo_likelihood_of_two_variables_is_the_likelihood():
 
 def test_pseudo_likelihood_agrees_with_nodewise_logistic_regression():
     # Many rows and no penalty: every regression finds the same interaction from either side, and so does the joint fit.
-    truth = make_field(5, density=0.6, strength=(0.4, 0.8), seed=1)
+    truth = make_field(5, edge_probability=0.6, strength=(0.4, 0.8), seed=1)
     observed = truth.sample(200_000, method="perfect", seed=1)
     mrf = PseudoLikelihood(0.0, tol=1e-5).fit(observed)
     x = observed.codes.astype(float)

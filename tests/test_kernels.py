@@ -26,7 +26,7 @@ def swept(model, storage, form, n_chains=700, n_sweeps=4):
 @pytest.mark.parametrize("form", ["product", "sum", "dense"])
 @pytest.mark.parametrize("p", [1, 2, 3, 16, 17, 40])
 def test_packed_chains_equal_byte_chains(form, p):
-    model = make_field(p, density=0.5, strength=(0.1, 1.0), seed=p)
+    model = make_field(p, edge_probability=0.5, strength=(0.1, 1.0), seed=p)
     np.testing.assert_array_equal(swept(model, "packed", form), swept(model, "bytes", form))
 
 
@@ -40,7 +40,7 @@ def test_packed_chains_equal_byte_chains_on_the_zoo(model):
 @needs_packed
 @pytest.mark.parametrize("n_chains", [1, 512, 513, 3000, 6000])
 def test_packed_chains_equal_byte_chains_in_any_number(n_chains):
-    model = make_field(21, density=0.5, strength=(0.1, 1.0), seed=3)
+    model = make_field(21, edge_probability=0.5, strength=(0.1, 1.0), seed=3)
     for form in ("product", "sum", "dense"):
         packed, plain = (swept(model, storage, form, n_chains=n_chains) for storage in ("packed", "bytes"))
         np.testing.assert_array_equal(packed, plain)
@@ -56,7 +56,7 @@ def test_packed_chains_equal_byte_chains_with_extreme_parameters():
 
 
 def test_all_forms_draw_the_same_states_up_to_rounding():
-    model = make_field(30, density=0.9, strength=(0.05, 0.2), seed=1)
+    model = make_field(30, edge_probability=0.9, strength=(0.05, 0.2), seed=1)
     forms = [swept(model, "bytes", form, n_sweeps=3) for form in ("product", "sum", "dense")]
     # Fields differ by at most 30 roundings of 2^-20 bits, hence probabilities by less than 5e-6, and the 63,000 draws
     # of 700 chains in 0.3 on average: more than 7 chains that differ anywhere have probability 1e-9 (Poisson).

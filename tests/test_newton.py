@@ -24,7 +24,7 @@ from zoo import LEVELS, ZOO
 
 
 def make_problem(p=6, alpha=0.05, n=400, seed=1, strength=(0.5, 1.5), penalize_main=True):
-    truth = make_field(p, density=0.4, strength=strength, seed=seed)
+    truth = make_field(p, edge_probability=0.4, strength=strength, seed=seed)
     data = sf.moments_of_table(truth.sample(n, method="perfect", seed=seed))
     return Problem(data, truth.domain, alpha, penalize_main)
 
@@ -255,7 +255,7 @@ def test_an_edge_between_levels_is_settled_by_any_of_its_parameters():
 
 
 def test_too_strong_for_a_certificate_is_said():
-    strong = make_field(12, density=0.9, strength=(2.5, 3.5), seed=1)
+    strong = make_field(12, edge_probability=0.9, strength=(2.5, 3.5), seed=1)
     data = sf.moments_of_table(strong.sample(500, n_sweeps=200, seed=1))
     problem = Problem(data, strong.domain, 0.001)
     fit = solve_newton(problem, best(max_sweeps=30), Sampler(1000, 1), max_iter=8)
@@ -318,7 +318,7 @@ def test_certified_gaps_hold(penalize_main):
     # 200 fits of small fields: the exact gap is above the bound no more often than the confidence allows.
     n_useful = n_broken = 0
     for seed in range(200):
-        truth = make_field(5, density=0.4, strength=(0.5, 1.5), seed=seed)
+        truth = make_field(5, edge_probability=0.4, strength=(0.5, 1.5), seed=seed)
         table = truth.sample(300, method="perfect", seed=seed)
         problem = Problem(sf.moments_of_table(table), table.domain, 0.06, penalize_main)
         lowest = problem.objective(theta_of(solve_newton(problem, exact(), tol=1e-8)))
@@ -352,7 +352,7 @@ def test_certificates_of_optimality_need_what_they_need(tmp_path):
         sf.certify(sf.PseudoLikelihood().fit(table).fit_, table)
     with pytest.raises(ValueError, match="n_draws is 1"):
         sf.certify(mrf.fit_, table, n_draws=1)
-    strong = Fit(make_field(12, density=0.9, strength=(6.0, 8.0), seed=1), mrf.status_, (), alpha=0.01)
+    strong = Fit(make_field(12, edge_probability=0.9, strength=(6.0, 8.0), seed=1), mrf.status_, (), alpha=0.01)
     data = strong.model.sample(50, n_sweeps=5, seed=1)
     assert "cannot be certified" in str(sf.certify(strong, data, n_draws=100).optimality)
 

@@ -18,7 +18,7 @@ from zoo import ZOO
 
 
 def make_problem(p=6, alpha=0.05, n=400, seed=1, strength=(0.5, 1.5), penalize_main=True):
-    truth = make_field(p, density=0.4, strength=strength, seed=seed)
+    truth = make_field(p, edge_probability=0.4, strength=strength, seed=seed)
     data = sf.moments_of_table(truth.sample(n, method="perfect", seed=seed))
     return Problem(data, truth.domain, alpha, penalize_main)
 

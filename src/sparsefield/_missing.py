@@ -13,7 +13,7 @@ from sparsefield.certificates._certificate import norm
 from sparsefield.inference import ClampedChains, Scan
 
 _MOST_COPIES = 100
-_MOST_STATES = 2**14  # that the holes of a row may have, to be enumerated
+_MOST_STATES = 2**20  # that the holes of a row may have, to be enumerated (10 ms a row)
 
 
 class Completion:

@@ -53,7 +53,7 @@ def certify(
     fit : Fit
         A fit of penalised likelihood (`SparseMRF(...).fit(data).fit_`).
     data : Table, array, pandas or polars data frame, or path
-        What it was fitted to. Where the model filled holes, their expectations are found by enumeration (up to 14 holes
+        What it was fitted to. Where the model filled holes, their expectations are found by enumeration (up to 20 holes
         of two levels in a row), and the slope alone is certified.
     confidence : float
         Probability with which the bound holds.

@@ -78,6 +78,14 @@ def follow_norms(starts, neighbours, values, order, extra, w, n_slots, norms):
 
 
 @njit(nogil=True, cache=True)
+def follow_sums(starts, neighbours, values, order, extra, w, sums):
+    """Sweep w (see `sweep_disagreement`, not capped) once for each of sums, and fill it with the sum of w."""
+    for t in range(sums.shape[0]):
+        sweep_disagreement(starts, neighbours, values, order, extra, np.inf, w, 1)
+        sums[t] = w.sum()
+
+
+@njit(nogil=True, cache=True)
 def bound_radius(starts, neighbours, values, n_steps, v, best_v):
     """Return the smallest max_i (U v)_i / v_i over some power steps with U + I; v must be positive, best_v is set."""
     p = v.shape[0]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield._kernels._influence import follow_norms, sharp_norm, sweep_disagreement
+from sparsefield._kernels._influence import follow_norms, follow_sums, sharp_norm, sweep_disagreement
 from sparsefield.certificates._certificate import Certificate, across_variables, count_statistics
 from sparsefield.certificates._influence import field_changes, influence_matrix, spectral_radius
 from sparsefield.inference._protocol import Field
@@ -170,22 +170,20 @@ class Disagreement:
     def bias(self) -> float:
         """Bound on the L2 norm of the gradient's bias, in time p log p."""
         if self.kind == "paper":
-            return 2 * float(np.sqrt(count_statistics(self.model.domain)) * min(1.0, self._w.sum()))
+            return float(self._paper_norm(self._w.sum()))
         return float(sharp_norm(self._w, self._n_slots))
+
+    def _paper_norm(self, total: float | NDArray[np.float64]) -> Any:
+        return 2 * np.sqrt(count_statistics(self.model.domain)) * np.minimum(1.0, total)
 
     def next_biases(self, n_sweeps: int) -> NDArray[np.float64]:
         """Return the bounds after each of the next n sweeps, without making them."""
-        ahead = self.copy()
+        u, w, found, extra = self.influence, self._w.copy(), np.empty(n_sweeps), np.zeros_like(self._w)
         if self.kind == "paper":
-            found = []
-            for _ in range(n_sweeps):
-                ahead.sweep()
-                found.append(ahead.bias)
-            return np.array(found)
-        u, norms = self.influence, np.empty(n_sweeps)
-        extra = np.zeros_like(self._w)
-        follow_norms(u.indptr, u.indices, u.data, self._order, extra, ahead._w, self._n_slots, norms)
-        return norms
+            follow_sums(u.indptr, u.indices, u.data, self._order, extra, w, found)
+            return np.asarray(self._paper_norm(found))
+        follow_norms(u.indptr, u.indices, u.data, self._order, extra, w, self._n_slots, found)
+        return found
 
     def certificate(self) -> Certificate:
         """Return what is certified now."""

@@ -1,6 +1,6 @@
 """Embedded data, and fields made up for experiments."""
 
 from sparsefield.datasets._senate import Senate, load_senate
-from sparsefield.datasets._synthetic import make_field
+from sparsefield.datasets._synthetic import make_chain, make_field, make_grid, make_small_world, make_star
 
-__all__ = ["Senate", "load_senate", "make_field"]
+__all__ = ["Senate", "load_senate", "make_chain", "make_field", "make_grid", "make_small_world", "make_star"]

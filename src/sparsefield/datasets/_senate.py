@@ -49,5 +49,5 @@ def load_senate() -> Senate:
     with as_file(folder / "senate109_2_members.csv") as path:
         members = pl.read_csv(path)
     with as_file(folder / "senate109_2_votes.csv") as path:
-        roll_calls = pl.read_csv(path)
+        roll_calls = pl.read_csv(path, try_parse_dates=True)
     return Senate(votes, members, roll_calls)
