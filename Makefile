@@ -8,10 +8,14 @@ INSTALLED := $(VENV)/installed
 KERNELS := $(shell cat src/sparsefield/_kernels/*.py | cksum | cut -d ' ' -f 1)
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba-$(KERNELS)
 
-.PHONY: demo test lint format bench bench-kernels bench-certificates bench-learner bench-newton clean
+.PHONY: demo paper test lint format bench bench-kernels bench-certificates bench-learner bench-newton clean
 
 demo: $(INSTALLED)
 	$(RUN)/sparsefield demo
+
+# The paper's experiments again: about a quarter of an hour on two cores.
+paper: $(INSTALLED)
+	$(RUN)/sparsefield paper --output docs/paper
 
 test: $(INSTALLED)
 	$(RUN)/python -m pytest

@@ -2,10 +2,10 @@
 
     make bench-certificates
 
-The fields are the paper's ground truths of 10 and 20 variables (density 0.3, strength 1 to 2) and the models fitted to
-1000 and 2000 exact draws from them with the paper's penalties, by proximal gradient steps on exact moments. The true
-bias is computed from the exact law of the chains: from the worst of all 1024 starts with 10 variables, from the worst
-of four starts (all zeros, all ones, a likely and an unlikely state) with 20.
+The fields are the paper's ground truths of 10 and 20 variables (edge probability 0.3, strength 1 to 2) and the models
+fitted to 1000 and 2000 exact draws from them with the paper's penalties, by proximal gradient steps on exact moments.
+The true bias is computed from the exact law of the chains: from the worst of all 1024 starts with 10 variables, from
+the worst of four starts (all zeros, all ones, a likely and an unlikely state) with 20.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ import matplotlib as mpl
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
-from scipy.special import expit
 from threadpoolctl import threadpool_limits
 
 from measure import best_times, name_machine, store
 from sparsefield import PairwiseMRF, moments_of_table
 from sparsefield.certificates import Disagreement, coalescence, fischer
+from sparsefield.certificates._fischer import fischer_sweeps
 from sparsefield.datasets import make_field
+from sparsefield.experiments._law import Law
 from sparsefield.inference import BoundingChains, Chains, Exact, Gibbs, Perfect, Scan
 
 N_SWEEPS = 60
@@ -80,56 +81,6 @@ def make_cases() -> list[Case]:
     return cases
 
 
-class Law:
-    """The exact law of chains from several starts, (starts, 2^p)."""
-
-    def __init__(self, model: PairwiseMRF) -> None:
-        p = model.domain.n_variables
-        self.model, self.p = model, p
-        self.states = (np.arange(2**p)[:, None] >> np.arange(p - 1, -1, -1) & 1).astype(np.float32)
-        self.ones = [self._probability(i) for i in range(p)]
-        self.target = _normalise(-model.energy(self.states.astype(np.uint8)))
-        self.exact = self.pairs(self.target[None])[0]
-
-    def _probability(self, i: int) -> NDArray[np.float64]:
-        """Return P(x_i = 1 | the others), once for both values of x_i."""
-        fields = self.model.main[i] + self.states @ self.model.interactions[i]
-        return np.asarray(expit(fields.reshape(2**i, 2, -1)[:, 0]))
-
-    def starts(self) -> NDArray[np.float64]:
-        """Return the starts as laws: all of them if they are few."""
-        if self.p <= 10:
-            return np.eye(2**self.p)
-        laws = np.zeros((4, 2**self.p))
-        for row, number in enumerate((0, -1, int(self.target.argmax()), int(self.target.argmin()))):
-            laws[row, number] = 1
-        return laws
-
-    def sweep(self, laws: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Carry the laws through a sweep, in place."""
-        for i, one in enumerate(self.ones):
-            parts = laws.reshape(len(laws), 2**i, 2, -1)
-            both = parts[:, :, 0] + parts[:, :, 1]
-            np.multiply(both, one, out=parts[:, :, 1])
-            np.subtract(both, parts[:, :, 1], out=parts[:, :, 0])
-        return laws
-
-    def pairs(self, laws: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the moments of each law."""
-        x = self.states
-        return np.stack([(x.T * law) @ x for law in laws])
-
-    def bias(self, laws: NDArray[np.float64]) -> float:
-        """Return the largest L2 norm of the bias over the starts."""
-        errors = (self.pairs(laws) - self.exact)[:, *np.triu_indices(self.p)]
-        return float(np.sqrt((errors**2).sum(axis=1)).max())
-
-
-def _normalise(exponents: NDArray[np.float64]) -> NDArray[np.float64]:
-    weights = np.exp(exponents - exponents.max())
-    return np.asarray(weights / weights.sum())
-
-
 def bench_case(case: Case) -> dict[str, Any]:
     """Follow chains and certificates for 60 sweeps."""
     law = Law(case.model)
@@ -172,11 +123,7 @@ def _sweeps_beyond(model: PairwiseMRF) -> dict[str, float | None]:
         while disagreement.bias > WANTED:
             disagreement.sweep()
         found[kind] = disagreement.n_sweeps
-    # A sweep leaves 1 - exp(-p Delta) of the distance, which a float cannot tell from 1: by logarithms instead.
-    fields = [model.main + sign * np.maximum(sign * model.interactions, 0).sum(axis=1) for sign in (-1, 1)]
-    p = model.domain.n_variables
-    lost = math.exp(-p * float(np.abs(fields).max()))
-    found["fischer"] = math.log(WANTED / (2 * math.sqrt(p * (p + 1) / 2))) / math.log1p(-lost)
+    found["fischer"] = fischer_sweeps(model, WANTED)
     return found
 
 

@@ -1,4 +1,4 @@
-"""What the learners are compared with: nodewise regressions, and how well edges are found."""
+"""What the learners are compared with: nodewise regressions."""
 
 from __future__ import annotations
 
@@ -8,15 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
 
-from sparsefield import PairwiseMRF, Table
-
-
-def auc(interactions: NDArray[np.float64], truth: PairwiseMRF) -> float:
-    """Return the AUC of the edges, ranked by the absolute value of their interaction."""
-    pairs = np.triu_indices(len(interactions), 1)
-    return float(roc_auc_score(truth.interactions[pairs] != 0, np.abs(interactions[pairs])))
+from sparsefield import Table
 
 
 def nodewise(table: Table, make: Callable[[int], Any]) -> NDArray[np.float64]:

@@ -6,6 +6,7 @@ import networkx as nx
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from sparsefield._domain import Domain
 from sparsefield._model import PairwiseMRF
@@ -65,3 +66,25 @@ def edge_table(fitted: PairwiseMRF | Fit) -> pl.DataFrame:
     if marked is not None:
         columns["undecided"] = pl.Series(is_open[pairs[order, 0], pairs[order, 1]], dtype=pl.Boolean)
     return pl.DataFrame(columns)
+
+
+def edge_auc(interactions: NDArray[np.float64], truth: PairwiseMRF) -> NDArray[np.float64]:
+    """Return the area under the ROC curve of edges ranked by the size of their interaction, against a known field.
+
+    It is the probability that an edge of the truth ranks above a pair without one, ties counting half.
+
+    Parameters
+    ----------
+    interactions : ndarray of shape (..., n_variables, n_variables)
+        One or more matrices of interactions.
+    truth : PairwiseMRF
+        The field whose edges should be found: some, but not all pairs.
+    """
+    first, second = np.triu_indices(truth.domain.n_variables, 1)
+    is_edge = edge_strengths(truth)[first, second] != 0
+    n_edges, n_others = int(is_edge.sum()), int((~is_edge).sum())
+    if n_edges == 0 or n_others == 0:
+        raise ValueError("An area under the ROC curve needs a truth with an edge and a pair without one.")
+    ranks = rankdata(np.abs(interactions[..., first, second]), axis=-1)
+    found = (ranks[..., is_edge].sum(axis=-1) - n_edges * (n_edges + 1) / 2) / (n_edges * n_others)
+    return np.asarray(found)

@@ -144,7 +144,7 @@ def solve(
     """
     sampler = Sampler() if sampler is None else sampler
     check_limits(max_iter, tol, max_seconds)
-    state = replace(_begin(problem, sampler, step_size, start), completion=completion)
+    state = replace(begin(problem, sampler, step_size, start), completion=completion)
     # With holes the objective is not that of completed data.
     is_tracked = is_small(problem) and completion is None
     steps: list[StepInfo] = []
@@ -239,7 +239,8 @@ def check_start(problem: Problem, start: Matrix | None) -> Matrix:
     return theta
 
 
-def _begin(problem: Problem, sampler: Sampler, step_size: float | str, start: Matrix | None) -> State:
+def begin(problem: Problem, sampler: Sampler, step_size: float | str, start: Matrix | None = None) -> State:
+    """Return the state before the first step."""
     theta = check_start(problem, start)
     check_step_size(step_size)
     if step_size != "auto":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsefield.certificates._certificate import Certificate, across_variables
+from sparsefield.certificates._certificate import Certificate, across_variables, count_statistics
 from sparsefield.certificates._influence import field_range
 from sparsefield.inference._protocol import Field, reduce_to_binary
 from sparsefield.inference._scan import check_sweeps, check_two_levels
@@ -35,11 +35,25 @@ def fischer(model: Field, n_sweeps: int) -> Certificate:
     True
     """
     check_sweeps(n_sweeps)
+    # 0^0 = 1: before the first sweep nothing is known, even where a sweep forgets everything.
+    distance = float(-np.expm1(_log_lost(model))) ** n_sweeps
+    return Certificate("fischer", model, across_variables(model.domain, 2 * distance), n_sweeps)
+
+
+def fischer_sweeps(model: Field, bias: float) -> float:
+    """Return the sweeps after which Fischer's bound on the norm of the bias would be as low as asked."""
+    lost = _log_lost(model)
+    if lost == 0:  # no parameters: a sweep forgets everything
+        return 1.0
+    # A float cannot tell 1 - exp(-p Delta) from 1: by logarithms instead.
+    most = 2 * np.sqrt(count_statistics(model.domain))
+    return float(np.log(bias / most) / np.log1p(-np.exp(lost)))
+
+
+def _log_lost(model: Field) -> float:
+    """Return -p Delta, the logarithm of what a sweep takes from the distance."""
     check_two_levels(model.domain, "certificates")
     main, interactions = reduce_to_binary(model)
     low, high = field_range(main, interactions)
     most = float(np.maximum(np.abs(low), np.abs(high)).max())
-    p = int((model.domain.n_levels > 1).sum())
-    # 0^0 = 1: before the first sweep nothing is known, even where a sweep forgets everything.
-    distance = float(-np.expm1(-p * most)) ** n_sweeps
-    return Certificate("fischer", model, across_variables(model.domain, 2 * distance), n_sweeps)
+    return -most * int((model.domain.n_levels > 1).sum())

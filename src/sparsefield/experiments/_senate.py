@@ -1,0 +1,111 @@
+"""The Senate as in the paper: its settings, the network of positive links, and a file for Gephi."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from sparsefield._model import PairwiseMRF
+from sparsefield._moments import moments_of_table
+from sparsefield._problem import Matrix, Problem
+from sparsefield._result import StepInfo
+from sparsefield._schedule import Sampler, tay
+from sparsefield.experiments._record import Record, write_text
+from sparsefield.experiments._trials import STEP_SIZE, follow
+from sparsefield.experiments._votes import (
+    ALPHA,
+    COLORS,
+    N_CHAINS,
+    N_ITER,
+    NELSON,
+    ROCKEFELLER,
+    Votes,
+    load_votes,
+)
+from sparsefield.plotting import place_nodes, plot_network
+
+MOST_SWEEPS = {False: 100, True: 10}  # where the paper's criterion is not met; for a quick run
+
+
+def run_senate(record: Record) -> None:
+    """Fit the votes with the paper's settings, and draw its network."""
+    votes = load_votes()
+    model, steps = fit_as_paper(votes, seed=1, max_sweeps=MOST_SWEEPS[record.quick], tell=record.tell)[:2]
+    graph = votes.graph(model)
+    places = place_nodes(graph, seed=1)
+    figure = Figure(figsize=(10, 10), layout="constrained")
+    ax = plot_network(graph, groups=votes.party, colors=COLORS, positions=places, ax=figure.subplots())
+    names = {"R": "Republican", "D": "Democrat", "I": "Independent"}
+    marks = [Line2D([], [], marker="o", linestyle="", color=COLORS[key], label=names[key]) for key in names]
+    marks.append(Line2D([], [], color="black", label="link across parties"))
+    ax.legend(handles=marks, frameon=False, loc="upper left")
+    record.draw(figure, "senate")
+    _write_gexf(record, graph, places)
+    certified = [info.is_certified for info in steps]
+    numbers = {
+        "settings": {
+            "alpha": ALPHA,
+            "step_size": STEP_SIZE,
+            "n_chains": N_CHAINS,
+            "n_iter": N_ITER,
+            "max_sweeps": MOST_SWEEPS[record.quick],
+            "seed": 1,
+        },
+        "certified": float(np.mean(certified)),
+        "step_norm": steps[-1].step_norm,
+        **describe_links(votes, model),
+    }
+    record.state(numbers, "senate")
+
+
+def fit_as_paper(
+    votes: Votes, *, seed: int, max_sweeps: int, tell: Any = None
+) -> tuple[PairwiseMRF, list[StepInfo], list[Matrix]]:
+    """Run TAY with the paper's settings; return the field, what each iteration says, and the parameters after each."""
+    problem = Problem(moments_of_table(votes.nays), votes.nays.domain, ALPHA)
+    steps, thetas = [], []
+    for _, info, theta in follow(problem, tay("paper", max_sweeps=max_sweeps), Sampler(N_CHAINS, seed), N_ITER):
+        steps.append(info)
+        thetas.append(theta)
+        if tell is not None:
+            tell(len(steps) / N_ITER)
+    return problem.model(thetas[-1]), steps, thetas
+
+
+def describe_links(votes: Votes, model: PairwiseMRF) -> dict[str, Any]:
+    """Return how positive links lie within and across the parties."""
+    graph = votes.graph(model)
+    links = votes.links_across(model.interactions)
+    democrats = {name: int(links[k]) for k, name in enumerate(votes.names) if votes.party[name] == "D"}
+    order = sorted(democrats, key=lambda name: -democrats[name])
+    n_within = sum(votes.party[a] == votes.party[b] for a, b in graph.edges)
+    has_edges = graph.number_of_edges() > 0
+    return {
+        "positive": graph.number_of_edges(),
+        "negative": int((np.triu(model.interactions) < 0).sum()),
+        "within_party": n_within / graph.number_of_edges() if has_edges else None,
+        "assortativity": float(nx.attribute_assortativity_coefficient(graph, "party")) if has_edges else None,
+        "across": int(links.sum()) // 2,
+        "leaders": [[name, democrats[name]] for name in order[:5]],
+        "rockefeller": democrats[ROCKEFELLER],
+        "rockefeller_rank": 1 + sum(value > democrats[ROCKEFELLER] for value in democrats.values()),
+        "ben_nelson": democrats[NELSON],
+    }
+
+
+def _write_gexf(record: Record, graph: nx.Graph, places: dict[str, Any]) -> None:
+    """Write the network for Gephi, with the colours and places of the picture."""
+    graph = graph.copy()
+    for name, (x, y) in places.items():
+        red, green, blue = (round(255 * part) for part in to_rgb(COLORS[graph.nodes[name]["party"]]))
+        graph.nodes[name]["viz"] = {
+            "color": {"r": red, "g": green, "b": blue, "a": 1.0},
+            "position": {"x": 500 * float(x), "y": 500 * float(y), "z": 0.0},
+            "size": 8.0,
+        }
+    write_text(record.folder / "senate.gexf", "\n".join(nx.generate_gexf(graph)) + "\n")

@@ -1,0 +1,192 @@
+"""The paper's networks of 10 and 20 nodes: data, runs of each method, and the exact optimum."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from sparsefield._estimators import SparseMRF
+from sparsefield._graph import edge_auc
+from sparsefield._model import PairwiseMRF
+from sparsefield._moments import moments_of_table
+from sparsefield._newton import find_move
+from sparsefield._problem import Matrix, Problem
+from sparsefield._result import StepInfo
+from sparsefield._sample import Draws
+from sparsefield._schedule import Sampler, Schedule, fixed, increasing, tay
+from sparsefield._solver import begin, step
+from sparsefield._table import Table
+from sparsefield.datasets import make_field
+from sparsefield.inference import Exact, Perfect
+
+STEP_SIZE = 0.4
+_BURN_IN = 1000  # sweeps before a row of data is taken
+_LATE = 0.1  # share of the iterations over which the AUC at the end is averaged
+_POLISH_DRAWS, _MOST_POLISHES, _TOLERANCE = 100_000, 30, 5e-4  # of the optimum: a thirtieth of the smallest penalty
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The paper's settings for one size of network, and how much of them to run.
+
+    Parameters
+    ----------
+    n_variables, n_rows, n_chains : int
+        The size of the network, of the data, and of the sampler.
+    alphas : tuple of float
+        Penalties; the first is that of the main text, the others are those of the supplement.
+    n_many : int
+        Sweeps of SPG that should be enough.
+    n_trials, n_iter : int
+        Fields and data sets to average over; iterations of each run.
+    """
+
+    n_variables: int
+    n_rows: int
+    n_chains: int
+    alphas: tuple[float, ...]
+    n_many: int
+    n_trials: int = 10
+    n_iter: int = 300
+
+    @property
+    def methods(self) -> dict[str, Schedule]:
+        """The paper's methods."""
+        return {
+            "TAY": tay("paper"),
+            f"SPG, {self.n_many} sweeps": fixed(self.n_many),
+            "SPG, 1 sweep": fixed(1),
+            "SPG-Inc": increasing(),
+        }
+
+
+SETTINGS = {
+    10: Setting(10, 1000, 2000, (0.025, 0.02, 0.03), 30),
+    20: Setting(20, 2000, 5000, (0.017, 0.015, 0.02), 60),
+}
+QUICK = {
+    10: Setting(10, 1000, 2000, (0.025,), 30, n_trials=3, n_iter=60),
+    20: Setting(20, 2000, 5000, (0.017,), 60, n_trials=2, n_iter=40),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """A run, iteration by iteration: seconds since its start, sweeps made in each, AUC after each.
+
+    `is_certified` says which gradients were certified, and is None where the method has no certificates.
+    """
+
+    seconds: NDArray[np.float64]
+    n_sweeps: NDArray[np.float64]
+    is_certified: NDArray[np.bool_] | None
+    auc: NDArray[np.float64]
+    theta: Matrix  # at the end
+
+    @property
+    def end(self) -> float:
+        """The AUC at the end, averaged over the last iterations."""
+        return float(self.auc[-max(1, int(_LATE * len(self.auc))) :].mean())
+
+    def first_above(self, goal: float) -> int | None:
+        """Return the first iteration, from 0 on, whose AUC is at the goal."""
+        places = np.flatnonzero(self.auc >= goal)
+        return int(places[0]) if len(places) else None
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A field and a table of draws from it."""
+
+    seed: int
+    truth: PairwiseMRF
+    table: Table
+
+    def problem(self, alpha: float) -> Problem:
+        """Return what is minimised."""
+        return Problem(moments_of_table(self.table), self.table.domain, alpha)
+
+    def auc(self, theta: Matrix) -> float:
+        """Return the AUC of the edges of some parameters."""
+        return float(edge_auc(theta, self.truth))
+
+
+def make_trial(setting: Setting, seed: int) -> Trial:
+    """Draw a field and data as the paper does."""
+    truth = make_field(setting.n_variables, edge_probability=0.3, strength=(1.0, 2.0), seed=seed)
+    return Trial(seed, truth, truth.sample(setting.n_rows, n_sweeps=_BURN_IN, seed=seed))
+
+
+def follow(
+    problem: Problem,
+    schedule: Schedule,
+    sampler: Sampler,
+    n_iter: int,
+    step_size: float | str = STEP_SIZE,
+    start: Matrix | None = None,
+) -> Iterator[tuple[Matrix, StepInfo, Matrix]]:
+    """Make the paper's steps; yield the parameters before each, what it says, and those after it."""
+    state = begin(problem, sampler, step_size, start)
+    for _ in range(n_iter):
+        after, info = step(problem, state, schedule, sampler)
+        yield state.theta, info, after.theta
+        state = after
+
+
+def run_path(trial: Trial, alpha: float, schedule: Schedule, setting: Setting, *, persist: bool = False) -> Path:
+    """Run a method of the paper's kind."""
+    sampler = Sampler(setting.n_chains, trial.seed, persist)
+    steps = list(follow(trial.problem(alpha), schedule, sampler, setting.n_iter))
+    thetas = np.array([after for _, _, after in steps])
+    has_certificates = any(info.certificate is not None for _, info, _ in steps)
+    return Path(
+        np.cumsum([info.seconds for _, info, _ in steps]),
+        np.array([info.n_sweeps for _, info, _ in steps]),
+        np.array([info.is_certified for _, info, _ in steps]) if has_certificates else None,
+        edge_auc(thetas, trial.truth),
+        thetas[-1],
+    )
+
+
+def run_newton(trial: Trial, alpha: float) -> Path:
+    """Run the Newton solver, stopped after one step, two, and so on: each time what it costs to get there."""
+    fits: list[SparseMRF] = []
+    seconds = []
+    while not fits or fits[-1].status_.code == "max_iter":
+        clock = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            mrf = SparseMRF(alpha, max_iter=len(fits) + 1, random_state=trial.seed, progress=False).fit(trial.table)
+        seconds.append(time.perf_counter() - clock)
+        fits.append(mrf)
+    thetas = np.array([mrf.interactions_ + np.diag(mrf.main_effects_) for mrf in fits])
+    return Path(
+        np.maximum.accumulate(seconds),
+        np.array([mrf.trace_["n_sweeps"][-1] for mrf in fits]),
+        np.array([bool(mrf.trace_["is_certified"][-1]) for mrf in fits]),
+        edge_auc(thetas, trial.truth),
+        thetas[-1],
+    )
+
+
+def find_optimum(problem: Problem, seed: int) -> tuple[Matrix, float]:
+    """Return the exact optimum, and the largest entry of its smallest subgradient, which should be zero.
+
+    By Newton steps with gradients from enumeration; only their curvature is that of draws.
+    """
+    theta = np.zeros_like(problem.penalty)
+    for k in range(_MOST_POLISHES):
+        model = problem.model(theta)
+        moments = Exact().moments(model)
+        violation = float(np.abs(problem.violation(theta, problem.gradient(moments))).max())
+        if violation <= _TOLERANCE:
+            break
+        sample = Draws(Perfect(_POLISH_DRAWS, Sampler(seed=seed).seed_of(k)).run(model))
+        theta = theta + find_move(problem, sample, theta, moments.pair).made
+    return theta, violation
