@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from pathlib import Path
 from typing import Annotated
@@ -69,8 +70,9 @@ def paper(
             )
     if output.exists() and not output.is_dir():
         raise typer.BadParameter(f"{str(output)!r} is a file: name a folder.", param_hint="--output")
-    parts = ["sparsefield paper", *(["--quick"] if quick else []), *(f"--only {name}" for name in only or [])]
-    parts += [] if output == Path("paper") else [f"--output {output}"]
+    words = ["sparsefield", "paper", *(["--quick"] if quick else [])]
+    words += [word for name in only or [] for word in ("--only", name)]
+    words += [] if output == Path("paper") else ["--output", str(output)]
     columns = (TextColumn("{task.description:16}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
     with Progress(*columns, console=_console) as progress:
         tasks = {name: progress.add_task(name, total=1.0, start=False) for name in names}
@@ -80,7 +82,7 @@ def paper(
             progress.update(tasks[name], completed=share)
 
         try:
-            claims = run_paper(output, names=names, quick=quick, command=" ".join(parts), tell=tell)
+            claims = run_paper(output, names=names, quick=quick, command=shlex.join(words), tell=tell)
         except KeyboardInterrupt:
             progress.stop()
             _console.print(f"Interrupted. What was finished by then is in {output.resolve()}")

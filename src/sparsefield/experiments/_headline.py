@@ -14,22 +14,22 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sparsefield._estimators import SparseMRF
 from sparsefield._model import PairwiseMRF
-from sparsefield._moments import moments_of_table
 from sparsefield._optimality import certify
-from sparsefield._problem import Problem
-from sparsefield._result import Fit
+from sparsefield._result import Fit, StepInfo
 from sparsefield._schedule import Sampler, fixed, perfect
 from sparsefield._table import Table
 from sparsefield.experiments import _headline_figures as figures
 from sparsefield.experiments._record import Record
-from sparsefield.experiments._senate import describe_links, fit_as_paper
-from sparsefield.experiments._trials import follow
-from sparsefield.experiments._votes import ALPHA, N_CHAINS, NELSON, ROCKEFELLER, Votes, load_votes
+from sparsefield.experiments._senate import describe_links, describe_steps, fit_as_paper
+from sparsefield.experiments._trials import check_ended, follow
+from sparsefield.experiments._votes import ALPHA, MANY, N_CHAINS, NELSON, ROCKEFELLER, Votes, load_votes
 
 _SHORT_SWEEPS = 3  # an iteration, of chains that go on, where steps are short
 _STAY_DRAWS = (100_000, N_CHAINS)
+_RESAMPLE_GAP = 0.02
 Holes = Literal["zero", "model"]
 Counts = NDArray[np.int64]
+Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Size:
     n_seeds : int
         Runs with the paper's settings.
     limits : tuple of int
-        Sweeps after which TAY goes on where its criterion is not met; the first is what all else is about.
+        Sweeps after which TAY goes on where its criterion is not met; pictures and tables are about the first.
     n_short : int
         Iterations with short steps.
     n_stay : int
@@ -63,7 +63,7 @@ class Size:
     n_resamples: int
 
 
-_FULL = Size(n_seeds=10, limits=(100, 30, 10), n_short=3000, n_stay=50, gap=0.002, n_draws=1_000_000, n_resamples=100)
+_FULL = Size(n_seeds=10, limits=(100, 30, 10), n_short=3000, n_stay=50, gap=0.002, n_draws=500_000, n_resamples=100)
 _QUICK = Size(n_seeds=2, limits=(10,), n_short=100, n_stay=5, gap=0.02, n_draws=100_000, n_resamples=4)
 
 
@@ -80,15 +80,15 @@ def run_headline(record: Record) -> None:
     record.tell(0.45)
     fits["modelled"] = _fit(votes, "model", size, seed=1)
     record.tell(0.5)
+    stay = _stay(votes, fits["nay"], step_size, size)
     resampled = {
         "nay": _resample(votes, "zero", size, _within(record.tell, 0.5, 0.75)),
         "modelled": _resample(votes, "model", size, _within(record.tell, 0.75, 1.0)),
     }
-    links = _list_links(votes, fits, resampled)
-    record.tabulate(links, "headline-links")
-    record.tabulate(_list_senators(votes, paths, fits, resampled), "headline-senators")
+    shares = {way: found.mean(axis=0) for way, (found, _) in resampled.items()}
+    links = _list_links(votes, fits, shares)
     models = {
-        "(a) as in the paper": runs[0],
+        "(a) as in the paper": runs[0].model,
         "(b) converged, nays": fits["nay"].model,
         "(c) converged, holes modelled": fits["modelled"].model,
     }
@@ -96,15 +96,17 @@ def run_headline(record: Record) -> None:
     figures.draw_paths(record, votes, paths, short, fits)
     figures.draw_missed(record, votes)
     figures.draw_links(record, links)
+    record.tabulate(links, "headline-links")
+    record.tabulate(_list_senators(votes, paths, fits, shares), "headline-senators")
     numbers = {
-        "settings": {"alpha": ALPHA, "n_chains": N_CHAINS, **asdict(size)},
+        "settings": {"alpha": ALPHA, "n_chains": N_CHAINS, "many": MANY, **asdict(size)},
         "missed": {name: int(n) for name, n in zip(votes.names, votes.table.n_holes, strict=True)},
-        "as_paper": [describe_links(votes, model) for model in runs],
-        "as_paper_leads": {limit: _how_often_leading(votes, own[1]) for limit, own in as_paper.items()},
+        "as_paper": [{**describe_links(votes, run.model), **describe_steps(run.steps)} for run in runs],
+        "as_paper_links": {limit: _count_links(votes, own[1]) for limit, own in as_paper.items()},
         "short": {"n_iter": size.n_short, "step_size": step_size, **_count_two(votes, short[-1])},
-        "stay": _stay(votes, fits["nay"], step_size, size),
+        "stay": stay,
         "converged": {name: _describe_fit(votes, fit) for name, fit in fits.items()},
-        "resampled": {way: _describe_resamples(votes, found) for way, found in resampled.items()},
+        "resampled": {way: {**_describe_resamples(votes, own[0]), **own[1]} for way, own in resampled.items()},
     }
     record.state(numbers, "headline")
 
@@ -113,28 +115,32 @@ def _within(tell: Callable[[float], None], start: float, end: float) -> Callable
     return lambda share: tell(start + share * (end - start))
 
 
+@dataclass(frozen=True, eq=False)
+class _PaperRun:
+    """A field fitted with the paper's settings, and what its iterations say."""
+
+    model: PairwiseMRF
+    steps: list[StepInfo]
+
+
 def _run_as_paper(
     votes: Votes, n_seeds: int, max_sweeps: int, tell: Callable[[float], None]
-) -> tuple[list[PairwiseMRF], Counts]:
-    """Return the fields after 100 iterations for several seeds, and the links across parties after each iteration."""
-    models, paths = [], []
+) -> tuple[list[_PaperRun], Counts]:
+    """Run the paper's settings for several seeds; also return the links across parties after each iteration."""
+    runs, paths = [], []
     for seed in range(1, n_seeds + 1):
         tell((seed - 1) / n_seeds)
-        model, _, thetas = fit_as_paper(votes, seed=seed, max_sweeps=max_sweeps)
-        models.append(model)
+        model, steps, thetas = fit_as_paper(votes, seed=seed, max_sweeps=max_sweeps)
+        runs.append(_PaperRun(model, steps))
         paths.append([votes.links_across(theta) for theta in thetas])
-    return models, np.array(paths)  # (seeds, iterations, senators)
-
-
-def _make_problem(votes: Votes) -> Problem:
-    return Problem(moments_of_table(votes.nays), votes.nays.domain, ALPHA)
+    return runs, np.array(paths)  # (seeds, iterations, senators)
 
 
 def _run_short(votes: Votes, size: Size, tell: Callable[[float], None]) -> tuple[Counts, float]:
     """Make the paper's steps no longer than 1 / L; return the links across parties after each, and the last length."""
     sampler = Sampler(N_CHAINS, 1, persist=True)
     found, lengths = [], []
-    for _, info, theta in follow(_make_problem(votes), fixed(_SHORT_SWEEPS), sampler, size.n_short, step_size="auto"):
+    for _, info, theta in follow(votes.problem, fixed(_SHORT_SWEEPS), sampler, size.n_short, step_size="auto"):
         found.append(votes.links_across(theta))
         lengths.append(info.step_size)
         tell(len(found) / size.n_short)
@@ -146,7 +152,7 @@ def _stay(votes: Votes, fit: Fit, step_size: float, size: Size) -> list[dict[str
     start = fit.model.interactions + np.diag(fit.model.main)
     rows = []
     for n_draws in _STAY_DRAWS:
-        steps = follow(_make_problem(votes), perfect(), Sampler(n_draws, 2), size.n_stay, step_size, start)
+        steps = follow(votes.problem, perfect(), Sampler(n_draws, 2), size.n_stay, step_size, start)
         *_, (_, _, end) = steps
         links = _count_two(votes, votes.links_across(end))
         rows.append({"n_iter": size.n_stay, "n_draws": n_draws, "moved": float(np.abs(end - start).max()), **links})
@@ -162,27 +168,37 @@ def _fit(votes: Votes, holes: Holes, size: Size, *, seed: int) -> Fit:
     # With holes the chains that fill them limit how near one gets: many of them, and no closer than that.
     gap = size.gap if holes == "zero" else max(size.gap, 0.01)
     mrf = SparseMRF(ALPHA, gap=gap, n_chains=30_000, missing=holes, random_state=seed, progress=False).fit(votes.table)
+    check_ended(mrf.fit_)
     return certify(mrf.fit_, votes.nays if holes == "zero" else votes.table, n_draws=size.n_draws, seed=seed)
 
 
-def _resample(votes: Votes, holes: Holes, size: Size, tell: Callable[[float], None]) -> NDArray[np.bool_]:
-    """Draw roll calls with replacement and fit, many times; return which links across parties are positive."""
+def _resample(
+    votes: Votes, holes: Holes, size: Size, tell: Callable[[float], None]
+) -> tuple[NDArray[np.bool_], dict[str, Any]]:
+    """Draw roll calls with replacement and fit, many times.
+
+    Returns which links across parties are positive (resamples, senators, senators), and how the fits ended.
+    """
     rng = np.random.default_rng(1)
-    found = []
+    found, fits = [], []
     for k in range(size.n_resamples):
         tell(k / size.n_resamples)
         rows = rng.integers(0, votes.table.n_rows, votes.table.n_rows)
         table = Table(votes.table.domain, np.asfortranarray(votes.table.codes[rows]))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            mrf = SparseMRF(ALPHA, missing=holes, random_state=k, progress=False).fit(table)
+            warnings.simplefilter("ignore", ConvergenceWarning)  # counted instead
+            mrf = SparseMRF(ALPHA, gap=_RESAMPLE_GAP, missing=holes, random_state=k, progress=False).fit(table)
+        check_ended(mrf.fit_)
+        fits.append(mrf.fit_)
         found.append((mrf.interactions_ > 0) & votes.is_across)
-    return np.array(found)
+    # Where the model fills holes gradients have no certificate.
+    certified = sum(fit.steps[-1].is_certified for fit in fits) if holes == "zero" else None
+    n_converged = sum(fit.status.code in ("converged", "noise floor") for fit in fits)
+    return np.array(found), {"gap": _RESAMPLE_GAP, "n_converged": n_converged, "n_certified": certified}
 
 
-def _list_links(votes: Votes, fits: dict[str, Fit], resampled: dict[str, NDArray[np.bool_]]) -> pl.DataFrame:
-    """List the links across parties that any resample or fit has, the most frequent first."""
-    shares = {way: found.mean(axis=0) for way, found in resampled.items()}
+def _list_links(votes: Votes, fits: dict[str, Fit], shares: dict[str, Matrix]) -> pl.DataFrame:
+    """List the links across parties that any resample or fit has, the most frequent first, with nays or modelled."""
     any_ = (shares["nay"] > 0) | (shares["modelled"] > 0)
     for fit in fits.values():
         any_ |= (fit.model.interactions > 0) & votes.is_across
@@ -194,12 +210,10 @@ def _list_links(votes: Votes, fits: dict[str, Fit], resampled: dict[str, NDArray
         rows.append(row | {f"weight_{name}": fit.model.interactions[i, j] for name, fit in fits.items()})
     schema = ["democrat", "republican", "resamples_nay", "resamples_modelled", "weight_nay", "weight_modelled"]
     frame = pl.DataFrame(rows, schema=schema, orient="row", infer_schema_length=None)
-    return frame.sort(pl.min_horizontal("resamples_nay", "resamples_modelled"), descending=True, maintain_order=True)
+    return frame.sort(pl.max_horizontal("resamples_nay", "resamples_modelled"), descending=True, maintain_order=True)
 
 
-def _list_senators(
-    votes: Votes, paths: Counts, fits: dict[str, Fit], resampled: dict[str, NDArray[np.bool_]]
-) -> pl.DataFrame:
+def _list_senators(votes: Votes, paths: Counts, fits: dict[str, Fit], shares: dict[str, Matrix]) -> pl.DataFrame:
     columns: dict[str, Any] = {
         "senator": list(votes.names),
         "party": [votes.party[name] for name in votes.names],
@@ -209,40 +223,48 @@ def _list_senators(
         "across_as_paper_most": paths[:, -1].max(axis=0),
     }
     columns |= {f"across_{name}": votes.links_across(fit.model.interactions) for name, fit in fits.items()}
-    columns |= {f"across_resamples_{name}": found.sum(axis=2).mean(axis=0) for name, found in resampled.items()}
+    columns |= {f"across_resamples_{name}": share.sum(axis=1) for name, share in shares.items()}
     return pl.DataFrame(columns)
 
 
-def _how_often_leading(votes: Votes, paths: Counts) -> dict[str, Any]:
-    """Return how often a senator is the Democrat with most Republican links, at the end and in the second half."""
+def _count_links(votes: Votes, paths: Counts) -> dict[str, Any]:
+    """Say of two Democrats in how many runs they have many Republican links at the end, and the most of all.
+
+    Also in which share of the later half of the iterations they have most. Ties count for both.
+    """
     is_democrat = np.array([votes.party[name] == "D" for name in votes.names])
-    links = paths[:, :, is_democrat]
-    names = [name for name in votes.names if votes.party[name] == "D"]
-    leads = (links == links.max(axis=2, keepdims=True)) & (links > 0)
+    most = paths[:, :, is_democrat].max(axis=2)
     half = paths.shape[1] // 2
-    return {
-        name: {"at_end": int(leads[:, -1, k].sum()), "late": float(leads[:, half:, k].mean())}
-        for name in (ROCKEFELLER, NELSON)
-        for k in (names.index(name),)
-    }
+    found = {}
+    for name in (ROCKEFELLER, NELSON):
+        own = paths[:, :, votes.names.index(name)]
+        leads = (own == most) & (own > 0)
+        found[name] = {
+            "many": int((own[:, -1] >= MANY).sum()),
+            "leads": int(leads[:, -1].sum()),
+            "leads_late": float(leads[:, half:].mean()),
+        }
+    return found
 
 
 def _describe_fit(votes: Votes, fit: Fit) -> dict[str, Any]:
     """Return the links of a fit, which of them noise leaves open, and its certificates."""
     found = describe_links(votes, fit.model)
     if fit.undecided is not None:
-        across = fit.undecided & votes.is_across
-        found["across_undecided"] = int((across & (fit.model.interactions > 0)).sum()) // 2
-        found["across_may_be"] = int((across & (fit.model.interactions == 0)).sum()) // 2
+        is_open, is_link = fit.undecided & votes.is_across, fit.model.interactions > 0
+        found["across_undecided"] = int((is_open & is_link).sum()) // 2
+        found["across_may_be"] = int((is_open & ~is_link).sum()) // 2
+        found["rockefeller_may_be"] = int((is_open & ~is_link)[votes.names.index(ROCKEFELLER)].sum())
     assert fit.optimality is not None
     last = fit.steps[-1]
     return found | {
         "status": str(fit.status),
+        "is_converged": fit.status.code in ("converged", "noise floor"),
         "bias": last.certificate,
         "reason": last.reason,
         "optimality": str(fit.optimality),
         "gap": fit.optimality.gap if np.isfinite(fit.optimality.gap) else None,
-        "slope": fit.optimality.slope,
+        "slope": fit.optimality.slope if np.isfinite(fit.optimality.slope) else None,
     }
 
 

@@ -8,7 +8,8 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import polars.selectors as cs
 from matplotlib.figure import Figure
 
 _DPI = 110
+_FORMAT = 1  # of the numbers: files of another form are as if they were not there
 
 
 def _say_nothing(share: float) -> None:
@@ -48,30 +50,45 @@ class Record:
 
     def draw(self, figure: Figure, name: str) -> None:
         """Write a picture."""
-        figure.savefig(self.folder / f"{name}.png", dpi=_DPI)
+        with whole_file(self.folder / f"{name}.png") as rough:
+            figure.savefig(rough, dpi=_DPI, format="png")
 
     def tabulate(self, frame: pl.DataFrame, name: str) -> None:
         """Write a table."""
         rounded = frame.with_columns(cs.float().round_sig_figs(5))
-        rounded.write_csv(self.folder / f"{name}.csv")
+        with whole_file(self.folder / f"{name}.csv") as rough:
+            rounded.write_csv(rough)
 
     def state(self, numbers: dict[str, Any], name: str) -> None:
         """Write numbers, with what made them."""
-        made_by = {"command": self.command, "quick": self.quick, **describe_machine()}
+        made_by = {"command": self.command, "quick": self.quick, "format": _FORMAT, **describe_machine()}
         write_text(self.folder / f"{name}.json", json.dumps({"made_by": made_by, **numbers}, indent=1) + "\n")
 
 
 def read_numbers(folder: Path, name: str) -> dict[str, Any] | None:
-    """Return the numbers that an experiment left, if it did."""
+    """Return the numbers that an experiment left, if it did, in the form that this version writes."""
     path = folder / f"{name}.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+    if not path.exists():
+        return None
+    numbers: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return numbers if numbers.get("made_by", {}).get("format") == _FORMAT else None
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Give the path of a file to write, and move it to its place once it is whole."""
+    rough = path.with_name(path.name + ".part")
+    try:
+        yield rough
+        rough.replace(path)
+    finally:
+        rough.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:
     """Write a text whole or not at all."""
-    rough = path.with_name(path.name + ".part")
-    rough.write_text(text, encoding="utf-8")
-    rough.replace(path)
+    with whole_file(path) as rough:
+        rough.write_text(text, encoding="utf-8")
 
 
 def describe_machine() -> dict[str, Any]:

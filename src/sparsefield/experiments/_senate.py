@@ -11,8 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from sparsefield._model import PairwiseMRF
-from sparsefield._moments import moments_of_table
-from sparsefield._problem import Matrix, Problem
+from sparsefield._problem import Matrix
 from sparsefield._result import StepInfo
 from sparsefield._schedule import Sampler, tay
 from sparsefield.experiments._record import Record, write_text
@@ -46,7 +45,6 @@ def run_senate(record: Record) -> None:
     ax.legend(handles=marks, frameon=False, loc="upper left")
     record.draw(figure, "senate")
     _write_gexf(record, graph, places)
-    certified = [info.is_certified for info in steps]
     numbers = {
         "settings": {
             "alpha": ALPHA,
@@ -56,8 +54,7 @@ def run_senate(record: Record) -> None:
             "max_sweeps": MOST_SWEEPS[record.quick],
             "seed": 1,
         },
-        "certified": float(np.mean(certified)),
-        "step_norm": steps[-1].step_norm,
+        **describe_steps(steps),
         **describe_links(votes, model),
     }
     record.state(numbers, "senate")
@@ -67,14 +64,18 @@ def fit_as_paper(
     votes: Votes, *, seed: int, max_sweeps: int, tell: Any = None
 ) -> tuple[PairwiseMRF, list[StepInfo], list[Matrix]]:
     """Run TAY with the paper's settings; return the field, what each iteration says, and the parameters after each."""
-    problem = Problem(moments_of_table(votes.nays), votes.nays.domain, ALPHA)
     steps, thetas = [], []
-    for _, info, theta in follow(problem, tay("paper", max_sweeps=max_sweeps), Sampler(N_CHAINS, seed), N_ITER):
+    for _, info, theta in follow(votes.problem, tay("paper", max_sweeps=max_sweeps), Sampler(N_CHAINS, seed), N_ITER):
         steps.append(info)
         thetas.append(theta)
         if tell is not None:
             tell(len(steps) / N_ITER)
-    return problem.model(thetas[-1]), steps, thetas
+    return votes.problem.model(thetas[-1]), steps, thetas
+
+
+def describe_steps(steps: list[StepInfo]) -> dict[str, float]:
+    """Return how often the criterion of TAY was met, and the norm of the last step map."""
+    return {"certified": float(np.mean([info.is_certified for info in steps])), "step_norm": steps[-1].step_norm}
 
 
 def describe_links(votes: Votes, model: PairwiseMRF) -> dict[str, Any]:
@@ -84,16 +85,16 @@ def describe_links(votes: Votes, model: PairwiseMRF) -> dict[str, Any]:
     democrats = {name: int(links[k]) for k, name in enumerate(votes.names) if votes.party[name] == "D"}
     order = sorted(democrats, key=lambda name: -democrats[name])
     n_within = sum(votes.party[a] == votes.party[b] for a, b in graph.edges)
-    has_edges = graph.number_of_edges() > 0
+    # Where all links are within one party, or there are none, assortativity is not defined.
+    mixing = nx.attribute_assortativity_coefficient(graph, "party") if graph.number_of_edges() else np.nan
     return {
         "positive": graph.number_of_edges(),
         "negative": int((np.triu(model.interactions) < 0).sum()),
-        "within_party": n_within / graph.number_of_edges() if has_edges else None,
-        "assortativity": float(nx.attribute_assortativity_coefficient(graph, "party")) if has_edges else None,
+        "within": n_within,
+        "assortativity": float(mixing) if np.isfinite(mixing) else None,
         "across": int(links.sum()) // 2,
         "leaders": [[name, democrats[name]] for name in order[:5]],
         "rockefeller": democrats[ROCKEFELLER],
-        "rockefeller_rank": 1 + sum(value > democrats[ROCKEFELLER] for value in democrats.values()),
         "ben_nelson": democrats[NELSON],
     }
 

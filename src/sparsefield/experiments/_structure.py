@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -14,23 +15,27 @@ from numpy.typing import NDArray
 from sparsefield._schedule import perfect, tay
 from sparsefield.experiments._record import Record
 from sparsefield.experiments._trials import (
+    BURN_IN,
+    EDGE_PROBABILITY,
     QUICK,
     SETTINGS,
-    Path,
+    STEP_SIZE,
+    TOLERANCE,
+    Run,
     Setting,
     Trial,
     find_optimum,
     make_trial,
     run_newton,
     run_path,
+    standard_error,
 )
 from sparsefield.plotting import Curve, plot_curves
 
 _NEAR = 0.01  # of the AUC that SPG with many sweeps ends with: to be there
 _COLORS = ("#b3202c", "#1f5fa8", "#e08214", "#4d9221", "#7b3294")
 _TIMES = 200  # points of a curve against time
-NEWTON = "Newton, exact draws"
-Runs = dict[str, list[Path]]
+Runs = dict[str, list[Run]]
 
 
 def run_structure(record: Record, n_variables: int) -> None:
@@ -53,14 +58,20 @@ def run_structure(record: Record, n_variables: int) -> None:
     _draw_all(record, name, groups, optima, setting)
     record.tabulate(_tabulate(groups), name)
     numbers = {
-        "settings": {**asdict(setting), "step_size": 0.4, "burn_in": 1000, "edge_probability": 0.3},
+        "settings": {
+            **asdict(setting),
+            "step_size": STEP_SIZE,
+            "burn_in": BURN_IN,
+            "edge_probability": EDGE_PROBABILITY,
+            "tolerance": TOLERANCE,
+        },
         "methods": [row for key, runs in groups.items() for row in _summarise(key, runs, trials, optima, setting)],
         "optimum": [{"alpha": alpha, **_average(found)} for alpha, found in optima.items()],
     }
     record.state(numbers, name)
 
 
-def _run_group(group: str, trial: Trial, alpha: float, setting: Setting) -> dict[str, Path]:
+def _run_group(group: str, trial: Trial, alpha: float, setting: Setting) -> dict[str, Run]:
     """Run the methods of a group: the paper's, the same with chains that go on, or ours."""
     if group == "restart":
         return {name: run_path(trial, alpha, way, setting) for name, way in setting.methods.items()}
@@ -71,7 +82,7 @@ def _run_group(group: str, trial: Trial, alpha: float, setting: Setting) -> dict
         "TAY, sharp": run_path(trial, alpha, tay("sharp"), setting),
         "TAY, bounding chains": run_path(trial, alpha, tay("coalescence"), setting),
         "SPG, exact draws": run_path(trial, alpha, perfect(), setting),
-        NEWTON: run_newton(trial, alpha),
+        "Newton": run_newton(trial, alpha),
     }
 
 
@@ -117,7 +128,7 @@ def _summarise(
                 "alpha": alpha,
                 "method": method,
                 "auc": float(ends.mean()),
-                "auc_error": _standard_error(ends),
+                "auc_error": float(standard_error(ends)),
                 "aucs": ends.tolist(),
                 "seconds": float(np.mean([path.seconds[-1] for path in paths])),
                 "sweeps": float(np.mean([path.n_sweeps.sum() for path in paths])),
@@ -135,7 +146,6 @@ def _add_times_to_goal(rows: list[dict[str, Any]], runs: Runs, rival: str) -> No
     """Add when each method first comes near the AUC that the rival ends with, in the trials where it does."""
     for row, paths in zip(rows, runs.values(), strict=True):
         places = [path.first_above(other.end - _NEAR) for path, other in zip(paths, runs[rival], strict=True)]
-        row["iterations_to_goal"] = [None if k is None else k + 1 for k in places]
         row["seconds_to_goal"] = [
             None if k is None else float(p.seconds[k]) for k, p in zip(places, paths, strict=True)
         ]
@@ -144,11 +154,7 @@ def _add_times_to_goal(rows: list[dict[str, Any]], runs: Runs, rival: str) -> No
         ]
 
 
-def _standard_error(values: NDArray[np.float64]) -> float:
-    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
-
-
-def _stack(paths: list[Path], name: str) -> NDArray[np.float64]:
+def _stack(paths: list[Run], name: str) -> NDArray[np.float64]:
     """Return one row a trial; runs that ended earlier stay where they were."""
     longest = max(len(path.auc) for path in paths)
     return np.array(
@@ -156,12 +162,7 @@ def _stack(paths: list[Path], name: str) -> NDArray[np.float64]:
     )
 
 
-def _mean_and_error(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    error = rows.std(axis=0, ddof=1) / np.sqrt(len(rows)) if len(rows) > 1 else np.zeros(rows.shape[1])
-    return rows.mean(axis=0), error
-
-
-def _against_time(paths: list[Path], first: float, last: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _against_time(paths: list[Run], first: float, last: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return times, and the mean AUC that trials have by then; before the first iteration it is 1/2."""
     times = np.geomspace(first, last, _TIMES)
     rows = []
@@ -176,12 +177,12 @@ def _tabulate(groups: dict[tuple[str, float], Runs]) -> pl.DataFrame:
     frames = []
     for (group, alpha), runs in groups.items():
         for method, paths in runs.items():
-            mean, error = _mean_and_error(_stack(paths, "auc"))
+            aucs = _stack(paths, "auc")
             frame = pl.DataFrame(
                 {
-                    "iteration": np.arange(1, len(mean) + 1),
-                    "auc": mean,
-                    "auc_error": error,
+                    "iteration": np.arange(1, aucs.shape[1] + 1),
+                    "auc": aucs.mean(axis=0),
+                    "auc_error": standard_error(aucs),
                     "sweeps": _stack(paths, "n_sweeps").mean(axis=0),
                     "seconds": _stack(paths, "seconds").mean(axis=0),
                 }
@@ -227,7 +228,7 @@ def _draw_row(axes: Any, runs: Runs, best: float, title: str) -> None:
     first = min(float(path.seconds[0]) for paths in runs.values() for path in paths)
     last = max(float(path.seconds[-1]) for paths in runs.values() for path in paths)
     by_time, by_iteration, sweeps = [], [], []
-    for (method, paths), color in zip(runs.items(), _COLORS, strict=False):
+    for (method, paths), color in zip(runs.items(), cycle(_COLORS), strict=False):
         by_time.append(Curve(method, *_against_time(paths, first, last), color=color))
         aucs = _stack(paths, "auc").mean(axis=0)
         places = np.arange(1, len(aucs) + 1)

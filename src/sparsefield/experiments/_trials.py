@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from sparsefield._model import PairwiseMRF
 from sparsefield._moments import moments_of_table
 from sparsefield._newton import find_move
 from sparsefield._problem import Matrix, Problem
-from sparsefield._result import StepInfo
+from sparsefield._result import Fit, StepInfo
 from sparsefield._sample import Draws
 from sparsefield._schedule import Sampler, Schedule, fixed, increasing, tay
 from sparsefield._solver import begin, step
@@ -26,9 +27,11 @@ from sparsefield.datasets import make_field
 from sparsefield.inference import Exact, Perfect
 
 STEP_SIZE = 0.4
-_BURN_IN = 1000  # sweeps before a row of data is taken
+BURN_IN = 1000  # sweeps before a row of data is taken
+EDGE_PROBABILITY, STRENGTH = 0.3, (1.0, 2.0)
 _LATE = 0.1  # share of the iterations over which the AUC at the end is averaged
-_POLISH_DRAWS, _MOST_POLISHES, _TOLERANCE = 100_000, 30, 5e-4  # of the optimum: a thirtieth of the smallest penalty
+_POLISH_DRAWS, _MOST_POLISHES, TOLERANCE = 100_000, 30, 1 / 30  # of the optimum: draws, steps, share of the penalty
+_MOST_NEWTON = 50
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ QUICK = {
 
 
 @dataclass(frozen=True, eq=False)
-class Path:
+class Run:
     """A run, iteration by iteration: seconds since its start, sweeps made in each, AUC after each.
 
     `is_certified` says which gradients were certified, and is None where the method has no certificates.
@@ -119,8 +122,8 @@ class Trial:
 
 def make_trial(setting: Setting, seed: int) -> Trial:
     """Draw a field and data as the paper does."""
-    truth = make_field(setting.n_variables, edge_probability=0.3, strength=(1.0, 2.0), seed=seed)
-    return Trial(seed, truth, truth.sample(setting.n_rows, n_sweeps=_BURN_IN, seed=seed))
+    truth = make_field(setting.n_variables, EDGE_PROBABILITY, STRENGTH, seed=seed)
+    return Trial(seed, truth, truth.sample(setting.n_rows, n_sweeps=BURN_IN, seed=seed))
 
 
 def follow(
@@ -139,13 +142,13 @@ def follow(
         state = after
 
 
-def run_path(trial: Trial, alpha: float, schedule: Schedule, setting: Setting, *, persist: bool = False) -> Path:
+def run_path(trial: Trial, alpha: float, schedule: Schedule, setting: Setting, *, persist: bool = False) -> Run:
     """Run a method of the paper's kind."""
     sampler = Sampler(setting.n_chains, trial.seed, persist)
     steps = list(follow(trial.problem(alpha), schedule, sampler, setting.n_iter))
     thetas = np.array([after for _, _, after in steps])
     has_certificates = any(info.certificate is not None for _, info, _ in steps)
-    return Path(
+    return Run(
         np.cumsum([info.seconds for _, info, _ in steps]),
         np.array([info.n_sweeps for _, info, _ in steps]),
         np.array([info.is_certified for _, info, _ in steps]) if has_certificates else None,
@@ -154,19 +157,20 @@ def run_path(trial: Trial, alpha: float, schedule: Schedule, setting: Setting, *
     )
 
 
-def run_newton(trial: Trial, alpha: float) -> Path:
+def run_newton(trial: Trial, alpha: float) -> Run:
     """Run the Newton solver, stopped after one step, two, and so on: each time what it costs to get there."""
     fits: list[SparseMRF] = []
     seconds = []
-    while not fits or fits[-1].status_.code == "max_iter":
+    while not fits or (fits[-1].status_.code not in ("converged", "noise floor") and len(fits) < _MOST_NEWTON):
         clock = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             mrf = SparseMRF(alpha, max_iter=len(fits) + 1, random_state=trial.seed, progress=False).fit(trial.table)
         seconds.append(time.perf_counter() - clock)
+        check_ended(mrf.fit_)
         fits.append(mrf)
     thetas = np.array([mrf.interactions_ + np.diag(mrf.main_effects_) for mrf in fits])
-    return Path(
+    return Run(
         np.maximum.accumulate(seconds),
         np.array([mrf.trace_["n_sweeps"][-1] for mrf in fits]),
         np.array([bool(mrf.trace_["is_certified"][-1]) for mrf in fits]),
@@ -178,15 +182,29 @@ def run_newton(trial: Trial, alpha: float) -> Path:
 def find_optimum(problem: Problem, seed: int) -> tuple[Matrix, float]:
     """Return the exact optimum, and the largest entry of its smallest subgradient, which should be zero.
 
-    By Newton steps with gradients from enumeration; only their curvature is that of draws.
+    By Newton steps with gradients from enumeration, until that entry is below a small share of the penalty; only their
+    curvature is that of draws.
     """
     theta = np.zeros_like(problem.penalty)
     for k in range(_MOST_POLISHES):
         model = problem.model(theta)
         moments = Exact().moments(model)
         violation = float(np.abs(problem.violation(theta, problem.gradient(moments))).max())
-        if violation <= _TOLERANCE:
-            break
+        if violation <= TOLERANCE * problem.alpha:
+            return theta, violation
         sample = Draws(Perfect(_POLISH_DRAWS, Sampler(seed=seed).seed_of(k)).run(model))
         theta = theta + find_move(problem, sample, theta, moments.pair).made
-    return theta, violation
+    raise RuntimeError(f"The optimum was not found in {_MOST_POLISHES} steps: the slope is still {violation:.2g}.")
+
+
+def check_ended(fit: Fit) -> None:
+    """Pass an interrupt on: solvers keep what they have and say so, which here would count as a result."""
+    if fit.status.code == "interrupted":
+        raise KeyboardInterrupt
+
+
+def standard_error(values: NDArray[np.float64]) -> Any:
+    """Return the standard error of the mean over trials, the first axis; NaN of a single one."""
+    if len(values) < 2:
+        return np.full(np.shape(values)[1:], np.nan)[()]
+    return np.std(values, axis=0, ddof=1) / np.sqrt(len(values))

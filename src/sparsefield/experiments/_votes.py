@@ -11,10 +11,13 @@ from numpy.typing import NDArray
 
 from sparsefield._graph import make_graph
 from sparsefield._model import PairwiseMRF
+from sparsefield._moments import moments_of_table
+from sparsefield._problem import Problem
 from sparsefield._table import Table
 from sparsefield.datasets import Senate, load_senate
 
 ALPHA, N_CHAINS, N_ITER = 0.1, 5000, 100  # the paper's
+MANY = 5  # links with the other party
 ROCKEFELLER, NELSON = "Rockefeller (D-WV)", "Nelson (D-NE)"
 COLORS = {"D": "#1f5fa8", "R": "#b3202c", "I": "#4d9221"}
 
@@ -33,7 +36,12 @@ class Votes:
     @cached_property
     def nays(self) -> Table:
         """Votes, with nays where a senator did not vote: the paper's."""
-        return fill_with_nays(self.table)
+        return self.table.fill_holes(0)
+
+    @cached_property
+    def problem(self) -> Problem:
+        """What the paper minimises."""
+        return Problem(moments_of_table(self.nays), self.nays.domain, ALPHA)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -68,8 +76,3 @@ class Votes:
 def load_votes() -> Votes:
     """Load the votes."""
     return Votes(load_senate())
-
-
-def fill_with_nays(table: Table) -> Table:
-    """Put a nay in place of each vote not cast."""
-    return Table(table.domain, np.where(table.mask, 0, table.codes).astype(np.uint8))
