@@ -8,7 +8,7 @@ INSTALLED := $(VENV)/installed
 KERNELS := $(shell cat src/sparsefield/_kernels/*.py | cksum | cut -d ' ' -f 1)
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba-$(KERNELS)
 
-.PHONY: demo paper test lint format bench bench-kernels bench-certificates bench-learner bench-newton clean
+.PHONY: browser demo paper test lint format bench bench-kernels bench-certificates bench-learner bench-newton clean
 
 demo: $(INSTALLED)
 	$(RUN)/sparsefield demo
@@ -17,8 +17,15 @@ demo: $(INSTALLED)
 paper: $(INSTALLED)
 	$(RUN)/sparsefield paper --output docs/paper
 
-test: $(INSTALLED)
+test: $(INSTALLED) browser
 	$(RUN)/python -m pytest
+
+# The interactive page is tested in a real browser. Where it cannot be installed these tests say so and are skipped.
+browser:
+	@command -v chromium chromium-browser google-chrome > /dev/null || { \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium > /dev/null; \
+	else echo "No Chromium here, and no way to install it: the page will not be tested in a browser."; fi; }
 
 lint: $(INSTALLED)
 	$(RUN)/ruff format --check .

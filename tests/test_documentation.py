@@ -20,7 +20,8 @@ MODULES = [
 
 
 @pytest.mark.parametrize("name", ["sparsefield", *MODULES])
-def test_docstring_examples_run(name):
+def test_docstring_examples_run(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # some write files
     failed, _ = doctest.testmod(importlib.import_module(name), raise_on_error=False)
     assert failed == 0
 

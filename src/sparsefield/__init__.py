@@ -3,7 +3,8 @@
 from sparsefield import certificates, datasets, inference
 from sparsefield._domain import Domain
 from sparsefield._estimators import PseudoLikelihood, SparseMRF
-from sparsefield._graph import edge_table, make_graph
+from sparsefield._export import export
+from sparsefield._graph import centrality_table, edge_table, make_graph
 from sparsefield._model import PairwiseMRF
 from sparsefield._moments import Moments, moments_of_table
 from sparsefield._optimality import certify
@@ -21,11 +22,13 @@ __all__ = [
     "PseudoLikelihood",
     "SparseMRF",
     "Table",
+    "centrality_table",
     "certificates",
     "certify",
     "datasets",
     "edge_table",
     "encode",
+    "export",
     "inference",
     "make_graph",
     "moments_of_table",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
+from importlib.metadata import version
 from typing import Any, Literal
 
 import networkx as nx
@@ -54,7 +56,7 @@ class _FieldEstimator(BaseEstimator):  # type: ignore[misc]
         if not table.n_holes.any() or self.missing == "model":
             return table, weights
         if self.missing == "zero":
-            return _fill_first(table), weights
+            return table.fill_first(), weights
         if self.missing == "drop":
             whole = ~table.mask.any(axis=1)
             return table.drop_holes(), None if weights is None else weights[whole]
@@ -64,7 +66,8 @@ class _FieldEstimator(BaseEstimator):  # type: ignore[misc]
             f"use missing={_listed(self._ways_with_holes[:-1])}."
         )
 
-    def _store(self, fit: Fit) -> None:
+    def _store(self, fit: Fit, n_rows: int) -> None:
+        fit = replace(fit, settings=self._settings(n_rows))
         self.fit_ = fit
         self.model_ = fit.model
         self.main_effects_ = fit.model.main
@@ -75,6 +78,13 @@ class _FieldEstimator(BaseEstimator):  # type: ignore[misc]
         self.certificate_ = fit.steps[-1].certificate if fit.steps else None
         if fit.status.code in ("step too long", "not certified", "max_iter"):
             warnings.warn(fit.status.sentence, ConvergenceWarning, stacklevel=3)
+
+    def _settings(self, n_rows: int) -> dict[str, Any]:
+        """Return what it takes to repeat the fit, in plain values."""
+        plain = (str, int, float, bool, type(None))
+        params = {k: v if isinstance(v, plain) else type(v).__name__ for k, v in self.get_params().items()}
+        versions = {name: version(name) for name in ("sparsefield", "numpy", "numba")}
+        return {"estimator": type(self).__name__, **params, "n_rows": n_rows, **versions}
 
     def sample(self, n: int, **options: Any) -> Table:
         """Draw from the fitted field; options as for `PairwiseMRF.sample`."""
@@ -304,7 +314,7 @@ class SparseMRF(_FieldEstimator):
         run = solve_newton if self.solver == "newton" else solve
         with ProgressBar(self.progress, max_iter) as watch:
             fit = run(problem, self._make_schedule(), sampler, watch=watch, **common, **own)
-        self._store(fit)
+        self._store(fit, table.n_rows)
         return self
 
     def _start(self, table: Table, weights: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
@@ -314,7 +324,7 @@ class SparseMRF(_FieldEstimator):
                 raise ValueError(f"init is {init!r}: use a model, 'auto', 'pseudolikelihood' or 'zero'.")
             if init == "zero" or (init == "auto" and self.solver == "spg"):
                 return None
-            whole = _fill_first(table)
+            whole = table.fill_first()
             fit = solve_pseudo_likelihood(whole, self.alpha, penalize_main=self.penalize_main, weights=weights)
             if fit.status.code == "interrupted":
                 raise KeyboardInterrupt
@@ -424,7 +434,7 @@ class PseudoLikelihood(_FieldEstimator):
                 tol=self.tol,
                 watch=watch,
             )
-        self._store(fit)
+        self._store(fit, table.n_rows)
         return self
 
 
@@ -447,12 +457,6 @@ def _check_array(X: Any, missing: str, ways: tuple[str, ...]) -> Any:
 
 def _as_theta(model: PairwiseMRF) -> NDArray[np.float64]:
     return model.interactions + np.diag(model.main)
-
-
-def _fill_first(table: Table) -> Table:
-    codes = table.codes.copy()
-    codes[table.mask] = 0
-    return Table(table.domain, codes)
 
 
 def _listed(words: tuple[str, ...]) -> str:

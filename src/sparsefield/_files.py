@@ -1,9 +1,11 @@
-"""Reading tables from files, with errors that say where in the file and what to do."""
+"""Reading tables from files, with errors that say where in the file and what to do; and writing files whole."""
 
 from __future__ import annotations
 
 import csv
+import secrets
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
@@ -16,8 +18,23 @@ MISSING_MARKERS = ("", "NA", "NaN", "nan", "None", "null")
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
 
-def read_table(path: Path, missing_markers: tuple[str, ...]) -> pl.DataFrame:
-    """Read a .csv, .tsv or .parquet file."""
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Give the path of a file to write beside the one that is wanted, and move it there once it is whole."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {str(path.parent)!r}: make it first.")
+    if path.is_dir():
+        raise IsADirectoryError(f"{str(path)!r} is a folder: give the path of a file.")
+    rough = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        yield rough
+        rough.replace(path)
+    finally:
+        rough.unlink(missing_ok=True)
+
+
+def read_table(path: Path, missing_markers: tuple[str, ...], separator: str | None = None) -> pl.DataFrame:
+    """Read a .csv, .tsv or .parquet file; text with another ending where its separator is given."""
     if not path.exists():
         near = sorted(other.name for other in path.parent.glob(f"*{path.suffix}")) if path.parent.is_dir() else []
         hint = f" The folder has {preview(near)}." if near and path.suffix else ""
@@ -27,9 +44,14 @@ def read_table(path: Path, missing_markers: tuple[str, ...]) -> pl.DataFrame:
     ending = path.suffix.lower()
     if ending == ".parquet":
         return _read_parquet(path)
-    if ending not in _SEPARATORS:
-        raise ValueError(f"File {str(path)!r} does not end in .csv, .tsv or .parquet: convert or rename it.")
-    separator = _SEPARATORS[ending]
+    if separator is None:
+        if ending not in _SEPARATORS:
+            raise ValueError(
+                f"File {str(path)!r} does not end in .csv, .tsv or .parquet: rename or convert it, or give a separator."
+            )
+        separator = _SEPARATORS[ending]
+    if len(separator.encode()) != 1 or separator in '"\r\n':
+        raise ValueError(f"separator is {separator!r}: use a single character, such as ';'.")
     n_rows, blank = _check_text(path, separator)
     markers = [marker for marker in missing_markers if marker]
     try:
@@ -95,7 +117,7 @@ def _check_header(path: Path, separator: str) -> None:
     if len(names) == 1 and other is not None:
         raise ValueError(
             f"File {str(path)!r} has a single column named {names[0]!r}: its fields seem to be separated by {other!r}. "
-            "Save it with commas as .csv, or with tabs as .tsv."
+            "Give the separator, or save it with commas as .csv or with tabs as .tsv."
         )
 
 

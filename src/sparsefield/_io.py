@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import secrets
 import struct
 import zipfile
 import zlib
@@ -20,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._domain import Domain
+from sparsefield._files import whole_file
 
 FORMAT = "sparsefield model"
 VERSION = 1
@@ -42,24 +42,15 @@ def write_parameters(
         "levels": domain.levels,
         "reference": domain.reference,
     }
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {str(target.parent)!r}: make it first.")
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-    try:
-        with temporary.open("xb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr(_HEADER, json.dumps(header, ensure_ascii=False, indent=1))
-            arrays = {_MAIN: main, _PAIRS: pairs, _VALUES: interactions[pairs[:, 0], pairs[:, 1]]}
-            for name, array in arrays.items():
-                content = io.BytesIO()
-                np.save(content, array, allow_pickle=False)
-                archive.writestr(name, content.getvalue())
-            for name, text in (texts or {}).items():
-                archive.writestr(name, text)
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with whole_file(Path(path)) as rough, zipfile.ZipFile(rough, "x", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(_HEADER, json.dumps(header, ensure_ascii=False, indent=1))
+        arrays = {_MAIN: main, _PAIRS: pairs, _VALUES: interactions[pairs[:, 0], pairs[:, 1]]}
+        for name, array in arrays.items():
+            content = io.BytesIO()
+            np.save(content, array, allow_pickle=False)
+            archive.writestr(name, content.getvalue())
+        for name, text in (texts or {}).items():
+            archive.writestr(name, text)
 
 
 def read_parameters(path: str | os.PathLike[str]) -> tuple[Domain, NDArray[np.float64], NDArray[np.float64]]:

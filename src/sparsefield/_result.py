@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
 from os import PathLike
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -160,6 +161,8 @@ class Fit:
         Whether main effects were penalised.
     optimality : Optimality, optional
         How far the fit can be from the optimum, once `certify` has found out.
+    settings : mapping of str to str, number, bool or None
+        What it takes to repeat the fit: the options of the estimator, the number of rows, and versions.
     """
 
     model: PairwiseMRF
@@ -169,6 +172,21 @@ class Fit:
     alpha: float | None = None
     penalize_main: bool = True
     optimality: Optimality | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def certified(self) -> str:
+        """What is certified of the last gradient, in a sentence."""
+        if not self.steps:
+            return "None: no gradient was estimated."
+        last = self.steps[-1]
+        if last.certificate is None:
+            return f"None for the last gradient ({last.reason})."
+        if last.certificate == 0:
+            return f"The last gradient had no bias ({last.reason}); {last.n_chains} draws or chains were behind it."
+        surely = "" if last.confidence in (None, 1.0) else f", with confidence {last.confidence:.3g}"
+        met = "" if last.is_certified else "; the criterion was not met"
+        return f"The bias of the last gradient has norm {last.certificate:.3g} at most{surely} ({last.reason}{met})."
 
     @property
     def trace(self) -> pl.DataFrame:
@@ -183,6 +201,7 @@ class Fit:
             "penalize_main": self.penalize_main,
             "undecided": undecided,
             "optimality": None if self.optimality is None else asdict(self.optimality),
+            "settings": dict(self.settings),
         }
         texts = {
             _STATUS: json.dumps(asdict(self.status)),
@@ -208,6 +227,7 @@ class Fit:
                 alpha=known["alpha"],
                 penalize_main=known["penalize_main"],
                 optimality=None if optimality is None else Optimality(**optimality),
+                settings=known.get("settings", {}),
             )
         except (KeyError, IndexError, TypeError, ValueError, pl.exceptions.PolarsError) as error:
             reason = str(error).partition("\n")[0]

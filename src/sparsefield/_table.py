@@ -63,6 +63,11 @@ class Table:
             codes[codes[:, i] == HOLE, i] = code_of(value, self.domain.names[i], self.domain.levels[i])
         return Table(self.domain, codes)
 
+    def fill_first(self) -> Table:
+        """Put the first level of each variable into its holes; a column of holes alone has none."""
+        codes = np.where(self.mask, 0, self.codes).astype(np.uint8)
+        return Table(self.domain, np.asfortranarray(codes))
+
     def drop_holes(self) -> Table:
         """Keep the rows without a hole."""
         whole = ~self.mask.any(axis=1)
@@ -97,6 +102,7 @@ def encode(
     reference: Mapping[str, Level] | str | None = "first",
     max_levels: int = MAX_LEVELS,
     missing_markers: Iterable[str] = MISSING_MARKERS,
+    separator: str | None = None,
 ) -> Table:
     """Encode a table of observations.
 
@@ -113,6 +119,8 @@ def encode(
         Columns with more levels are refused.
     missing_markers : iterable of str
         Words that mean a hole in a .csv or .tsv file.
+    separator : str, optional
+        The character between the fields of a file; told by its ending unless given.
 
     Returns
     -------
@@ -131,7 +139,7 @@ def encode(
     """
     if not 1 <= max_levels <= MOST_LEVELS:
         raise ValueError(f"max_levels is {max_levels}: use 1 to {MOST_LEVELS}.")
-    names, column_of, n_rows = _open_columns(data, tuple(missing_markers))
+    names, column_of, n_rows = _open_columns(data, tuple(missing_markers), separator)
     check_names(names)
     if n_rows == 0:
         raise ValueError("The table has no rows: give at least one observation.")
@@ -148,12 +156,14 @@ def encode(
     return Table(domain, codes)
 
 
-def _open_columns(data: Any, markers: tuple[str, ...]) -> tuple[tuple[str, ...], Callable[[int], Any], int]:
+def _open_columns(
+    data: Any, markers: tuple[str, ...], separator: str | None
+) -> tuple[tuple[str, ...], Callable[[int], Any], int]:
     """Find names, a way to take one column, and the number of rows, without copying the table."""
     if isinstance(data, Table):
         data = data.to_frame()
     if isinstance(data, str | Path):
-        data = read_table(Path(data), markers)
+        data = read_table(Path(data), markers, separator)
     if nw.dependencies.is_into_dataframe(data):
         if nw.dependencies.is_pandas_dataframe(data):
             # pandas numbers columns that were given no name, and allows two of one name.

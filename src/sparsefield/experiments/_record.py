@@ -8,8 +8,7 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,8 @@ import llvmlite.binding as llvm
 import polars as pl
 import polars.selectors as cs
 from matplotlib.figure import Figure
+
+from sparsefield._files import whole_file
 
 _DPI = 110
 _FORMAT = 1  # of the numbers: files of another form are as if they were not there
@@ -72,17 +73,6 @@ def read_numbers(folder: Path, name: str) -> dict[str, Any] | None:
         return None
     numbers: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return numbers if numbers.get("made_by", {}).get("format") == _FORMAT else None
-
-
-@contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """Give the path of a file to write, and move it to its place once it is whole."""
-    rough = path.with_name(path.name + ".part")
-    try:
-        yield rough
-        rough.replace(path)
-    finally:
-        rough.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:

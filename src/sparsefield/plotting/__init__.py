@@ -1,7 +1,22 @@
-"""Pictures, with matplotlib."""
+"""Pictures, with matplotlib: displays that know their data, and the functions that draw them."""
 
-from sparsefield.plotting._agreement import plot_agreement
+from sparsefield.plotting._agreement import choose_colors, plot_agreement
 from sparsefield.plotting._curves import Curve, plot_curves, plot_dots
-from sparsefield.plotting._network import place_nodes, plot_network
+from sparsefield.plotting._heatmap import HeatmapDisplay
+from sparsefield.plotting._network import NetworkDisplay, place_nodes, plot_network
+from sparsefield.plotting._roc import RocDisplay
+from sparsefield.plotting._trace import TraceDisplay
 
-__all__ = ["Curve", "place_nodes", "plot_agreement", "plot_curves", "plot_dots", "plot_network"]
+__all__ = [
+    "Curve",
+    "HeatmapDisplay",
+    "NetworkDisplay",
+    "RocDisplay",
+    "TraceDisplay",
+    "choose_colors",
+    "place_nodes",
+    "plot_agreement",
+    "plot_curves",
+    "plot_dots",
+    "plot_network",
+]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import cycle
 
@@ -45,15 +45,15 @@ def plot_agreement(
         Variables are ordered so that those that agree stand together.
     """
     share = agreement(table)
-    order = _order_by_likeness(share)
+    order = order_by_likeness(share)
     if ax is None:
         ax = plt.subplots(figsize=(9, 8), layout="constrained")[1]
     image = ax.imshow(share[np.ix_(order, order)], cmap="BrBG", vmin=0, vmax=1, interpolation="nearest")
     bar = ax.figure.colorbar(image, ax=ax, shrink=0.6, label="share of rows on which two agree")
     bar.outline.set_visible(False)
-    _write_names(ax, [table.domain.names[k] for k in order])
+    write_names(ax, [table.domain.names[k] for k in order])
     if groups is not None:
-        own = colors or dict(zip(sorted(set(groups)), cycle(GROUP_COLORS), strict=False))
+        own = choose_colors(groups, colors)
         for labels in (ax.get_xticklabels(), ax.get_yticklabels()):
             for label, k in zip(labels, order, strict=True):
                 label.set_color(own[groups[k]])
@@ -78,8 +78,8 @@ def agreement(table: Table) -> NDArray[np.float64]:
     return share
 
 
-def _order_by_likeness(share: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Order variables by average linkage on 1 - agreement."""
+def order_by_likeness(share: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Order variables by average linkage on 1 - likeness, which is from 0 to 1."""
     if len(share) < 3:
         return np.arange(len(share))
     distance = 1 - np.nan_to_num(share, nan=0.5)
@@ -88,7 +88,14 @@ def _order_by_likeness(share: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.asarray(leaves_list(tree), dtype=np.int64)
 
 
-def _write_names(ax: Axes, names: Sequence[str]) -> None:
+def choose_colors(groups: Iterable[str], colors: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return a colour for each group: those given, and others for the rest."""
+    rest = sorted(set(groups) - set(colors or {}))
+    return {**dict(zip(rest, cycle(GROUP_COLORS), strict=False)), **(colors or {})}
+
+
+def write_names(ax: Axes, names: Sequence[str]) -> None:
+    """Write the names of variables along both axes of a map."""
     size = float(np.clip(480 / len(names), 3.5, 10))
     ax.set_xticks(range(len(names)), names, rotation=90, fontsize=size)
     ax.set_yticks(range(len(names)), names, fontsize=size)

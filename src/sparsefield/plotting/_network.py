@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from itertools import cycle
 from typing import Any
 
 import matplotlib.patheffects as effects
@@ -12,13 +11,19 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
-from sparsefield.plotting._agreement import GROUP_COLORS
+from sparsefield._graph import make_graph
+from sparsefield._model import PairwiseMRF
+from sparsefield._result import Fit
+from sparsefield.plotting._agreement import choose_colors
+from sparsefield.plotting._display import Display
 
 Positions = Mapping[Any, Any]
 _ROOM = 5  # what a spring is long, in multiples of what nodes spread evenly over the plane would have
+_WEAK = 0.02  # a spring of a negative edge, beside that of a positive one
 _SIDES = ((0, 5, "center", "bottom"), (0, -5, "center", "top"), (5, 0, "left", "center"), (-5, 0, "right", "center"))
 _POSITIVE, _NEGATIVE, _ACROSS, _NODE = "#3b6fb5", "#c2410c", "#111111", "#777777"
 
@@ -29,8 +34,13 @@ def place_nodes(graph: nx.Graph, *, seed: int) -> dict[Any, Any]:
     joined = graph.subgraph(node for node in graph if graph.degree(node) > 0)
     places: dict[Any, Any] = {}
     if len(joined):
-        # Springs of one strength: strong edges would pull their nodes on top of each other.
-        places = nx.spring_layout(joined, weight=None, k=_ROOM / np.sqrt(len(joined)), iterations=300, seed=seed)
+        # Springs of one strength: strong edges would pull their nodes on top of each other. Negative ones hardly pull.
+        springs = nx.Graph()
+        springs.add_nodes_from(joined)
+        springs.add_weighted_edges_from(
+            (a, b, 1.0 if weight > 0 else _WEAK) for a, b, weight in joined.edges(data="weight", default=1.0)
+        )
+        places = nx.spring_layout(springs, k=_ROOM / np.sqrt(len(joined)), iterations=300, seed=seed)
     for k, node in enumerate(alone):
         places[node] = np.array([(k + 0.5) / len(alone) * 2 - 1, -1.25])
     return places
@@ -53,8 +63,8 @@ def plot_network(
     graph : networkx.Graph
         The network, with a weight at each edge (`make_graph`).
     groups : mapping of node to group, optional
-        Nodes have the colour of their group, and so have edges within it; edges between groups are black. Without
-        groups, positive edges are blue and negative ones orange.
+        Nodes have the colour of their group, and so have positive edges within it; those between groups are black.
+        Without groups, positive edges are blue. Negative ones are orange.
     colors : mapping of group to colour, optional
         The colours; chosen unless given.
     positions : mapping of node to (x, y), optional
@@ -74,7 +84,7 @@ def plot_network(
     if ax is None:
         ax = Figure(figsize=(8, 8), layout="constrained").subplots()
     places = place_nodes(graph, seed=seed) if positions is None else positions
-    own = colors or dict(zip(sorted(set((groups or {}).values())), cycle(GROUP_COLORS), strict=False))
+    own = choose_colors((groups or {}).values(), colors)
     _draw_edges(ax, graph, places, groups, own)
     nodes = list(graph)
     points = np.array([places[node] for node in nodes]).reshape(-1, 2)
@@ -124,21 +134,83 @@ def _write_names(ax: Axes, nodes: list[Any], points: NDArray[np.float64], places
 def _draw_edges(
     ax: Axes, graph: nx.Graph, places: Positions, groups: Mapping[Any, str] | None, colors: Mapping[str, str]
 ) -> None:
-    edges = [(a, b, float(weight)) for a, b, weight in graph.edges(data="weight", default=1.0)]
-    most = max((abs(weight) for _, _, weight in edges), default=1.0)
-    # Edges between groups last, on top.
-    edges.sort(key=lambda edge: groups is not None and groups[edge[0]] != groups[edge[1]])
-    shades, fades = [], []
-    for a, b, weight in edges:
-        is_across = groups is not None and groups[a] != groups[b]
-        by_sign = _POSITIVE if weight > 0 else _NEGATIVE
-        shades.append(_ACROSS if is_across else by_sign if groups is None else colors[groups[a]])
-        fades.append(0.75 if is_across else 0.3)
+    edges = []
+    for a, b, weight in graph.edges(data="weight", default=1.0):
+        own, other = (None, None) if groups is None else (groups[a], groups[b])
+        edges.append((*_style(float(weight), own, other, colors), (places[a], places[b]), abs(float(weight))))
+    edges.sort(key=lambda edge: edge[0])
+    most = max((size for *_, size in edges), default=1.0)
     lines = LineCollection(
-        [(places[a], places[b]) for a, b, _ in edges],
-        colors=shades,
-        alpha=fades or None,
-        linewidths=[0.4 + 2.2 * abs(weight) / most for _, _, weight in edges],
+        [line for _, _, _, line, _ in edges],
+        colors=[shade for _, shade, _, _, _ in edges],
+        alpha=[fade for _, _, fade, _, _ in edges] or None,
+        linewidths=[0.4 + 2.2 * size / most for *_, size in edges],
         zorder=1,
     )
     ax.add_collection(lines)
+
+
+def _style(weight: float, own: str | None, other: str | None, colors: Mapping[str, str]) -> tuple[int, str, float]:
+    """Return layer, colour and opacity of an edge: negative ones are below, those between groups on top."""
+    if weight < 0:
+        return 0, _NEGATIVE, 0.3 if own is None else 0.1
+    if own is None:
+        return 1, _POSITIVE, 0.4
+    return (1, colors[own], 0.3) if own == other else (2, _ACROSS, 0.75)
+
+
+class NetworkDisplay(Display):
+    """The network of a field: nodes placed by springs, those without edges in a row below them.
+
+    Parameters
+    ----------
+    graph : networkx.Graph
+        The network, with a signed weight at each edge (`make_graph`).
+    groups : mapping of node to group, optional
+        Nodes have the colour of their group, and so have positive edges within it; those between groups are black.
+        Without groups, positive edges are blue. Negative ones are orange.
+    colors : mapping of group to colour, optional
+        The colours; chosen unless given.
+    seed : int
+        Where the random numbers of the placing start.
+
+    Examples
+    --------
+    >>> import sparsefield as sf
+    >>> from sparsefield.plotting import NetworkDisplay
+    >>> display = NetworkDisplay.from_fit(sf.datasets.make_grid(3, 3, seed=1)).plot()
+    >>> len(display.ax_.texts)
+    9
+    """
+
+    _size = (9.0, 9.0)
+
+    def __init__(
+        self,
+        graph: nx.Graph,
+        *,
+        groups: Mapping[Any, str] | None = None,
+        colors: Mapping[str, str] | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.graph, self.groups, self.colors, self.seed = graph, groups, colors, seed
+
+    @classmethod
+    def from_fit(cls, fitted: PairwiseMRF | Fit, **options: Any) -> NetworkDisplay:
+        """Make the picture of a field or a fit; options as for the class."""
+        return cls(make_graph(fitted), **options)
+
+    def _draw(self, ax: Axes) -> None:
+        plot_network(self.graph, groups=self.groups, colors=self.colors, seed=self.seed, ax=ax)
+        if self.groups is not None:
+            shades = choose_colors(self.groups.values(), self.colors)
+            marks = [
+                Line2D([], [], marker="o", linestyle="", color=shades[name], label=name)
+                for name in sorted(set(self.groups.values()))
+            ]
+            marks.append(Line2D([], [], color=_ACROSS, label="positive, between groups"))
+        else:
+            marks = [Line2D([], [], color=_POSITIVE, label="positive")]
+        if any(weight < 0 for _, _, weight in self.graph.edges(data="weight")):
+            marks.append(Line2D([], [], color=_NEGATIVE, label="negative"))
+        ax.legend(handles=marks, frameon=False, loc="upper left")

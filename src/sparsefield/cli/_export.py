@@ -1,0 +1,38 @@
+"""The command that writes networks for other programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sparsefield._export import FORMATS
+from sparsefield._export import export as export_network
+from sparsefield._result import Fit
+from sparsefield.cli import _options as options
+from sparsefield.cli._app import Voice, app, plain_errors
+from sparsefield.cli._fit import check_writable
+
+
+@app.command()
+def export(
+    field: options.Field,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The file: .gexf, .graphml, .csv (edges) or .json, or as --format.")
+    ],
+    format: Annotated[str | None, typer.Option(help=f"One of {', '.join(FORMATS)}; told by the ending else.")] = None,
+    nodes: options.Nodes = None,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Write the network for Gephi, yEd, Cytoscape, R or a spreadsheet."""
+    voice = Voice(quiet=quiet, as_json=json)
+    check_writable(output)
+    with plain_errors():
+        found = Fit.load(field)
+    groups = options.load_groups(nodes, None, found.model.domain.names)
+    with plain_errors():
+        export_network(found, output, format=format, nodes=groups.attributes)
+    voice.say(f"Written: {output}")
+    voice.give({"files": [str(output)]})

@@ -1,0 +1,193 @@
+"""The commands that learn a field and say how good it is."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table as Grid
+from sklearn.exceptions import ConvergenceWarning
+
+from sparsefield._estimators import SparseMRF
+from sparsefield._graph import edge_table
+from sparsefield._optimality import certify as certify_fit
+from sparsefield._progress import ProgressBar
+from sparsefield._result import Fit
+from sparsefield._table import Table
+from sparsefield.cli import _options as options
+from sparsefield.cli._app import INTERRUPTED, Voice, app, plain_errors
+
+_STRONGEST = 12  # edges to print
+
+
+@app.command()
+def fit(
+    data: options.Data,
+    alpha: Annotated[float, typer.Option(help="Strength of the penalty: larger gives fewer edges.")] = 0.05,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Where to save the field; beside the data unless given.")
+    ] = None,
+    report: Annotated[Path | None, typer.Option(help="Also write an interactive page (.html).")] = None,
+    picture: Annotated[Path | None, typer.Option(help="Also draw the network (.png, .svg or .pdf).")] = None,
+    certify: Annotated[bool, typer.Option("--certify", help="Also bound how far the fit is from the optimum.")] = False,
+    missing: Annotated[str, typer.Option(help="Missing cells: model, zero, drop or error.")] = "model",
+    gap: Annotated[float | None, typer.Option(help="How near to the optimum to get, in nats a row.")] = None,
+    free_main: Annotated[bool, typer.Option("--free-main", help="Do not penalise main effects.")] = False,
+    max_seconds: Annotated[float | None, typer.Option(help="Begin no further step after this time.")] = None,
+    columns: options.Columns = None,
+    ignore: options.Ignore = None,
+    id: options.Id = None,
+    separator: options.Separator = None,
+    missing_marker: options.Marker = None,
+    nodes: options.Nodes = None,
+    color: options.Color = None,
+    seed: options.Seed = 0,
+    threads: options.Threads = None,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Learn the network behind a table, and save it."""
+    voice = Voice(quiet=quiet, as_json=json)
+    output = data.with_suffix(".field") if output is None else output
+    check_writable(output, report, picture)
+    table = options.load_data(data, columns=columns, ignore=ignore, id=id, separator=separator, markers=missing_marker)
+    groups = options.load_groups(nodes, color, table.domain.names)
+    voice.say(describe_table(table))
+    mrf = SparseMRF(
+        alpha,
+        gap="auto" if gap is None else gap,
+        missing=missing,  # type: ignore[arg-type]  # checked there
+        penalize_main=not free_main,
+        max_seconds=max_seconds,
+        random_state=seed,
+        n_threads=threads,
+        progress="auto" if voice.is_talking else False,
+    )
+    clock = time.perf_counter()
+    with plain_errors(data), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the status is said below
+        found = mrf.fit(table).fit_
+        if certify and found.status.code != "interrupted":
+            found = _certify(found, table, missing, seed, threads, voice)
+    seconds = time.perf_counter() - clock
+    with plain_errors():
+        found.save(output)
+        files = [output, *_draw(found, table, groups, report, picture)]
+    _tell(voice, found, seconds, files)
+    voice.give(
+        {**as_numbers(found), "seconds": seconds, "n_rows": table.n_rows, "files": [str(path) for path in files]}
+    )
+    if found.status.code == "interrupted":
+        raise typer.Exit(INTERRUPTED)
+
+
+@app.command()
+def certify(
+    field: options.Field,
+    data: options.Data,
+    draws: Annotated[int, typer.Option(min=2, help="Fresh draws; the bound falls as their square root.")] = 200_000,
+    confidence: Annotated[float, typer.Option(help="Probability with which the bound holds.")] = 0.99,
+    columns: options.Columns = None,
+    ignore: options.Ignore = None,
+    id: options.Id = None,
+    separator: options.Separator = None,
+    missing_marker: options.Marker = None,
+    seed: options.Seed = 0,
+    threads: options.Threads = None,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Bound how far a fitted field is from the optimum, from fresh draws, and save that with it."""
+    voice = Voice(quiet=quiet, as_json=json)
+    with plain_errors():
+        found = Fit.load(field)
+    table = options.load_data(data, columns=columns, ignore=ignore, id=id, separator=separator, markers=missing_marker)
+    with plain_errors(data):
+        how = found.settings.get("missing", "model")
+        found = _certify(found, table, how, seed, threads, voice, n_draws=draws, confidence=confidence)
+        found.save(field)
+    voice.say(str(found.optimality))
+    voice.give(as_numbers(found))
+
+
+def _certify(found: Fit, table: Table, missing: str, seed: int, threads: int | None, voice: Voice, **more: Any) -> Fit:
+    """Certify a fit on the table as it was fitted: holes filled or dropped if that was the choice."""
+    if missing == "zero":
+        table = table.fill_first()
+    elif missing == "drop":
+        table = table.drop_holes()
+    with ProgressBar("auto" if voice.is_talking else False, 6) as watch:
+        return certify_fit(found, table, seed=seed, n_threads=threads, watch=watch, **more)
+
+
+def check_writable(*paths: Path | None) -> None:
+    """Refuse paths that cannot be written before any work is done."""
+    for path in paths:
+        if path is not None and not path.resolve().parent.is_dir():
+            raise typer.BadParameter(f"there is no folder {str(path.parent)!r}: make it first.")
+        if path is not None and path.is_dir():
+            raise typer.BadParameter(f"{str(path)!r} is a folder: name a file.")
+
+
+def describe_table(table: Table) -> str:
+    """Say in a line what a table holds."""
+    holes = int(table.n_holes.sum())
+    missing = f", {holes} missing cells ({holes / table.codes.size:.1%})" if holes else ", no missing cells"
+    return f"{table.n_rows} rows, {table.domain.n_variables} variables{missing}."
+
+
+def as_numbers(found: Fit) -> dict[str, Any]:
+    """Return what programs want to know of a fit."""
+    edges = edge_table(found)
+    last = found.steps[-1] if found.steps else None
+    optimality = found.optimality
+    return {
+        "status": found.status.code,
+        "sentence": found.status.sentence,
+        "alpha": found.alpha,
+        "n_variables": found.model.domain.n_variables,
+        "n_edges": int((edges["weight"] != 0).sum()),
+        "n_undecided": int(edges["undecided"].sum()) if "undecided" in edges.columns else None,
+        "certificate": None if last is None else last.certificate,
+        "confidence": None if last is None else last.confidence,
+        "certified": found.certified,
+        "optimality": None if optimality is None else str(optimality),
+    }
+
+
+def _draw(found: Fit, table: Table, groups: options.Groups, report: Path | None, picture: Path | None) -> list[Path]:
+    """Write the page and the picture that are asked for."""
+    files = []
+    if report is not None:
+        from sparsefield.report import write_report  # plotly takes a moment to import
+
+        write_report(found, report, table=table, groups=groups.group_of)
+        files.append(report)
+    if picture is not None:
+        from sparsefield.plotting import NetworkDisplay  # and so does matplotlib
+
+        NetworkDisplay.from_fit(found, groups=groups.group_of).save(picture)
+        files.append(picture)
+    return files
+
+
+def _tell(voice: Voice, found: Fit, seconds: float, files: list[Path]) -> None:
+    edges = edge_table(found)
+    n_edges = int((edges["weight"] != 0).sum())
+    grid = Grid("", "", "weight", title="Strongest edges", title_justify="left")
+    for row in edges.filter(edges["weight"] != 0).head(_STRONGEST).to_dicts():
+        mark = " (undecided)" if row.get("undecided") else ""
+        grid.add_row(row["first"], row["second"], f"{row['weight']:+.3f}{mark}")
+    if n_edges:
+        voice.say(grid)
+    n_open = int((edges["undecided"] & (edges["weight"] != 0)).sum()) if "undecided" in edges.columns else None
+    settled = "" if n_open is None else f", {n_open} of them undecided within the noise of the draws"
+    voice.say(f"{n_edges} edges{settled}; {seconds:.1f} s.")
+    voice.say(found.status.sentence)
+    voice.say(f"Certificate: {found.certified}")
+    if found.optimality is not None:
+        voice.say(str(found.optimality))
+    voice.say("Written: " + ", ".join(str(path) for path in files))

@@ -1,0 +1,123 @@
+"""Options that several commands share, and reading what they name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import polars as pl
+import typer
+
+from sparsefield._files import MISSING_MARKERS, read_table
+from sparsefield._table import Table, encode
+from sparsefield.cli._app import plain_errors
+
+Data = Annotated[Path, typer.Argument(help="A table: .csv, .tsv or .parquet, an observation a row.")]
+Field = Annotated[Path, typer.Argument(help="A fitted field, as `sparsefield fit` writes it.")]
+Columns = Annotated[
+    str | None, typer.Option(metavar="A,B,...", help="The columns to use as variables; all unless given.")
+]
+Ignore = Annotated[str | None, typer.Option(metavar="A,B,...", help="Columns to leave out.")]
+Id = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="A column that names the rows: no variable.")]
+Separator = Annotated[
+    str | None, typer.Option(metavar="CHAR", help="What separates the fields of a text file, such as ';'.")
+]
+Marker = Annotated[
+    list[str] | None,
+    typer.Option("--missing-marker", metavar="WORD", help="A word that means a missing cell, besides NA, NaN, ..."),
+]
+Nodes = Annotated[
+    Path | None, typer.Option(help="A table with a row for each variable: its name first, then what is known of it.")
+]
+Color = Annotated[str | None, typer.Option(metavar="COLUMN", help="The column of --nodes whose groups give colours.")]
+Seed = Annotated[int, typer.Option(min=0, help="Where the random numbers start.")]
+Threads = Annotated[int | None, typer.Option(min=1, help="Threads to use; the result does not depend on it.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say only what is wrong.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs, and nothing else.")]
+
+
+def load_data(
+    path: Path,
+    *,
+    columns: str | Sequence[str] | None = None,
+    ignore: str | None = None,
+    id: str | None = None,
+    separator: str | None = None,
+    markers: Sequence[str] | None = None,
+) -> Table:
+    """Read a table, and take the columns that are asked for."""
+    with plain_errors(path):
+        words = (*MISSING_MARKERS, *(markers or ()))
+        frame = read_table(path, words, _unescape(separator))
+        wanted = _split(columns, frame) if columns else frame.columns
+        left_out = {*(_split(ignore, frame) if ignore else ()), *([_find(id, frame)] if id else ())}
+        kept = [name for name in wanted if name not in left_out]
+        if not kept:
+            raise ValueError("No column is left to be a variable: name others.")
+        return encode(frame.select(kept))
+
+
+@dataclass(frozen=True)
+class Groups:
+    """What is known of the variables, and which of it gives colours.
+
+    Parameters
+    ----------
+    attributes : dict of variable to attributes
+        All that the table of nodes says.
+    group_of : dict of variable to group, optional
+        The group of each variable, where one was asked for.
+    """
+
+    attributes: dict[str, dict[str, Any]]
+    group_of: dict[str, str] | None = None
+
+
+def load_groups(path: Path | None, color: str | None, names: Sequence[str]) -> Groups:
+    """Read the table of variables, and the groups that give colours."""
+    if path is None:
+        if color is not None:
+            raise typer.BadParameter(
+                "name the table that has this column with --nodes: a row for each variable.", param_hint="--color"
+            )
+        return Groups({})
+    with plain_errors(path):
+        frame = read_table(path, MISSING_MARKERS)
+        if frame.width < 2:
+            raise ValueError("The table of variables has a single column: give names, and what is known of them.")
+        key = frame.columns[0]
+        rows = {str(row[key]): {k: v for k, v in row.items() if k != key and v is not None} for row in frame.to_dicts()}
+        missing = [name for name in names if name not in rows]
+        if missing:
+            near = difflib.get_close_matches(missing[0], rows, n=1)
+            hint = f" Is it {near[0]!r}?" if near else ""
+            raise ValueError(f"Column {key!r} does not have the variable {missing[0]!r}: add a row for it.{hint}")
+        attributes = {name: rows[name] for name in names}
+        if color is None:
+            return Groups(attributes)
+        _find(color, frame)
+        return Groups(attributes, {name: str(attributes[name].get(color, "unknown")) for name in names})
+
+
+def _split(words: str | Sequence[str], frame: pl.DataFrame) -> list[str]:
+    """Read a list of columns, separated by commas; a name that has a comma in it may stand alone."""
+    if not isinstance(words, str):
+        return [_find(word, frame) for word in words]
+    if words in frame.columns:
+        return [words]
+    return [_find(word.strip(), frame) for word in words.split(",") if word.strip()]
+
+
+def _find(name: str, frame: pl.DataFrame) -> str:
+    if name in frame.columns:
+        return name
+    near = difflib.get_close_matches(name, frame.columns, n=1)
+    hint = f" Is it {near[0]!r}?" if near else f" The first are {', '.join(map(repr, frame.columns[:5]))}."
+    raise ValueError(f"There is no column {name!r}.{hint}")
+
+
+def _unescape(separator: str | None) -> str | None:
+    return {"tab": "\t", "\\t": "\t"}.get(separator, separator) if separator is not None else None

@@ -1,0 +1,47 @@
+"""The command that writes the interactive page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sparsefield._result import Fit
+from sparsefield.cli import _options as options
+from sparsefield.cli._app import Voice, app, plain_errors
+from sparsefield.cli._fit import check_writable
+
+
+@app.command()
+def report(
+    field: options.Field,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The page (.html); beside the field unless given.")
+    ] = None,
+    data: Annotated[Path | None, typer.Option(help="The table that it was fitted to, for a summary of it.")] = None,
+    title: Annotated[str | None, typer.Option(help="What stands on top of the page.")] = None,
+    separator: options.Separator = None,
+    missing_marker: options.Marker = None,
+    nodes: options.Nodes = None,
+    color: options.Color = None,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Write an interactive page about a fitted field: one file that opens anywhere."""
+    from sparsefield.report import write_report  # plotly takes a moment to import
+
+    voice = Voice(quiet=quiet, as_json=json)
+    output = field.with_suffix(".html") if output is None else output
+    check_writable(output)
+    with plain_errors():
+        found = Fit.load(field)
+    names = found.model.domain.names
+    table = None
+    if data is not None:
+        table = options.load_data(data, columns=names, separator=separator, markers=missing_marker)
+    groups = options.load_groups(nodes, color, names)
+    with plain_errors():
+        write_report(found, output, table=table, groups=groups.group_of, title=title)
+    voice.say(f"Written: {output}")
+    voice.give({"files": [str(output)]})

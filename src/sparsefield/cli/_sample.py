@@ -1,0 +1,43 @@
+"""The command that draws from a field."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sparsefield._files import whole_file
+from sparsefield._model import PairwiseMRF
+from sparsefield.cli import _options as options
+from sparsefield.cli._app import Voice, app, plain_errors
+from sparsefield.cli._fit import check_writable
+
+
+@app.command()
+def sample(
+    field: options.Field,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the rows (.csv).")],
+    rows: Annotated[int, typer.Option("--rows", "-n", min=1, help="How many rows.")] = 1000,
+    sweeps: Annotated[
+        int | None, typer.Option(min=1, help="Gibbs sweeps before a row is taken; exact draws unless given.")
+    ] = None,
+    seed: options.Seed = 0,
+    threads: options.Threads = None,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Draw rows from a fitted field: exactly, or by so many Gibbs sweeps."""
+    voice = Voice(quiet=quiet, as_json=json)
+    check_writable(output)
+    with plain_errors():
+        model = PairwiseMRF.load(field)
+        if sweeps is None:
+            table = model.sample(rows, method="perfect", seed=seed, n_threads=threads)
+        else:
+            table = model.sample(rows, n_sweeps=sweeps, seed=seed, n_threads=threads)
+        with whole_file(output) as rough:
+            table.to_frame().write_csv(rough)
+    how = "exact draws" if sweeps is None else f"rows after {sweeps} Gibbs sweeps"
+    voice.say(f"Written: {output} ({rows} {how}).")
+    voice.give({"rows": rows, "exact": sweeps is None, "files": [str(output)]})

@@ -1,0 +1,73 @@
+"""The interactions of a field as a map, variables that interact standing together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from sparsefield._graph import edge_strengths
+from sparsefield._model import PairwiseMRF
+from sparsefield._result import Fit
+from sparsefield.plotting._agreement import choose_colors, order_by_likeness, write_names
+from sparsefield.plotting._display import Display
+
+
+class HeatmapDisplay(Display):
+    """The matrix of interactions, ordered by cluster; blue is positive and red negative.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The variables.
+    strengths : ndarray of shape (n_variables, n_variables)
+        Their interactions.
+    groups : mapping of variable to group, optional
+        Names are written in the colour of their group.
+    colors : mapping of group to colour, optional
+        The colours; chosen unless given.
+
+    Examples
+    --------
+    >>> import sparsefield as sf
+    >>> from sparsefield.plotting import HeatmapDisplay
+    >>> display = HeatmapDisplay.from_fit(sf.datasets.make_grid(3, 3, seed=1)).plot()
+    >>> len(display.ax_.get_xticklabels())
+    9
+    """
+
+    _size = (8.0, 7.0)
+
+    def __init__(
+        self,
+        names: Any,
+        strengths: NDArray[np.float64],
+        *,
+        groups: Mapping[str, str] | None = None,
+        colors: Mapping[str, str] | None = None,
+    ) -> None:
+        self.names, self.strengths, self.groups, self.colors = tuple(names), strengths, groups, colors
+
+    @classmethod
+    def from_fit(cls, fitted: PairwiseMRF | Fit, **options: Any) -> HeatmapDisplay:
+        """Make the map of a field or a fit; options as for the class."""
+        model = fitted.model if isinstance(fitted, Fit) else fitted
+        return cls(model.domain.names, edge_strengths(model), **options)
+
+    def _draw(self, ax: Axes) -> None:
+        sizes = np.abs(self.strengths)
+        most = float(sizes.max(initial=0.0)) or 1.0
+        order = order_by_likeness(sizes / most)
+        image = ax.imshow(
+            self.strengths[np.ix_(order, order)], cmap="RdBu", vmin=-most, vmax=most, interpolation="nearest"
+        )
+        self.figure_.colorbar(image, ax=ax, shrink=0.6, label="interaction").outline.set_visible(False)
+        names = [self.names[k] for k in order]
+        write_names(ax, names)
+        if self.groups is not None:
+            colors = choose_colors(self.groups.values(), self.colors)
+            for text in (*ax.get_xticklabels(), *ax.get_yticklabels()):
+                text.set_color(colors[self.groups[text.get_text()]])

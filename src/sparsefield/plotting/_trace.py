@@ -1,0 +1,68 @@
+"""What happened in every iteration of a fit."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from sparsefield._result import Fit
+from sparsefield.plotting._curves import Curve, plot_curves
+from sparsefield.plotting._display import Display
+
+
+class TraceDisplay(Display):
+    """The trace of a fit: the norm of the slope, its noise and its certificate, and the sweeps, iteration by iteration.
+
+    Parameters
+    ----------
+    fit : Fit
+        The fit.
+
+    Examples
+    --------
+    >>> import sparsefield as sf
+    >>> from sparsefield.plotting import TraceDisplay
+    >>> table = sf.datasets.make_field(6, seed=1).sample(1000, method="perfect", seed=1)
+    >>> fit = sf.SparseMRF(0.05, random_state=1).fit(table).fit_
+    >>> TraceDisplay.from_fit(fit).plot().ax_.get_yscale()
+    'log'
+    """
+
+    _size = (8.0, 4.5)
+
+    def __init__(self, fit: Fit) -> None:
+        if not fit.steps:
+            raise ValueError("The fit has no iterations: there is no trace to draw.")
+        self.fit = fit
+
+    @classmethod
+    def from_fit(cls, fit: Fit) -> TraceDisplay:
+        """Make the picture of a fit."""
+        return cls(fit)
+
+    def _draw(self, ax: Axes) -> None:
+        trace = self.fit.trace
+        x = trace["iteration"].to_numpy()
+        columns = {
+            "step_norm": ("slope", "#1f5fa8", "o-"),
+            "noise_norm": ("its noise", "#9a9a9a", "o:"),
+            "certificate": ("certificate: its bias is below", "#b3202c", "o-"),
+        }
+        curves = []
+        for name, (label, color, style) in columns.items():
+            values = trace[name].to_numpy().astype(float)
+            if np.any(values > 0):  # zeros, of exact draws, have no place on a scale of powers
+                curves.append(Curve(label, x, np.where(values > 0, values, np.nan), color=color, style=style))
+        plot_curves(ax, curves, x="iteration", y="L2 norm")
+        ax.set_yscale("log")
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        sweeps = ax.twinx()
+        sweeps.plot(x, trace["n_sweeps"].to_numpy(), color="#4d9221", linestyle="--", linewidth=1.2, label="sweeps")
+        sweeps.set_ylabel("sweeps", color="#4d9221")
+        sweeps.set_ylim(bottom=0)
+        sweeps.spines[["top"]].set_visible(False)
+        handles = [*ax.get_legend_handles_labels()[0], *sweeps.get_legend_handles_labels()[0]]
+        ax.legend(handles=handles, frameon=False)
+        exact = " (exact draws: no bias)" if not np.any(trace["certificate"].fill_null(np.nan).to_numpy() != 0) else ""
+        ax.set_title(f"{self.fit.status.code}{exact}")

@@ -1,0 +1,224 @@
+"use strict";
+(() => {
+  const { network, trace } = JSON.parse(document.getElementById("data").textContent);
+  const { nodes, colors } = network;
+  const edges = network.edges.map(([a, b, weight, undecided]) => ({ a, b, weight, undecided, size: Math.abs(weight) }));
+  const most = edges.length ? edges[0].size : 1;
+  const BINS = 5;
+  const POSITIVE = "#3b6fb5", NEGATIVE = "#c2410c", FOUND = "#111111";
+  const byId = (id) => document.getElementById(id);
+  const state = { least: 0, found: null, names: byId("show-names").checked, color: byId("color").value };
+
+  // Plotly reads a few HTML tags in texts: names are taken literally.
+  const literal = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  const signed = (weight) => (weight > 0 ? "+" : "") + weight.toPrecision(3);
+  const shown = () => edges.filter((edge) => edge.size >= state.least);
+
+  function lineTraces(visible) {
+    const groups = new Map();
+    for (const edge of visible) {
+      const bin = Math.min(BINS - 1, Math.floor((BINS * edge.size) / most));
+      const key = `${edge.weight > 0}/${bin}`;
+      if (!groups.has(key)) groups.set(key, { bin, positive: edge.weight > 0, x: [], y: [] });
+      const own = groups.get(key);
+      own.x.push(nodes[edge.a].x, nodes[edge.b].x, null);
+      own.y.push(nodes[edge.a].y, nodes[edge.b].y, null);
+    }
+    return [...groups.values()].map((own) => ({
+      type: "scatter", mode: "lines", x: own.x, y: own.y, hoverinfo: "skip", showlegend: false,
+      line: { color: own.positive ? POSITIVE : NEGATIVE, width: 0.6 + 0.9 * own.bin },
+      opacity: state.found === null ? 0.25 + 0.12 * own.bin : 0.12,
+    }));
+  }
+
+  function foundTrace(visible) {
+    if (state.found === null) return [];
+    const own = visible.filter((edge) => edge.a === state.found || edge.b === state.found);
+    const x = [], y = [];
+    for (const edge of own) {
+      x.push(nodes[edge.a].x, nodes[edge.b].x, null);
+      y.push(nodes[edge.a].y, nodes[edge.b].y, null);
+    }
+    return [{ type: "scatter", mode: "lines", x, y, hoverinfo: "skip", showlegend: false, line: { color: FOUND, width: 1.8 } }];
+  }
+
+  // A point in the middle of each edge, to hover over.
+  function middleTrace(visible) {
+    return {
+      type: "scatter", mode: "markers", showlegend: false, hoverinfo: "text",
+      x: visible.map((edge) => (nodes[edge.a].x + nodes[edge.b].x) / 2),
+      y: visible.map((edge) => (nodes[edge.a].y + nodes[edge.b].y) / 2),
+      text: visible.map((edge) => `${literal(nodes[edge.a].name)} – ${literal(nodes[edge.b].name)}: ${signed(edge.weight)}`),
+      marker: { size: 7, opacity: 0 },
+    };
+  }
+
+  function nodeTraces() {
+    const trace = (label, members, marker) => ({
+      type: "scatter", mode: state.names ? "markers+text" : "markers", name: literal(label), hoverinfo: "text",
+      showlegend: label !== "", customdata: members,
+      x: members.map((k) => nodes[k].x), y: members.map((k) => nodes[k].y),
+      text: members.map((k) => literal(nodes[k].name)), textposition: "top center", textfont: { size: 10 },
+      hovertext: members.map((k) => `<b>${literal(nodes[k].name)}</b>` + (nodes[k].group === null ? "" : ` (${literal(nodes[k].group)})`) +
+        `<br>${nodes[k].degree} edges, strength ${nodes[k].strength}`),
+      marker: { size: members.map((k) => (k === state.found ? 17 : 10)), line: { color: "#fff", width: 1 }, ...marker },
+    });
+    const all = nodes.map((_, k) => k);
+    if (state.color !== "group") {
+      const marker = { color: nodes.map((node) => node.strength), colorscale: "Viridis", reversescale: true, showscale: true,
+        colorbar: { title: { text: "strength" }, thickness: 12, len: 0.5 } };
+      return [trace("", all, marker)];
+    }
+    return Object.keys(colors).sort().map((group) => {
+      const members = all.filter((k) => nodes[k].group === group);
+      return trace(group, members, { color: colors[group] });
+    });
+  }
+
+  const axis = { visible: false, zeroline: false };
+  const layout = {
+    margin: { l: 8, r: 8, t: 8, b: 8 }, dragmode: "pan", hovermode: "closest", xaxis: { ...axis },
+    yaxis: { ...axis, scaleanchor: "x" }, legend: { orientation: "h", y: 0 }, uirevision: "keep", paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+  };
+  const config = { scrollZoom: true, displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d"] };
+
+  function draw() {
+    const visible = shown();
+    byId("edge-count").textContent = visible.length;
+    byId("strength-value").textContent = state.least.toPrecision(2).replace(/^0\.0+$/, "0");
+    const traces = [...lineTraces(visible), ...foundTrace(visible), middleTrace(visible), ...nodeTraces()];
+    return Plotly.react("network", traces, layout, config);
+  }
+
+  function tell(text, tag) {
+    const element = document.createElement(tag);
+    element.textContent = text;
+    return element;
+  }
+
+  function find(k) {
+    state.found = k;
+    const panel = byId("found");
+    panel.replaceChildren();
+    if (k === null) {
+      panel.append(tell("Nothing found", "h3"), tell("Find a variable above, or click on one, to see its edges.", "p"));
+    } else {
+      panel.append(tell(nodes[k].name, "h3"));
+      const own = edges.filter((edge) => edge.a === k || edge.b === k);
+      panel.append(tell(own.length ? `${own.length} edges, strongest first:` : "It has no edges.", "p"));
+      const list = document.createElement("ul");
+      for (const edge of own) {
+        const item = tell(`${signed(edge.weight)}  ${nodes[edge.a === k ? edge.b : edge.a].name}`, "li");
+        item.className = edge.weight > 0 ? "positive" : "negative";
+        list.append(item);
+      }
+      panel.append(list);
+    }
+    draw();
+  }
+
+  function search(text) {
+    const wanted = text.trim().toLowerCase();
+    if (!wanted) return find(null);
+    const names = nodes.map((node) => node.name.toLowerCase());
+    let k = names.indexOf(wanted);
+    if (k < 0) k = names.findIndex((name) => name.startsWith(wanted));
+    if (k < 0) k = names.findIndex((name) => name.includes(wanted));
+    find(k < 0 ? null : k);
+  }
+
+  // --- The table ---
+  const heads = [...document.querySelectorAll("#edges th[data-key]")];
+  const rows = edges.map((edge) => ({
+    first: nodes[edge.a].name, second: nodes[edge.b].name, weight: edge.weight, size: edge.size, undecided: edge.undecided,
+  }));
+  let order = { key: "weight", down: true, bySize: true };
+
+  function fillTable() {
+    const { key, down, bySize } = order;
+    const value = (row) => (key === "weight" && bySize ? row.size : row[key]);
+    const compare = (p, q) => {
+      const [u, v] = [value(p), value(q)];
+      const way = typeof u === "string" ? u.localeCompare(v) : Number(u) - Number(v);
+      return down ? -way : way;
+    };
+    const body = document.querySelector("#edges tbody");
+    const lines = document.createDocumentFragment();
+    for (const row of [...rows].sort(compare)) {
+      const line = document.createElement("tr");
+      const weight = tell(signed(row.weight), "td");
+      weight.className = `number ${row.weight > 0 ? "positive" : "negative"}`;
+      line.append(tell(row.first, "td"), tell(row.second, "td"), weight);
+      if (heads.length > 3) line.append(tell(row.undecided ? "yes" : "", "td"));
+      lines.append(line);
+    }
+    body.replaceChildren(lines);
+    for (const head of heads) {
+      if (head.dataset.key === key) head.setAttribute("aria-sort", down ? "descending" : "ascending");
+      else head.removeAttribute("aria-sort");
+    }
+  }
+
+  function sortBy(key) {
+    const again = order.key === key && !order.bySize;
+    order = { key, down: again ? !order.down : key === "weight" || key === "undecided", bySize: false };
+    fillTable();
+  }
+
+  function asCsv() {
+    const quote = (value) => (/[",\r\n]/.test(value) ? `"${value.replace(/"/g, '""')}"` : value);
+    const marks = heads.length > 3;
+    const lines = rows.map((row) => [quote(row.first), quote(row.second), String(row.weight), ...(marks ? [String(row.undecided)] : [])]);
+    return [["first", "second", "weight", ...(marks ? ["undecided"] : [])], ...lines].map((line) => line.join(",")).join("\r\n") + "\r\n";
+  }
+
+  function download() {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([asCsv()], { type: "text/csv;charset=utf-8" }));
+    link.download = "edges.csv";
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  }
+
+  function drawTrace() {
+    const line = (y, name, color, dash) => ({ type: "scatter", mode: "lines+markers", x: trace.iteration, y, name, line: { color, dash } });
+    const traces = [line(trace.slope, "slope", "#1f5fa8", "solid"), line(trace.noise, "its noise", "#9a9a9a", "dot")];
+    if (trace.certificate.some((value) => value !== null)) traces.push(line(trace.certificate, "certificate: its bias is below", "#b3202c", "solid"));
+    traces.push({ ...line(trace.sweeps, "sweeps", "#4d9221", "dash"), yaxis: "y2" });
+    Plotly.newPlot("trace", traces, {
+      margin: { l: 60, r: 60, t: 8, b: 40 }, xaxis: { title: { text: "iteration" }, dtick: trace.iteration.length <= 20 ? 1 : undefined },
+      yaxis: { type: "log", title: { text: "L2 norm" }, exponentformat: "power" },
+      yaxis2: { overlaying: "y", side: "right", rangemode: "tozero", tickmode: "auto", type: "linear", title: { text: "sweeps" }, showgrid: false },
+      legend: { orientation: "h", y: 1.12 },
+    }, { displaylogo: false, responsive: true });
+  }
+
+  let waiting = false;
+  function drawSoon() {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => { waiting = false; draw(); });
+  }
+
+  byId("strength").addEventListener("input", (event) => {
+    state.least = (most * Number(event.target.value)) / 1000;
+    drawSoon();
+  });
+  byId("search").addEventListener("input", (event) => search(event.target.value));
+  byId("show-names").addEventListener("change", (event) => { state.names = event.target.checked; draw(); });
+  byId("color").addEventListener("change", (event) => { state.color = event.target.value; draw(); });
+  byId("download").addEventListener("click", download);
+  for (const head of heads) {
+    head.addEventListener("click", () => sortBy(head.dataset.key));
+    head.addEventListener("keydown", (event) => { if (event.key === "Enter") sortBy(head.dataset.key); });
+  }
+  fillTable();
+  drawTrace();
+  draw().then(() => {
+    byId("network").on("plotly_click", (event) => {
+      const point = event.points.find((own) => own.customdata !== undefined);
+      if (point) find(point.customdata);
+    });
+    document.body.dataset.ready = "yes";
+  });
+})();
