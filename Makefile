@@ -8,7 +8,7 @@ INSTALLED := $(VENV)/installed
 KERNELS := $(shell cat src/sparsefield/_kernels/*.py | cksum | cut -d ' ' -f 1)
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba-$(KERNELS)
 
-.PHONY: browser demo paper test lint format bench bench-kernels bench-certificates bench-learner bench-newton clean
+.PHONY: browser demo docs paper test lint format bench bench-kernels bench-certificates bench-learner bench-newton clean
 
 demo: $(INSTALLED)
 	$(RUN)/sparsefield demo
@@ -26,6 +26,12 @@ browser:
 	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
 	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium > /dev/null; \
 	else echo "No Chromium here, and no way to install it: the page will not be tested in a browser."; fi; }
+
+# Warnings are errors. Examples on data that are not part of the project are built where SPARSEFIELD_OUTSIDE has them.
+docs: $(VENV)/docs
+	rm -rf docs/examples docs/generated
+	$(RUN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	@echo "Written: docs/_build/html/index.html"
 
 lint: $(INSTALLED)
 	$(RUN)/ruff format --check .
@@ -57,9 +63,13 @@ $(INSTALLED): pyproject.toml constraints.txt
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' --constraint constraints.txt
 	touch $@
 
+$(VENV)/docs: $(INSTALLED)
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]' --constraint constraints.txt
+	touch $@
+
 $(VENV)/peers: $(INSTALLED)
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable '.[peers]' --constraint constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache .import_linter_cache build dist
+	rm -rf $(VENV) docs/_build docs/generated docs/examples .cache .mypy_cache .ruff_cache .pytest_cache .import_linter_cache build dist

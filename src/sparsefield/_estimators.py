@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from typing import Any, Literal
@@ -92,10 +92,16 @@ class _FieldEstimator(BaseEstimator):  # type: ignore[misc]
         table: Table = self.model_.sample(n, **options)
         return table
 
-    def graph(self) -> nx.Graph:
-        """Return the network of the fitted field: an edge with a weight for each pair that interacts."""
+    def graph(self, nodes: Mapping[str, Mapping[str, Any]] | None = None) -> nx.Graph:
+        """Return the network of the fitted field: an edge with a signed weight for each pair that interacts.
+
+        Parameters
+        ----------
+        nodes : mapping of variable to attributes, optional
+            Further attributes of nodes, such as a group.
+        """
         check_is_fitted(self)
-        return make_graph(self.model_)
+        return make_graph(self.fit_, nodes)
 
     @property
     def score_kind_(self) -> str:

@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from sparsefield._result import StepInfo
 
@@ -21,14 +21,21 @@ class ProgressBar:
     def __enter__(self) -> Any:
         if not self._is_shown:
             return None
-        columns = (TextColumn("fitting"), BarColumn(), TextColumn("{task.completed}/{task.total} {task.fields[said]}"))
+        columns = (
+            TextColumn("fitting"),
+            BarColumn(),
+            TextColumn("{task.completed} of at most {task.total} steps, {task.fields[said]}"),
+            TextColumn("at most"),
+            TimeRemainingColumn(),
+            TextColumn("left, since"),
+        )
         console = Console(stderr=True, force_terminal=True)
         self._progress = Progress(*columns, TimeElapsedColumn(), console=console, transient=True)
         self._progress.start()
         task = self._progress.add_task("fit", total=self._n, said="")
 
         def watch(info: StepInfo) -> None:
-            said = f"step {info.step_norm:.3g}, {info.n_nonzero} parameters"
+            said = f"slope {info.step_norm:.3g}, {info.n_nonzero} parameters"
             self._progress.update(task, completed=info.iteration, said=said)
 
         return watch

@@ -4,7 +4,7 @@ Observations are taken four at a time: a *nibble* holds one indicator of four ob
 `nibbles[group, position, column]`, 128 indicators a group. How many ones a fixed nibble shares with any other is a
 table of 16 entries, so `vpshufb` counts 4 observations of 32 pairs in one instruction. The counts are at most 4, so
 one byte of the table serves two rows: first + 16 second. Three such bytes can be added before the halves run into each
-other (3 * 4 < 16). Then two sums are kept, in bytes that may wrap around:
+other (3 * 4 < 16). Then two sums are kept, in bytes that may wrap around::
 
     whole = sum of (first + 16 second),   shifted = sum of the same, shifted right by 4 bits in words of two bytes
 

@@ -81,7 +81,7 @@ def concentration(
 ) -> Concentration:
     """Bound the whole error of moments that independent chains estimate.
 
-    Kind "paper" is the paper's Theorem 4: with V_j the sample variance of statistic j over q chains,
+    Kind "paper" is the paper's Theorem 4: with V_j the sample variance of statistic j over q chains, ::
 
         eps_j = 2 ( sqrt( V_j log(2 / beta_j) / (2 q) ) + 7 log(2 / beta_j) / (3 (q - 1)) ),
 

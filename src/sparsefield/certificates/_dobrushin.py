@@ -28,7 +28,7 @@ class Disagreement:
 
     Kind "paper" is the paper's bound, 2 sqrt(m) min(1, sum_i w_i) over m statistics. Kind "sharp" asks what a
     disagreement does to each statistic: it moves a main statistic by at most w_i and a pair statistic by at most
-    min(1, w_i + w_j), and no probability is above 1:
+    min(1, w_i + w_j), and no probability is above 1::
 
         sqrt( sum_i w_i^2 + sum_{i<j} min(1, w_i + w_j)^2 ).
 

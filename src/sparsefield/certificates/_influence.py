@@ -21,14 +21,14 @@ _STEPS, _MOST_ROUNDS, _PRECISION = 20, 100, 1e-7  # of the spectral radius: it s
 def influence_matrix(model: Field) -> csr_array:
     """Return the paper's influence matrix U, in which entry (i, j) bounds how much variable j can move variable i.
 
-    With xi the interaction of i and j, s the logistic function and b the field of i without j, turned around:
+    With xi the interaction of i and j, s the logistic function and b the field of i without j, turned around::
 
         U_ij = | s(xi - b) - s(-b) |,  b = clip(xi / 2, lo, hi),
         lo = -main_i - sum_k max(xi_ik, 0),  hi = -main_i - sum_k min(xi_ik, 0),  k other than i and j.
 
     This is Lemma 2 of the paper with b* = exp(b), in a form that does not overflow and keeps small entries to full
     precision. It is the largest change of a conditional probability over all fields from lo to hi, whether or not a
-    state has that field, hence at least Dobrushin's influence. For a variable with more than two levels,
+    state has that field, hence at least Dobrushin's influence. For a variable with more than two levels, ::
 
         U_ij = max_{a, b} tanh( osc_k( xi_ij(k, a) - xi_ij(k, b) ) / 4 ),  osc = largest minus least over its levels k,
 

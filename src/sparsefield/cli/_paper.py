@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table as Grid
 
 from sparsefield.cli._app import INTERRUPTED, app, plain_errors
@@ -39,7 +39,13 @@ def paper(
     words = ["sparsefield", "paper", *(["--quick"] if quick else [])]
     words += [word for name in only or [] for word in ("--only", name)]
     words += [] if output == Path("paper") else ["--output", str(output)]
-    columns = (TextColumn("{task.description:16}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description:16}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=_console) as progress:
         tasks = {name: progress.add_task(name, total=1.0, start=False) for name in names}
 

@@ -6,6 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Self
 
+import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -25,8 +26,8 @@ class Display:
     _size = (7.0, 5.0)
 
     def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the picture, on new axes unless some are given."""
-        self.ax_ = Figure(figsize=self._size, layout="constrained").subplots() if ax is None else ax
+        """Draw the picture, on new axes of pyplot unless some are given."""
+        self.ax_ = plt.subplots(figsize=self._size, layout="constrained")[1] if ax is None else ax
         figure = self.ax_.get_figure(root=True)
         assert figure is not None
         self.figure_ = figure
@@ -40,7 +41,8 @@ class Display:
         if kind not in _KINDS:
             raise ValueError(f"{str(path)!r} does not end in .png, .svg or .pdf: choose one of these.")
         if not hasattr(self, "figure_"):
-            self.plot()
+            # A figure of its own, that pyplot need not keep.
+            self.plot(Figure(figsize=self._size, layout="constrained").subplots())
         with whole_file(path) as rough:
             self.figure_.savefig(rough, dpi=dpi, format=kind)
 

@@ -58,9 +58,9 @@ class HeatmapDisplay(Display):
         return cls(model.domain.names, edge_strengths(model), **options)
 
     def _draw(self, ax: Axes) -> None:
-        sizes = np.abs(self.strengths)
-        most = float(sizes.max(initial=0.0)) or 1.0
-        order = order_by_likeness(sizes / most)
+        most = float(np.abs(self.strengths).max(initial=0.0)) or 1.0
+        # Variables that exclude each other do not belong together.
+        order = order_by_likeness(np.maximum(self.strengths, 0.0) / most)
         image = ax.imshow(
             self.strengths[np.ix_(order, order)], cmap="RdBu", vmin=-most, vmax=most, interpolation="nearest"
         )

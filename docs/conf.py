@@ -1,0 +1,49 @@
+"""How the documentation is built: `make docs`, in which warnings are errors."""
+
+import os
+from pathlib import Path
+
+import sparsefield
+
+project = "sparsefield"
+author = copyright = "The sparsefield authors"
+release = version = sparsefield.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "gallery/README.txt", "gallery/*.py"]
+html_theme = "furo"
+html_title = f"sparsefield {release}"
+
+autosummary_generate = True
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+myst_enable_extensions = ["deflist"]
+myst_heading_anchors = 3
+# The README and some pages lead to files outside of this folder; a test checks that every such file is there.
+suppress_warnings = ["myst.xref_missing"]
+
+# Examples on data that are not part of the project are built where the data are.
+_OUTSIDE = {"symptoms": "adhd/adhd_bgms.csv", "spikes": "spikes", "protein": "pf00014"}
+_folder = os.environ.get("SPARSEFIELD_OUTSIDE")
+_absent = [name for name, path in _OUTSIDE.items() if _folder is None or not (Path(_folder) / path).exists()]
+
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery",
+    "gallery_dirs": "examples",
+    "filename_pattern": "/plot_",
+    "ignore_pattern": "|".join(f"plot_{name}" for name in _absent) or "nothing is left out",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_signature": False,
+    "capture_repr": (),
+    "matplotlib_animations": False,
+}

@@ -1,0 +1,36 @@
+"""
+The Senate of 2006
+==================
+
+Which senators vote alike, given how all others vote?
+"""
+
+import sparsefield as sf
+from sparsefield.plotting import HeatmapDisplay, NetworkDisplay, TraceDisplay
+
+senate = sf.datasets.load_senate()
+print(senate.votes.summary().sort("holes", descending=True).head(4))
+
+# %%
+# Votes that were not cast are filled by the model, given the other votes of the roll call.
+mrf = sf.SparseMRF(alpha=0.1, random_state=1).fit(senate.votes)
+print(mrf.status_)
+print(sf.edge_table(mrf.model_).head(8))
+
+# %%
+# Black lines are positive links between the parties.
+parties = dict(zip(senate.members["name"], senate.members["party"], strict=True))
+colors = {"D": "#1f5fa8", "R": "#b3202c", "I": "#4d9221"}
+NetworkDisplay.from_fit(mrf.fit_, groups=parties, colors=colors).plot()
+
+# %%
+# Who is central?
+print(sf.centrality_table(mrf.graph()).sort("strength", descending=True).head(5))
+
+# %%
+# All interactions, ordered by cluster.
+HeatmapDisplay.from_fit(mrf.fit_, groups=parties, colors=colors).plot()
+
+# %%
+# What happened while learning.
+TraceDisplay.from_fit(mrf.fit_).plot()
