@@ -104,6 +104,21 @@ def test_a_typo_in_a_cell_is_named_with_its_place_and_remedy(answers):
     assert not answers.with_suffix(".field").exists()
 
 
+def test_a_word_among_numbers_is_taken_for_a_typo_unless_told_otherwise(answers, tmp_path):
+    lines = answers.read_text().split("\n")
+    lines[40] = lines[40][:-1] + "x"
+    answers.write_text("\n".join(lines))
+    said = run("fit", answers, "--id", "person", code=2)
+    assert (
+        "answers.csv', line 41: Column 'score 5' holds numbers, but row 39 has 'x' (1 such cell(s)): correct it" in said
+    )
+    path = tmp_path / "a.field"
+    run("fit", answers, "--id", "person", "--missing-marker", "x", "-o", path, "-q")
+    assert Fit.load(path).model.domain.levels[5] == (0, 1)
+    run("fit", answers, "--id", "person", "--text", "score 5", "-o", path, "-q")
+    assert Fit.load(path).model.domain.levels[5] == ("0", "1", "x")
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

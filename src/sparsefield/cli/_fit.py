@@ -42,6 +42,7 @@ def fit(
     id: options.Id = None,
     separator: options.Separator = None,
     missing_marker: options.Marker = None,
+    text: options.AsText = None,
     nodes: options.Nodes = None,
     color: options.Color = None,
     seed: options.Seed = 0,
@@ -53,7 +54,9 @@ def fit(
     voice = Voice(quiet=quiet, as_json=json)
     output = data.with_suffix(".field") if output is None else output
     check_writable(output, report, picture)
-    table = options.load_data(data, columns=columns, ignore=ignore, id=id, separator=separator, markers=missing_marker)
+    table = options.load_data(
+        data, columns=columns, ignore=ignore, id=id, separator=separator, markers=missing_marker, text=text
+    )
     groups = options.load_groups(nodes, color, table.domain.names)
     voice.say(describe_table(table))
     mrf = SparseMRF(
@@ -95,6 +98,7 @@ def certify(
     id: options.Id = None,
     separator: options.Separator = None,
     missing_marker: options.Marker = None,
+    text: options.AsText = None,
     seed: options.Seed = 0,
     threads: options.Threads = None,
     quiet: options.Quiet = False,
@@ -104,7 +108,9 @@ def certify(
     voice = Voice(quiet=quiet, as_json=json)
     with plain_errors():
         found = Fit.load(field)
-    table = options.load_data(data, columns=columns, ignore=ignore, id=id, separator=separator, markers=missing_marker)
+    table = options.load_data(
+        data, columns=columns, ignore=ignore, id=id, separator=separator, markers=missing_marker, text=text
+    )
     with plain_errors(data):
         how = found.settings.get("missing", "model")
         found = _certify(found, table, how, seed, threads, voice, n_draws=draws, confidence=confidence)

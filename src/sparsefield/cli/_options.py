@@ -15,6 +15,8 @@ from sparsefield._files import MISSING_MARKERS, read_table
 from sparsefield._table import Table, encode
 from sparsefield.cli._app import plain_errors
 
+_RARE = 0.05  # of the cells of a column: words among numbers are then taken for typos
+
 Data = Annotated[Path, typer.Argument(help="A table: .csv, .tsv or .parquet, an observation a row.")]
 Field = Annotated[Path, typer.Argument(help="A fitted field, as `sparsefield fit` writes it.")]
 Columns = Annotated[
@@ -28,6 +30,12 @@ Separator = Annotated[
 Marker = Annotated[
     list[str] | None,
     typer.Option("--missing-marker", metavar="WORD", help="A word that means a missing cell, besides NA, NaN, ..."),
+]
+AsText = Annotated[
+    str | None,
+    typer.Option(
+        "--text", metavar="A,B,...", help="Columns in which few words among numbers are levels, and no typos."
+    ),
 ]
 Nodes = Annotated[
     Path | None, typer.Option(help="A table with a row for each variable: its name first, then what is known of it.")
@@ -47,6 +55,7 @@ def load_data(
     id: str | None = None,
     separator: str | None = None,
     markers: Sequence[str] | None = None,
+    text: str | None = None,
 ) -> Table:
     """Read a table, and take the columns that are asked for."""
     with plain_errors(path):
@@ -57,7 +66,24 @@ def load_data(
         kept = [name for name in wanted if name not in left_out]
         if not kept:
             raise ValueError("No column is left to be a variable: name others.")
+        for name in set(kept) - set(_split(text, frame) if text else ()):
+            _refuse_typo(frame[name])
         return encode(frame.select(kept))
+
+
+def _refuse_typo(column: pl.Series) -> None:
+    """Refuse a column of whole numbers in which a few cells are words: one typo makes a reader take all for text."""
+    if column.dtype != pl.String:
+        return
+    is_word = column.str.strip_chars().cast(pl.Int64, strict=False).is_null() & column.is_not_null()
+    n_words, n_cells = int(is_word.sum()), len(column) - column.null_count()
+    if 0 < n_words < _RARE * n_cells:
+        row = int(is_word.arg_true()[0])
+        raise ValueError(
+            f"Column {column.name!r} holds numbers, but row {row} has {column[row]!r} ({n_words} such cell(s)): "
+            f"correct it, name it with --missing-marker if it means a missing cell, or use --text {column.name!r} if "
+            "it is a level."
+        )
 
 
 @dataclass(frozen=True)

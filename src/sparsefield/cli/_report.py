@@ -23,6 +23,7 @@ def report(
     title: Annotated[str | None, typer.Option(help="What stands on top of the page.")] = None,
     separator: options.Separator = None,
     missing_marker: options.Marker = None,
+    text: options.AsText = None,
     nodes: options.Nodes = None,
     color: options.Color = None,
     quiet: options.Quiet = False,
@@ -39,7 +40,7 @@ def report(
     names = found.model.domain.names
     table = None
     if data is not None:
-        table = options.load_data(data, columns=names, separator=separator, markers=missing_marker)
+        table = options.load_data(data, columns=names, separator=separator, markers=missing_marker, text=text)
     groups = options.load_groups(nodes, color, names)
     with plain_errors():
         write_report(found, output, table=table, groups=groups.group_of, title=title)
