@@ -63,6 +63,6 @@ class TraceDisplay(Display):
         sweeps.set_ylim(bottom=0)
         sweeps.spines[["top"]].set_visible(False)
         handles = [*ax.get_legend_handles_labels()[0], *sweeps.get_legend_handles_labels()[0]]
-        ax.legend(handles=handles, frameon=False)
+        ax.legend(handles=handles, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4)
         exact = " (exact draws: no bias)" if not np.any(trace["certificate"].fill_null(np.nan).to_numpy() != 0) else ""
-        ax.set_title(f"{self.fit.status.code}{exact}")
+        ax.set_title(f"ended: {self.fit.status.code}{exact}", pad=30)
