@@ -21,11 +21,22 @@ Attributes = Mapping[str, Mapping[str, Any]]
 
 
 def _as_gexf(fitted: PairwiseMRF | Fit, nodes: Attributes | None) -> str:
-    return "\n".join(nx.generate_gexf(make_graph(fitted, nodes))) + "\n"
+    return "\n".join(nx.generate_gexf(_make_plain(fitted, nodes))) + "\n"
 
 
 def _as_graphml(fitted: PairwiseMRF | Fit, nodes: Attributes | None) -> str:
-    return "\n".join(nx.generate_graphml(make_graph(fitted, nodes), named_key_ids=True)) + "\n"
+    return "\n".join(nx.generate_graphml(_make_plain(fitted, nodes), named_key_ids=True)) + "\n"
+
+
+def _make_plain(fitted: PairwiseMRF | Fit, nodes: Attributes | None) -> nx.Graph:
+    """Make the network with attributes that XML can hold."""
+    graph = make_graph(fitted, nodes)
+    for name, own in graph.nodes(data=True):
+        own.update({k: v if isinstance(v, bool | int | float | str) else str(v) for k, v in own.items()})
+        for text in (name, *map(str, own), *(v for v in own.values() if isinstance(v, str))):
+            if any(ord(mark) < 32 and mark not in "\t\n\r" for mark in text):
+                raise ValueError(f"{text!r} has a control character, which XML cannot hold: export as .json or .csv.")
+    return graph
 
 
 def _as_edges(fitted: PairwiseMRF | Fit, nodes: Attributes | None) -> str:  # noqa: ARG001
@@ -35,15 +46,14 @@ def _as_edges(fitted: PairwiseMRF | Fit, nodes: Attributes | None) -> str:  # no
 def _as_adjacency(fitted: PairwiseMRF | Fit, nodes: Attributes | None) -> str:  # noqa: ARG001
     model = fitted.model if isinstance(fitted, Fit) else fitted
     names = list(model.domain.names)
-    first = "" if "" not in names else "variable"
     columns = dict(zip(names, edge_strengths(model), strict=True))
-    return pl.DataFrame({first: names, **columns}).write_csv()
+    return pl.DataFrame({"": names, **columns}).write_csv()
 
 
 def _as_json(fitted: PairwiseMRF | Fit, nodes: Attributes | None) -> str:
     graph = make_graph(fitted, nodes)
     found: dict[str, Any] = {
-        "nodes": [{"name": name, **own} for name, own in graph.nodes(data=True)],
+        "nodes": [{**own, "name": name} for name, own in graph.nodes(data=True)],
         "edges": [{"first": a, "second": b, **own} for a, b, own in graph.edges(data=True)],
     }
     if isinstance(fitted, Fit):

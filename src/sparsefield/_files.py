@@ -23,18 +23,26 @@ def whole_file(path: Path) -> Iterator[Path]:
     """Give the path of a file to write beside the one that is wanted, and move it there once it is whole."""
     if not path.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {str(path.parent)!r}: make it first.")
-    if path.is_dir():
-        raise IsADirectoryError(f"{str(path)!r} is a folder: give the path of a file.")
+    if path.exists() and not path.is_file():
+        raise IsADirectoryError(f"{str(path)!r} is no ordinary file: give the path of one.")
+    path = path.resolve()  # a link stays a link
     rough = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         yield rough
+        if path.exists():
+            rough.chmod(path.stat().st_mode)
         rough.replace(path)
     finally:
         rough.unlink(missing_ok=True)
 
 
-def read_table(path: Path, missing_markers: tuple[str, ...], separator: str | None = None) -> pl.DataFrame:
-    """Read a .csv, .tsv or .parquet file; text with another ending where its separator is given."""
+def read_table(
+    path: Path, missing_markers: tuple[str, ...], separator: str | None = None, *, as_text: bool = False
+) -> pl.DataFrame:
+    """Read a .csv, .tsv or .parquet file; text with another ending where its separator is given.
+
+    With `as_text`, cells of text files stay the text that they are.
+    """
     if not path.exists():
         near = sorted(other.name for other in path.parent.glob(f"*{path.suffix}")) if path.parent.is_dir() else []
         hint = f" The folder has {preview(near)}." if near and path.suffix else ""
@@ -55,7 +63,9 @@ def read_table(path: Path, missing_markers: tuple[str, ...], separator: str | No
     n_rows, blank = _check_text(path, separator)
     markers = [marker for marker in missing_markers if marker]
     try:
-        frame = pl.read_csv(path, separator=separator, null_values=markers, infer_schema_length=None)
+        frame = pl.read_csv(
+            path, separator=separator, null_values=markers, infer_schema_length=None, infer_schema=not as_text
+        )
     except pl.exceptions.PolarsError as error:
         raise ValueError(f"File {str(path)!r} cannot be read as a table: {_first_line(error)}") from error
     if frame.height != n_rows:

@@ -21,11 +21,18 @@ def edge_strengths(model: PairwiseMRF) -> NDArray[np.float64]:
 
     The interaction where both have one slot, and otherwise the L2 norm of the interactions of their levels.
     """
-    domain = model.domain
-    if np.array_equal(domain.slot_variables, np.arange(domain.n_variables)):
+    member = _membership(model.domain)
+    if np.array_equal(member, np.eye(len(member))):
         return model.interactions.copy()
-    member = _membership(domain)
-    return np.asarray(np.sqrt(member.T @ model.interactions**2 @ member))
+    norms = np.sqrt(member.T @ model.interactions**2 @ member)
+    # With one slot each, the sum over slots is the interaction itself.
+    return np.asarray(np.where(has_sign(model.domain), member.T @ model.interactions @ member, norms))
+
+
+def has_sign(domain: Domain) -> NDArray[np.bool_]:
+    """Say for each pair of variables (p, p) whether their edge has a sign: where both have a single slot."""
+    is_single = np.bincount(domain.slot_variables, minlength=domain.n_variables) == 1
+    return np.asarray(is_single[:, None] & is_single)
 
 
 def _membership(domain: Domain) -> NDArray[np.float64]:
@@ -46,7 +53,7 @@ def make_graph(fitted: PairwiseMRF | Fit, nodes: Mapping[str, Mapping[str, Any]]
     -------
     networkx.Graph
         Weights are interactions where both variables have one slot, otherwise the L2 norm of the interactions of their
-        levels, which has no sign.
+        levels, which has no sign: such edges have `signed=False`.
 
     Examples
     --------
@@ -61,8 +68,12 @@ def make_graph(fitted: PairwiseMRF | Fit, nodes: Mapping[str, Mapping[str, Any]]
     graph = nx.Graph()
     for i, name in enumerate(domain.names):
         slots = np.flatnonzero(domain.slot_variables == i)
-        main = {"main": float(model.main[slots[0]])} if len(slots) == 1 else {}
-        graph.add_node(name, **main, **(nodes or {}).get(name, {}))
+        graph.add_node(name)
+        if len(slots) == 1:
+            graph.nodes[name]["main"] = float(model.main[slots[0]])
+        graph.nodes[name].update((nodes or {}).get(name, {}))
+    signed = has_sign(domain)
+    place = {name: i for i, name in enumerate(domain.names)}
     edges = edge_table(fitted)
     marked = edges["undecided"].to_list() if "undecided" in edges.columns else [None] * len(edges)
     for (first, second, weight), mark in zip(
@@ -70,6 +81,8 @@ def make_graph(fitted: PairwiseMRF | Fit, nodes: Mapping[str, Mapping[str, Any]]
     ):
         if weight != 0:
             graph.add_edge(first, second, weight=weight, **({} if mark is None else {"undecided": mark}))
+            if not signed[place[first], place[second]]:
+                graph.edges[first, second]["signed"] = False
     return graph
 
 

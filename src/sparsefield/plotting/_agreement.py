@@ -16,7 +16,10 @@ from scipy.spatial.distance import squareform
 from sparsefield._moments import count_codes
 from sparsefield._table import Table
 
-GROUP_COLORS = ("#1f5fa8", "#b3202c", "#4d9221", "#7b3294", "#e08214")
+GROUP_COLORS = (
+    *("#1f5fa8", "#b3202c", "#4d9221", "#7b3294", "#e08214"),
+    *("#17a2a2", "#8c564b", "#d6539d", "#7f7f7f", "#b5a100"),
+)
 
 
 def plot_agreement(
@@ -99,5 +102,7 @@ def write_names(ax: Axes, names: Sequence[str]) -> None:
     size = float(np.clip(480 / len(names), 3.5, 10))
     ax.set_xticks(range(len(names)), names, rotation=90, fontsize=size)
     ax.set_yticks(range(len(names)), names, fontsize=size)
+    for text in (*ax.get_xticklabels(), *ax.get_yticklabels()):
+        text.set_parse_math(False)
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)

@@ -25,7 +25,7 @@ Positions = Mapping[Any, Any]
 _ROOM = 5  # what a spring is long, in multiples of what nodes spread evenly over the plane would have
 _WEAK = 0.02  # a spring of a negative edge, beside that of a positive one
 _SIDES = ((0, 5, "center", "bottom"), (0, -5, "center", "top"), (5, 0, "left", "center"), (-5, 0, "right", "center"))
-_POSITIVE, _NEGATIVE, _ACROSS, _NODE = "#3b6fb5", "#c2410c", "#111111", "#777777"
+_POSITIVE, _NEGATIVE, _UNSIGNED, _ACROSS, _NODE = "#3b6fb5", "#c2410c", "#555555", "#111111", "#777777"
 
 
 def place_nodes(graph: nx.Graph, *, seed: int) -> dict[Any, Any]:
@@ -117,6 +117,7 @@ def _write_names(ax: Axes, nodes: list[Any], points: NDArray[np.float64], places
                 va=along,
                 fontsize=6.5,
                 path_effects=outline,
+                parse_math=False,
                 zorder=4,
             )
             box = text.get_window_extent()
@@ -135,9 +136,13 @@ def _draw_edges(
     ax: Axes, graph: nx.Graph, places: Positions, groups: Mapping[Any, str] | None, colors: Mapping[str, str]
 ) -> None:
     edges = []
-    for a, b, weight in graph.edges(data="weight", default=1.0):
+    for a, b, own_data in graph.edges(data=True):
+        weight = float(own_data.get("weight", 1.0))
         own, other = (None, None) if groups is None else (groups[a], groups[b])
-        edges.append((*_style(float(weight), own, other, colors), (places[a], places[b]), abs(float(weight))))
+        layer, shade, fade = _style(weight, own, other, colors)
+        if own is None and not own_data.get("signed", True):
+            shade = _UNSIGNED
+        edges.append((layer, shade, fade, (places[a], places[b]), abs(weight)))
     edges.sort(key=lambda edge: edge[0])
     most = max((size for *_, size in edges), default=1.0)
     lines = LineCollection(
@@ -211,6 +216,8 @@ class NetworkDisplay(Display):
             marks.append(Line2D([], [], color=_ACROSS, label="positive, between groups"))
         else:
             marks = [Line2D([], [], color=_POSITIVE, label="positive")]
+            if any(not signed for _, _, signed in self.graph.edges(data="signed", default=True)):
+                marks.append(Line2D([], [], color=_UNSIGNED, label="of more than two levels: no sign"))
         if any(weight < 0 for _, _, weight in self.graph.edges(data="weight")):
             marks.append(Line2D([], [], color=_NEGATIVE, label="negative"))
         ax.legend(handles=marks, frameon=False, loc="upper left")
