@@ -137,6 +137,84 @@ def test_wrong_options_get_a_sentence(answers, options, sentence):
     assert [path.name for path in answers.parent.iterdir()] == ["answers.csv"]
 
 
+def test_options_reach_the_fit(answers, tmp_path):
+    path = tmp_path / "a.field"
+    words = ["--gap", "0.01", "--free-main", "--max-seconds", "50", "--threads", "1", "--missing", "drop"]
+    run("fit", answers, "--id", "person", *words, "-o", path, "-q")
+    settings = Fit.load(path).settings
+    assert settings["gap"] == 0.01
+    assert settings["penalize_main"] is False
+    assert settings["max_seconds"] == 50
+    assert settings["n_threads"] == 1
+    assert settings["n_rows"] == 784
+    said = run("certify", path, answers, "--id", "person", "--draws", 20_000)
+    assert "fresh draws" in said
+
+
+def test_outputs_never_replace_inputs_or_each_other(answers, tmp_path):
+    text = answers.read_text()
+    for words in (["-o", answers], ["-o", tmp_path / "a.field", "--report", tmp_path / "a.field"]):
+        assert "is named twice" in run("fit", answers, "--id", "person", *words, code=2)
+    assert answers.read_text() == text
+
+
+def test_another_table_is_not_what_was_fitted(answers, field):
+    frame = pl.read_csv(answers)
+    frame.head(300).write_csv(answers)
+    assert "These are not the 800 rows" in run("certify", field, answers, "--id", "person", code=2)
+
+
+def test_a_fit_is_kept_when_its_certificate_cannot_be_had(answers, tmp_path, monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sparsefield.cli._fit.certify_fit", stop)
+    path = tmp_path / "a.field"
+    run("fit", answers, "--id", "person", "--certify", "-o", path, code=130)
+    assert Fit.load(path).status.code == "converged"
+
+
+def test_rare_levels_are_pointed_at(tmp_path):
+    path = tmp_path / "words.csv"
+    path.write_text("a,b\n" + "yes,no\nno,yes\n" * 40 + "yess,no\n", encoding="utf-8")
+    assert "Column 'a' has the value 'yess' in 1 of 81 rows, the first in row 80: is it a typo?" in run("fit", path)
+
+
+def test_names_that_look_like_markup_are_shown(tmp_path):
+    path = tmp_path / "odd.csv"
+    rows = sf.datasets.make_field(3, 1.0, seed=1).sample(300, method="perfect", seed=1).codes
+    pl.DataFrame(rows, schema=["[/b]", ":heart:", "cost $ to $"]).write_csv(path)
+    said = run("fit", path, "--picture", tmp_path / "odd.png", "--alpha", "0.01")
+    assert "[/b]" in said
+    assert ":heart:" in said
+
+
+def test_lines_are_counted_with_blank_ones(tmp_path):
+    path = tmp_path / "blank.csv"
+    path.write_text("a,b\n0,1\n\n\n1,0\n1,0.5\n", encoding="utf-8")
+    assert "line 6: Column 'b' is continuous" in run("fit", path, code=2)
+
+
+def test_a_field_without_a_fit_can_be_exported_and_says_so_elsewhere(tmp_path):
+    path = tmp_path / "plain.field"
+    sf.datasets.make_chain(4, seed=1).save(path)
+    run("export", path, "-o", tmp_path / "plain.graphml")
+    assert nx.read_graphml(tmp_path / "plain.graphml").number_of_edges() == 3
+    assert "holds a field without a fit" in run("report", path, code=2)
+
+
+def test_groups_reach_the_page(answers, tmp_path):
+    nodes = tmp_path / "nodes.csv"
+    names = ["item 0", "item 1", "item 2", "score 3", "score 4", "score 5"]
+    nodes.write_text("name,kind\n" + "".join(f"{name},kind-{name.split()[0]}\n" for name in names))
+    run("fit", answers, "--id", "person", "--report", tmp_path / "a.html", "--nodes", nodes, "--color", "kind", "-q")
+    text = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert text.count('"group": "kind-item"') == 3
+    nodes.write_text(nodes.read_text() + "item 0,again\n")
+    said = run("fit", answers, "--id", "person", "--nodes", nodes, "--color", "kind", code=2)
+    assert "names the variable 'item 0' more than once" in said
+
+
 def test_a_file_that_is_not_there_or_not_a_field_gets_a_sentence(answers, tmp_path):
     assert "There is no file" in run("fit", tmp_path / "answer.csv", code=2)
     assert "The folder has" in run("fit", tmp_path / "answer.csv", code=2)

@@ -1,5 +1,9 @@
+import datetime
+import json
+
 import networkx as nx
 import numpy as np
+import polars as pl
 import pytest
 
 import sparsefield as sf
@@ -56,10 +60,32 @@ def test_isolated_nodes_are_not_central_and_break_nothing():
         assert len(sf.centrality_table(empty)) == len(empty)
 
 
+@pytest.mark.filterwarnings("ignore:Column 'same' is constant")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_edges_between_two_levels_keep_their_sign_beside_more():
+    rng = np.random.default_rng(1)
+    chain = np.diag([-2.0, 1.5, -1.0], 1)
+    two = sf.PairwiseMRF.binary(np.zeros(4), chain + chain.T).sample(500, method="perfect", seed=1).to_frame()
+    more = two.with_columns(three=rng.integers(0, 3, 500), same=np.zeros(500, dtype=int))
+    pairs = [(a, b) for k, a in enumerate(two.columns) for b in two.columns[k + 1 :]]
+    mrf = sf.SparseMRF(0.01, random_state=1).fit(more)
+    graph, model = mrf.graph(), mrf.model_
+    slots = [int(np.flatnonzero(model.domain.slot_variables == k)[0]) for k in range(4)]
+    for a, b in pairs:
+        expected = model.interactions[slots[two.columns.index(a)], slots[two.columns.index(b)]]
+        if graph.has_edge(a, b):
+            assert graph.edges[a, b]["weight"] == pytest.approx(expected)
+            assert "signed" not in graph.edges[a, b]
+        else:
+            assert expected == 0
+    assert any(weight < 0 for _, _, weight in graph.edges(data="weight"))
+    assert all(not own["signed"] for *_, own in graph.edges("three", data=True))
+
+
 @pytest.mark.parametrize("name", ["", "variable", 'a "quoted", name', "<b>&amp;</b>"])
 @pytest.mark.parametrize("kind", ["gexf", "graphml", "edges", "adjacency", "json"])
 def test_odd_names_survive_every_format(tmp_path, name, kind):
-    names = ("x", name or "y", "z")
+    names = ("x", name or "\N{SNOWMAN}", "z")
     model = sf.PairwiseMRF.binary(np.zeros(3), make_chain(3, seed=1).interactions, names=names)
     path = tmp_path / "out"
     sf.export(model, path, format=kind)
@@ -69,15 +95,25 @@ def test_odd_names_survive_every_format(tmp_path, name, kind):
     elif kind == "graphml":
         assert set(nx.read_graphml(path)) == set(names)
     elif kind == "json":
-        import json
-
         assert [node["name"] for node in json.loads(text)["nodes"]] == list(names)
     else:
-        import polars as pl
-
         frame = pl.read_csv(path)
         first = frame.columns[0]
         assert names[1] in (frame[first].to_list() + frame["second"].to_list() if kind == "edges" else frame[first])
+
+
+def test_attributes_of_any_kind_and_name_are_exported_or_refused(tmp_path):
+    model = sf.PairwiseMRF.binary(np.zeros(2), [[0, 1], [1, 0]], names=["a", "b"])
+    nodes = {"a": {"name": "other", "main": "x", "since": datetime.date(2006, 1, 30)}}
+    for ending in ("gexf", "graphml", "json"):
+        sf.export(model, tmp_path / f"net.{ending}", nodes=nodes)
+    found = json.loads((tmp_path / "net.json").read_text())
+    assert [node["name"] for node in found["nodes"]] == ["a", "b"]
+    assert nx.read_graphml(tmp_path / "net.graphml").nodes["a"]["since"] == "2006-01-30"
+    assert sf.make_graph(model, {"a": {"node_for_adding": 1}}).nodes["a"]["node_for_adding"] == 1
+    with pytest.raises(ValueError, match="control character"):
+        sf.export(model, tmp_path / "bad.gexf", nodes={"a": {"kind": "\x01"}})
+    assert not (tmp_path / "bad.gexf").exists()
 
 
 def test_the_ending_tells_the_format(tmp_path):

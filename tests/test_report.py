@@ -84,7 +84,7 @@ def hostile(tmp_path_factory):
 
 
 def test_hostile_names_are_shown_and_not_run(hostile, visit):
-    path, _ = hostile
+    path, fit = hostile
     page = visit(path)
     for name in HOSTILE:
         page.fill("#search", name.replace("\n", " ") if "\n" in name else name)
@@ -92,8 +92,9 @@ def test_hostile_names_are_shown_and_not_run(hostile, visit):
     assert page.evaluate("window.hit") is None
     assert page.inner_text("h1") == "<script>window.hit = 1</script>"
     shown = page.eval_on_selector_all("#edges tbody td", "cells => cells.map(cell => cell.textContent)")
-    assert set(shown) & set(HOSTILE) == {name for name in HOSTILE if name in shown}
-    assert len(set(shown) & set(HOSTILE)) >= 6
+    joined = set(sf.edge_table(fit.model)["first"]) | set(sf.edge_table(fit.model)["second"])
+    assert joined <= set(shown)
+    assert len(joined) >= 6
     assert (
         page.eval_on_selector_all("img, a", "found => found.filter(e => e.getAttribute('href') === null).length") == 0
     )
@@ -184,7 +185,7 @@ def test_words_and_settings_are_there(hostile, visit):
 
 
 def test_a_large_network_stays_usable(visit, tmp_path):
-    """300 nodes and 5000 edges: the slider and the search answer within a second."""
+    """300 nodes and 5000 edges: the slider and the search answer."""
     rng = np.random.default_rng(1)
     interactions = np.zeros((300, 300))
     first, second = np.triu_indices(300, 1)

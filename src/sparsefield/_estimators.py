@@ -66,8 +66,8 @@ class _FieldEstimator(BaseEstimator):  # type: ignore[misc]
             f"use missing={_listed(self._ways_with_holes[:-1])}."
         )
 
-    def _store(self, fit: Fit, n_rows: int) -> None:
-        fit = replace(fit, settings=self._settings(n_rows))
+    def _store(self, fit: Fit, table: Table, **more: Any) -> None:
+        fit = replace(fit, settings={**self._settings(), **more, "n_rows": table.n_rows, "data": table.fingerprint()})
         self.fit_ = fit
         self.model_ = fit.model
         self.main_effects_ = fit.model.main
@@ -79,12 +79,10 @@ class _FieldEstimator(BaseEstimator):  # type: ignore[misc]
         if fit.status.code in ("step too long", "not certified", "max_iter"):
             warnings.warn(fit.status.sentence, ConvergenceWarning, stacklevel=3)
 
-    def _settings(self, n_rows: int) -> dict[str, Any]:
+    def _settings(self) -> dict[str, Any]:
         """Return what it takes to repeat the fit, in plain values."""
-        plain = (str, int, float, bool, type(None))
-        params = {k: v if isinstance(v, plain) else type(v).__name__ for k, v in self.get_params().items()}
         versions = {name: version(name) for name in ("sparsefield", "numpy", "numba")}
-        return {"estimator": type(self).__name__, **params, "n_rows": n_rows, **versions}
+        return {"estimator": type(self).__name__, **{k: _plain(v) for k, v in self.get_params().items()}, **versions}
 
     def sample(self, n: int, **options: Any) -> Table:
         """Draw from the fitted field; options as for `PairwiseMRF.sample`."""
@@ -320,7 +318,7 @@ class SparseMRF(_FieldEstimator):
         run = solve_newton if self.solver == "newton" else solve
         with ProgressBar(self.progress, max_iter) as watch:
             fit = run(problem, self._make_schedule(), sampler, watch=watch, **common, **own)
-        self._store(fit, table.n_rows)
+        self._store(fit, table, seed=seed)
         return self
 
     def _start(self, table: Table, weights: NDArray[np.float64] | None) -> NDArray[np.float64] | None:
@@ -440,7 +438,7 @@ class PseudoLikelihood(_FieldEstimator):
                 tol=self.tol,
                 watch=watch,
             )
-        self._store(fit, table.n_rows)
+        self._store(fit, table)
         return self
 
 
@@ -463,6 +461,13 @@ def _check_array(X: Any, missing: str, ways: tuple[str, ...]) -> Any:
 
 def _as_theta(model: PairwiseMRF) -> NDArray[np.float64]:
     return model.interactions + np.diag(model.main)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value that a file can hold: itself, or the name of its kind."""
+    if isinstance(value, np.generic):
+        return value.item()
+    return value if isinstance(value, str | int | float | bool | None) else type(value).__name__
 
 
 def _listed(words: tuple[str, ...]) -> str:

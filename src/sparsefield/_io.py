@@ -75,6 +75,12 @@ def read_text(path: str | os.PathLike[str], name: str) -> str:
     return str(_read_member(path, name, decode))
 
 
+def has_text(path: str | os.PathLike[str], name: str) -> bool:
+    """Say whether a text was written beside a field."""
+    with zipfile.ZipFile(path) as archive:
+        return name in archive.namelist()
+
+
 def _read_member(path: str | os.PathLike[str], name: str, parse: Callable[[IO[bytes]], Any]) -> Any:
     """Read one member of the archive, whose checksum is verified on the way."""
     where = repr(str(path))

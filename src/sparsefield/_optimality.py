@@ -88,6 +88,11 @@ def certify(
     if n_draws < 2:
         raise ValueError(f"n_draws is {n_draws}: use at least two.")
     table, weights = _read_table(fit, data, sample_weight)
+    if "data" in fit.settings and sample_weight is None and table.fingerprint() != fit.settings["data"]:
+        raise ValueError(
+            f"These are not the {fit.settings['n_rows']} rows that the field was fitted to (as it was told to take "
+            "missing cells): give the same table."
+        )
     if table.n_holes.any():
         moments = expected_moments(fit.model, table, weights)
     else:

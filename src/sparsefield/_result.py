@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sparsefield._io import read_text, write_parameters
+from sparsefield._io import has_text, read_text, write_parameters
 from sparsefield._model import PairwiseMRF
 
 Code = Literal["converged", "noise floor", "not certified", "step too long", "max_iter", "time", "interrupted"]
@@ -183,7 +183,8 @@ class Fit:
         if last.certificate is None:
             return f"None for the last gradient ({last.reason})."
         if last.certificate == 0:
-            return f"The last gradient had no bias ({last.reason}); {last.n_chains} draws or chains were behind it."
+            behind = f"; {last.n_chains} draws were behind it" if last.n_chains else ""
+            return f"The last gradient had no bias ({last.reason}){behind}."
         surely = "" if last.confidence in (None, 1.0) else f", with confidence {last.confidence:.3g}"
         met = "" if last.is_certified else "; the criterion was not met"
         return f"The bias of the last gradient has norm {last.certificate:.3g} at most{surely} ({last.reason}{met})."
@@ -214,6 +215,8 @@ class Fit:
     def load(cls, path: str | PathLike[str]) -> Fit:
         """Read a fit that `save` wrote."""
         model = PairwiseMRF.load(path)
+        if not is_fit(path):
+            raise ValueError(f"File {str(path)!r} holds a field without a fit: fit it to a table first.")
         status, trace, facts = (read_text(path, name) for name in (_STATUS, _TRACE, _FACTS))
         try:
             rows = pl.read_csv(io.StringIO(trace), schema=_SCHEMA).iter_rows(named=True)
@@ -234,6 +237,11 @@ class Fit:
             raise ValueError(
                 f"File {str(path)!r} is damaged: its trace or status cannot be read ({reason})."
             ) from error
+
+
+def is_fit(path: str | PathLike[str]) -> bool:
+    """Say whether a saved field has a fit beside it."""
+    return has_text(path, _STATUS)
 
 
 def _mark(pairs: list[list[int]], size: int) -> NDArray[np.bool_]:

@@ -38,6 +38,12 @@ def version() -> None:
     Console().print(sparsefield.__version__, highlight=False)
 
 
+def plain(text: str) -> str:
+    """Return a text that a terminal shows as it is: no markup, no control characters."""
+    shown = "".join(mark if mark.isprintable() or mark == "\n" else "\N{REPLACEMENT CHARACTER}" for mark in text)
+    return escape(shown)
+
+
 class Voice:
     """How a command speaks: to people, hardly at all, or to programs.
 
@@ -52,12 +58,17 @@ class Voice:
     def __init__(self, *, quiet: bool = False, as_json: bool = False) -> None:
         self.is_talking = not (quiet or as_json)
         self._as_json = as_json
-        self._console = Console(highlight=False)
+        self._console = Console(highlight=False, emoji=False)
 
     def say(self, what: Any) -> None:
         """Print something for people; a text is taken literally."""
         if self.is_talking:
-            self._console.print(escape(what) if isinstance(what, str) else what)
+            self._console.print(plain(what) if isinstance(what, str) else what)
+
+    def warn(self, sentence: str) -> None:
+        """Print something that people should look at, unless they asked for quiet, on standard error."""
+        if self.is_talking:
+            Console(stderr=True, highlight=False, soft_wrap=True).print(f"[bold yellow]Note:[/] {plain(sentence)}")
 
     def give(self, found: dict[str, Any]) -> None:
         """Print what was found for programs."""
@@ -76,6 +87,9 @@ def plain_errors(path: Path | None = None) -> Iterator[None]:
     """
     try:
         yield
+    except KeyboardInterrupt:
+        Console(stderr=True, highlight=False).print("Interrupted, before there was anything to keep.")
+        raise typer.Exit(INTERRUPTED) from None
     except (ValueError, OSError, OutOfReachError) as error:
         sentence = str(error)
         if path is not None:
@@ -88,7 +102,19 @@ def _say_where(sentence: str, path: Path) -> str:
     """Add the name of the file, and the line that a row is on, where the sentence does not have them."""
     if str(path) in sentence:
         return sentence
-    row = re.search(r"\brow (\d+)", sentence)
-    # Rows count from 0, and the first line of a text file has the names.
-    line = f", line {int(row[1]) + 2}" if row is not None and path.suffix.lower() != ".parquet" else ""
-    return f"File {str(path)!r}{line}: {sentence}"
+    row = re.search(r"(?:: |but |in )row (\d+)", sentence)
+    line = None if row is None or path.suffix.lower() == ".parquet" else _find_line(path, int(row[1]))
+    return f"File {str(path)!r}{'' if line is None else f', line {line}'}: {sentence}"
+
+
+def _find_line(path: Path, row: int) -> int | None:
+    """Return the line of a row, from 0 on, less blank lines and the names; None where quotes may hide line ends."""
+    with path.open(encoding="utf-8-sig", errors="replace") as lines:
+        n_rows = -1  # the first line has the names
+        for number, line in enumerate(lines, start=1):
+            if '"' in line:
+                return None
+            n_rows += bool(line.strip())
+            if n_rows == row + 1:
+                return number
+    return None

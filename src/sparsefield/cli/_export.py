@@ -9,7 +9,8 @@ import typer
 
 from sparsefield._export import FORMATS
 from sparsefield._export import export as export_network
-from sparsefield._result import Fit
+from sparsefield._model import PairwiseMRF
+from sparsefield._result import Fit, is_fit
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import Voice, app, plain_errors
 from sparsefield.cli._fit import check_writable
@@ -28,10 +29,11 @@ def export(
 ) -> None:
     """Write the network for Gephi, yEd, Cytoscape, R or a spreadsheet."""
     voice = Voice(quiet=quiet, as_json=json)
-    check_writable(output)
+    check_writable(output, inputs=(field, nodes))
     with plain_errors():
-        found = Fit.load(field)
-    groups = options.load_groups(nodes, None, found.model.domain.names)
+        model = PairwiseMRF.load(field)
+        found = Fit.load(field) if is_fit(field) else model
+    groups = options.load_groups(nodes, None, model.domain.names)
     with plain_errors():
         export_network(found, output, format=format, nodes=groups.attributes)
     voice.say(f"Written: {output}")

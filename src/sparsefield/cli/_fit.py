@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
+import polars as pl
 import typer
 from rich.table import Table as Grid
 from sklearn.exceptions import ConvergenceWarning
@@ -18,7 +22,7 @@ from sparsefield._progress import ProgressBar
 from sparsefield._result import Fit
 from sparsefield._table import Table
 from sparsefield.cli import _options as options
-from sparsefield.cli._app import INTERRUPTED, Voice, app, plain_errors
+from sparsefield.cli._app import INTERRUPTED, Voice, app, plain, plain_errors
 
 _STRONGEST = 12  # edges to print
 
@@ -53,12 +57,16 @@ def fit(
     """Learn the network behind a table, and save it."""
     voice = Voice(quiet=quiet, as_json=json)
     output = data.with_suffix(".field") if output is None else output
-    check_writable(output, report, picture)
+    check_writable(output, report, picture, inputs=(data, nodes))
+    if picture is not None and picture.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise typer.BadParameter(f"{str(picture)!r} does not end in .png, .svg or .pdf: choose one of these.")
     table = options.load_data(
         data, columns=columns, ignore=ignore, id=id, separator=separator, markers=missing_marker, text=text
     )
     groups = options.load_groups(nodes, color, table.domain.names)
     voice.say(describe_table(table))
+    for note in options.list_notes(table):
+        voice.warn(note)
     mrf = SparseMRF(
         alpha,
         gap="auto" if gap is None else gap,
@@ -70,15 +78,17 @@ def fit(
         progress="auto" if voice.is_talking else False,
     )
     clock = time.perf_counter()
-    with plain_errors(data), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # the status is said below
+    with plain_errors(data), quiet_warnings(voice):
         found = mrf.fit(table).fit_
-        if certify and found.status.code != "interrupted":
+        found.save(output)  # what comes after may fail or be interrupted
+    files = [output]
+    if certify and found.status.code != "interrupted":
+        with plain_errors(data):
             found = _certify(found, table, missing, seed, threads, voice)
+            found.save(output)
     seconds = time.perf_counter() - clock
-    with plain_errors():
-        found.save(output)
-        files = [output, *_draw(found, table, groups, report, picture)]
+    with plain_errors(), quiet_warnings(voice):
+        files += _draw(found, table, groups, report, picture)
     _tell(voice, found, seconds, files)
     voice.give(
         {**as_numbers(found), "seconds": seconds, "n_rows": table.n_rows, "files": [str(path) for path in files]}
@@ -113,6 +123,10 @@ def certify(
     )
     with plain_errors(data):
         how = found.settings.get("missing", "model")
+        if table.domain.names != found.model.domain.names:
+            table = options.load_data(
+                data, columns=found.model.domain.names, separator=separator, markers=missing_marker, text=text
+            )
         found = _certify(found, table, how, seed, threads, voice, n_draws=draws, confidence=confidence)
         found.save(field)
     voice.say(str(found.optimality))
@@ -129,13 +143,31 @@ def _certify(found: Fit, table: Table, missing: str, seed: int, threads: int | N
         return certify_fit(found, table, seed=seed, n_threads=threads, watch=watch, **more)
 
 
-def check_writable(*paths: Path | None) -> None:
-    """Refuse paths that cannot be written before any work is done."""
-    for path in paths:
-        if path is not None and not path.resolve().parent.is_dir():
+def check_writable(*outputs: Path | None, inputs: tuple[Path | None, ...] = ()) -> None:
+    """Refuse, before any work is done, outputs that cannot be written or would replace something wanted."""
+    paths = [path for path in outputs if path is not None]
+    for k, path in enumerate(paths):
+        folder = path.resolve().parent
+        if not folder.is_dir():
             raise typer.BadParameter(f"there is no folder {str(path.parent)!r}: make it first.")
-        if path is not None and path.is_dir():
-            raise typer.BadParameter(f"{str(path)!r} is a folder: name a file.")
+        if not os.access(folder, os.W_OK):
+            raise typer.BadParameter(f"nothing can be written to the folder {str(folder)!r}: choose another.")
+        if path.exists() and not path.is_file():
+            raise typer.BadParameter(f"{str(path)!r} is no ordinary file: name one.")
+        others = [other.resolve() for other in (*paths[:k], *filter(None, inputs))]
+        if path.resolve() in others:
+            raise typer.BadParameter(f"{str(path)!r} is named twice, and would be replaced: name another file.")
+
+
+@contextmanager
+def quiet_warnings(voice: Voice) -> Iterator[None]:
+    """Turn the warnings of Python into notes for people; how a fit ended is said anyway."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
+    for sentence in dict.fromkeys(str(own.message) for own in caught):
+        voice.warn(sentence)
 
 
 def describe_table(table: Table) -> str:
@@ -156,12 +188,19 @@ def as_numbers(found: Fit) -> dict[str, Any]:
         "alpha": found.alpha,
         "n_variables": found.model.domain.n_variables,
         "n_edges": int((edges["weight"] != 0).sum()),
-        "n_undecided": int(edges["undecided"].sum()) if "undecided" in edges.columns else None,
+        "n_undecided": _count_undecided(edges),
         "certificate": None if last is None else last.certificate,
         "confidence": None if last is None else last.confidence,
         "certified": found.certified,
         "optimality": None if optimality is None else str(optimality),
     }
+
+
+def _count_undecided(edges: pl.DataFrame) -> int | None:
+    """Count the edges that noise leaves open, where that is known."""
+    if "undecided" not in edges.columns:
+        return None
+    return int((edges["undecided"] & (edges["weight"] != 0)).sum())
 
 
 def _draw(found: Fit, table: Table, groups: options.Groups, report: Path | None, picture: Path | None) -> list[Path]:
@@ -186,10 +225,10 @@ def _tell(voice: Voice, found: Fit, seconds: float, files: list[Path]) -> None:
     grid = Grid("", "", "weight", title="Strongest edges", title_justify="left")
     for row in edges.filter(edges["weight"] != 0).head(_STRONGEST).to_dicts():
         mark = " (undecided)" if row.get("undecided") else ""
-        grid.add_row(row["first"], row["second"], f"{row['weight']:+.3f}{mark}")
+        grid.add_row(plain(row["first"]), plain(row["second"]), f"{row['weight']:+.3f}{mark}")
     if n_edges:
         voice.say(grid)
-    n_open = int((edges["undecided"] & (edges["weight"] != 0)).sum()) if "undecided" in edges.columns else None
+    n_open = _count_undecided(edges)
     settled = "" if n_open is None else f", {n_open} of them undecided within the noise of the draws"
     voice.say(f"{n_edges} edges{settled}; {seconds:.1f} s.")
     voice.say(found.status.sentence)

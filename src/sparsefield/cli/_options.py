@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import polars as pl
 import typer
 
@@ -15,6 +17,7 @@ from sparsefield._files import MISSING_MARKERS, read_table
 from sparsefield._table import Table, encode
 from sparsefield.cli._app import plain_errors
 
+_MANY_ROWS = 50
 _RARE = 0.05  # of the cells of a column: words among numbers are then taken for typos
 
 Data = Annotated[Path, typer.Argument(help="A table: .csv, .tsv or .parquet, an observation a row.")]
@@ -63,12 +66,16 @@ def load_data(
         frame = read_table(path, words, _unescape(separator))
         wanted = _split(columns, frame) if columns else frame.columns
         left_out = {*(_split(ignore, frame) if ignore else ()), *([_find(id, frame)] if id else ())}
-        kept = [name for name in wanted if name not in left_out]
+        kept = [name for name in dict.fromkeys(wanted) if name not in left_out]
         if not kept:
             raise ValueError("No column is left to be a variable: name others.")
-        for name in set(kept) - set(_split(text, frame) if text else ()):
-            _refuse_typo(frame[name])
-        return encode(frame.select(kept))
+        as_text = _split(text, frame) if text else []
+        for name in kept:
+            if name not in as_text:
+                _refuse_typo(frame[name])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # about constant columns: `list_notes` says it
+            return encode(frame.select(kept))
 
 
 def _refuse_typo(column: pl.Series) -> None:
@@ -111,10 +118,13 @@ def load_groups(path: Path | None, color: str | None, names: Sequence[str]) -> G
             )
         return Groups({})
     with plain_errors(path):
-        frame = read_table(path, MISSING_MARKERS)
+        frame = read_table(path, MISSING_MARKERS, as_text=True)
         if frame.width < 2:
             raise ValueError("The table of variables has a single column: give names, and what is known of them.")
         key = frame.columns[0]
+        if frame[key].n_unique() < len(frame):
+            twice = frame[key].filter(frame[key].is_duplicated())[0]
+            raise ValueError(f"Column {key!r} names the variable {twice!r} more than once: keep one row of it.")
         rows = {str(row[key]): {k: v for k, v in row.items() if k != key and v is not None} for row in frame.to_dicts()}
         missing = [name for name in names if name not in rows]
         if missing:
@@ -126,6 +136,23 @@ def load_groups(path: Path | None, color: str | None, names: Sequence[str]) -> G
             return Groups(attributes)
         _find(color, frame)
         return Groups(attributes, {name: str(attributes[name].get(color, "unknown")) for name in names})
+
+
+def list_notes(table: Table) -> list[str]:
+    """List what people should look at: constant columns, and levels so rare that they may be typos."""
+    notes = []
+    for name, levels, codes in zip(table.domain.names, table.domain.levels, table.codes.T, strict=True):
+        seen = np.bincount(codes, minlength=len(levels))[: len(levels)]
+        if len(levels) == 1:
+            notes.append(f"Column {name!r} is constant ({levels[0]!r}): it gets no parameters and no edges.")
+        if table.n_rows >= _MANY_ROWS and len(levels) > 2:
+            notes += [
+                f"Column {name!r} has the value {level!r} in {n} of {table.n_rows} rows, the first in row "
+                f"{int(np.argmax(codes == k))}: is it a typo?"
+                for k, (level, n) in enumerate(zip(levels, seen, strict=True))
+                if n <= 2
+            ]
+    return notes
 
 
 def _split(words: str | Sequence[str], frame: pl.DataFrame) -> list[str]:

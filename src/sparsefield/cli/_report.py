@@ -34,7 +34,7 @@ def report(
 
     voice = Voice(quiet=quiet, as_json=json)
     output = field.with_suffix(".html") if output is None else output
-    check_writable(output)
+    check_writable(output, inputs=(field, data, nodes))
     with plain_errors():
         found = Fit.load(field)
     names = found.model.domain.names

@@ -29,7 +29,7 @@ def sample(
 ) -> None:
     """Draw rows from a fitted field: exactly, or by so many Gibbs sweeps."""
     voice = Voice(quiet=quiet, as_json=json)
-    check_writable(output)
+    check_writable(output, inputs=(field,))
     with plain_errors():
         model = PairwiseMRF.load(field)
         if sweeps is None:

@@ -108,7 +108,10 @@ def _network(fit: Fit, groups: Mapping[str, str] | None, colors: Mapping[str, st
         for name in graph
     ]
     edges = sorted(graph.edges(data=True), key=lambda edge: -abs(edge[2]["weight"]))
-    rows = [[numbers[a], numbers[b], float(f"{own['weight']:.5g}"), own.get("undecided")] for a, b, own in edges]
+    rows = [
+        [numbers[a], numbers[b], float(f"{own['weight']:.5g}"), own.get("undecided"), own.get("signed", True)]
+        for a, b, own in edges
+    ]
     own_colors = {} if groups is None else choose_colors(map(str, groups.values()), colors)
     return {"nodes": nodes, "edges": rows, "colors": own_colors}
 

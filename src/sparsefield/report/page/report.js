@@ -2,31 +2,33 @@
 (() => {
   const { network, trace } = JSON.parse(document.getElementById("data").textContent);
   const { nodes, colors } = network;
-  const edges = network.edges.map(([a, b, weight, undecided]) => ({ a, b, weight, undecided, size: Math.abs(weight) }));
+  const edges = network.edges.map(([a, b, weight, undecided, hasSign]) => ({ a, b, weight, undecided, hasSign, size: Math.abs(weight) }));
   const most = edges.length ? edges[0].size : 1;
   const BINS = 5;
-  const POSITIVE = "#3b6fb5", NEGATIVE = "#c2410c", FOUND = "#111111";
+  const POSITIVE = "#3b6fb5", NEGATIVE = "#c2410c", UNSIGNED = "#777777", FOUND = "#111111";
+  const colorOf = (edge) => (!edge.hasSign ? UNSIGNED : edge.weight > 0 ? POSITIVE : NEGATIVE);
+  const classOf = (edge) => (!edge.hasSign ? "" : edge.weight > 0 ? "positive" : "negative");
   const byId = (id) => document.getElementById(id);
   const state = { least: 0, found: null, names: byId("show-names").checked, color: byId("color").value };
 
   // Plotly reads a few HTML tags in texts: names are taken literally.
   const literal = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
-  const signed = (weight) => (weight > 0 ? "+" : "") + weight.toPrecision(3);
+  const signed = ({ weight, hasSign }) => (hasSign && weight > 0 ? "+" : "") + weight.toPrecision(3);
   const shown = () => edges.filter((edge) => edge.size >= state.least);
 
   function lineTraces(visible) {
     const groups = new Map();
     for (const edge of visible) {
       const bin = Math.min(BINS - 1, Math.floor((BINS * edge.size) / most));
-      const key = `${edge.weight > 0}/${bin}`;
-      if (!groups.has(key)) groups.set(key, { bin, positive: edge.weight > 0, x: [], y: [] });
+      const key = `${colorOf(edge)}/${bin}`;
+      if (!groups.has(key)) groups.set(key, { bin, color: colorOf(edge), x: [], y: [] });
       const own = groups.get(key);
       own.x.push(nodes[edge.a].x, nodes[edge.b].x, null);
       own.y.push(nodes[edge.a].y, nodes[edge.b].y, null);
     }
     return [...groups.values()].map((own) => ({
       type: "scatter", mode: "lines", x: own.x, y: own.y, hoverinfo: "skip", showlegend: false,
-      line: { color: own.positive ? POSITIVE : NEGATIVE, width: 0.6 + 0.9 * own.bin },
+      line: { color: own.color, width: 0.6 + 0.9 * own.bin },
       opacity: state.found === null ? 0.25 + 0.12 * own.bin : 0.12,
     }));
   }
@@ -48,7 +50,7 @@
       type: "scatter", mode: "markers", showlegend: false, hoverinfo: "text",
       x: visible.map((edge) => (nodes[edge.a].x + nodes[edge.b].x) / 2),
       y: visible.map((edge) => (nodes[edge.a].y + nodes[edge.b].y) / 2),
-      text: visible.map((edge) => `${literal(nodes[edge.a].name)} – ${literal(nodes[edge.b].name)}: ${signed(edge.weight)}`),
+      text: visible.map((edge) => `${literal(nodes[edge.a].name)} – ${literal(nodes[edge.b].name)}: ${signed(edge)}`),
       marker: { size: 7, opacity: 0 },
     };
   }
@@ -108,8 +110,8 @@
       panel.append(tell(own.length ? `${own.length} edges, strongest first:` : "It has no edges.", "p"));
       const list = document.createElement("ul");
       for (const edge of own) {
-        const item = tell(`${signed(edge.weight)}  ${nodes[edge.a === k ? edge.b : edge.a].name}`, "li");
-        item.className = edge.weight > 0 ? "positive" : "negative";
+        const item = tell(`${signed(edge)}  ${nodes[edge.a === k ? edge.b : edge.a].name}`, "li");
+        item.className = classOf(edge);
         list.append(item);
       }
       panel.append(list);
@@ -130,7 +132,7 @@
   // --- The table ---
   const heads = [...document.querySelectorAll("#edges th[data-key]")];
   const rows = edges.map((edge) => ({
-    first: nodes[edge.a].name, second: nodes[edge.b].name, weight: edge.weight, size: edge.size, undecided: edge.undecided,
+    first: nodes[edge.a].name, second: nodes[edge.b].name, weight: edge.weight, size: edge.size, undecided: edge.undecided, hasSign: edge.hasSign,
   }));
   let order = { key: "weight", down: true, bySize: true };
 
@@ -146,8 +148,8 @@
     const lines = document.createDocumentFragment();
     for (const row of [...rows].sort(compare)) {
       const line = document.createElement("tr");
-      const weight = tell(signed(row.weight), "td");
-      weight.className = `number ${row.weight > 0 ? "positive" : "negative"}`;
+      const weight = tell(signed(row), "td");
+      weight.className = `number ${classOf(row)}`;
       line.append(tell(row.first, "td"), tell(row.second, "td"), weight);
       if (heads.length > 3) line.append(tell(row.undecided ? "yes" : "", "td"));
       lines.append(line);
