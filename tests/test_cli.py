@@ -147,7 +147,7 @@ def test_options_reach_the_fit(answers, tmp_path):
     assert settings["max_seconds"] == 50
     assert settings["n_threads"] == 1
     assert settings["n_rows"] == 784
-    said = run("certify", path, answers, "--id", "person", "--draws", 20_000)
+    said = run("certify", path, answers, "--draws", 20_000)
     assert "fresh draws" in said
 
 
@@ -161,7 +161,7 @@ def test_outputs_never_replace_inputs_or_each_other(answers, tmp_path):
 def test_another_table_is_not_what_was_fitted(answers, field):
     frame = pl.read_csv(answers)
     frame.head(300).write_csv(answers)
-    assert "These are not the 800 rows" in run("certify", field, answers, "--id", "person", code=2)
+    assert "These are not the 800 rows" in run("certify", field, answers, code=2)
 
 
 def test_a_fit_is_kept_when_its_certificate_cannot_be_had(answers, tmp_path, monkeypatch):
@@ -170,7 +170,8 @@ def test_a_fit_is_kept_when_its_certificate_cannot_be_had(answers, tmp_path, mon
 
     monkeypatch.setattr("sparsefield.cli._fit.certify_fit", stop)
     path = tmp_path / "a.field"
-    run("fit", answers, "--id", "person", "--certify", "-o", path, code=130)
+    said = run("fit", answers, "--id", "person", "--certify", "-o", path, code=130)
+    assert "Interrupted. What there was by then is in" in said
     assert Fit.load(path).status.code == "converged"
 
 
@@ -256,7 +257,7 @@ def test_exact_rows_are_drawn(field, tmp_path):
 def test_a_fit_is_certified_and_the_certificate_saved(answers, tmp_path):
     path = tmp_path / "a.field"
     run("fit", answers, "--id", "person", "--missing", "zero", "-o", path, "-q")
-    said = run("certify", path, answers, "--id", "person", "--draws", 50_000)
+    said = run("certify", path, answers, "--draws", 50_000)
     assert "With confidence 0.99, from 50000 fresh draws: the objective is at most" in said
     assert Fit.load(path).optimality.gap > 0
     said = run("fit", answers, "--id", "person", "--missing", "zero", "--certify", "-o", path)

@@ -77,24 +77,28 @@ class Voice:
 
 
 @contextmanager
-def plain_errors(path: Path | None = None) -> Iterator[None]:
+def plain_errors(path: Path | None = None, kept: Path | None = None) -> Iterator[None]:
     """Turn errors that users can mend into one sentence on standard error, and an exit code.
 
     Parameters
     ----------
     path : Path, optional
         The file that is read: its name, and the line of a row, are added to the sentence.
+    kept : Path, optional
+        Where the result so far is saved, which is then said too.
     """
+    saved = "" if kept is None else f" What there was by then is in {str(kept)!r}."
     try:
         yield
     except KeyboardInterrupt:
-        Console(stderr=True, highlight=False).print("Interrupted, before there was anything to keep.")
+        what = saved or " There is nothing to keep yet."
+        Console(stderr=True, highlight=False, soft_wrap=True).print(escape(f"Interrupted.{what}"))
         raise typer.Exit(INTERRUPTED) from None
     except (ValueError, OSError, OutOfReachError) as error:
         sentence = str(error)
         if path is not None:
             sentence = _say_where(sentence, path)
-        Console(stderr=True, highlight=False, soft_wrap=True).print(f"[bold red]Error:[/] {escape(sentence)}")
+        Console(stderr=True, highlight=False, soft_wrap=True).print(f"[bold red]Error:[/] {escape(sentence + saved)}")
         raise typer.Exit(BAD_INPUT) from None
 
 

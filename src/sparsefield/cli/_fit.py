@@ -83,11 +83,11 @@ def fit(
         found.save(output)  # what comes after may fail or be interrupted
     files = [output]
     if certify and found.status.code != "interrupted":
-        with plain_errors(data):
+        with plain_errors(data, kept=output):
             found = _certify(found, table, missing, seed, threads, voice)
             found.save(output)
     seconds = time.perf_counter() - clock
-    with plain_errors(), quiet_warnings(voice):
+    with plain_errors(kept=output), quiet_warnings(voice):
         files += _draw(found, table, groups, report, picture)
     _tell(voice, found, seconds, files)
     voice.give(
@@ -103,9 +103,6 @@ def certify(
     data: options.Data,
     draws: Annotated[int, typer.Option(min=2, help="Fresh draws; the bound falls as their square root.")] = 200_000,
     confidence: Annotated[float, typer.Option(help="Probability with which the bound holds.")] = 0.99,
-    columns: options.Columns = None,
-    ignore: options.Ignore = None,
-    id: options.Id = None,
     separator: options.Separator = None,
     missing_marker: options.Marker = None,
     text: options.AsText = None,
@@ -118,15 +115,10 @@ def certify(
     voice = Voice(quiet=quiet, as_json=json)
     with plain_errors():
         found = Fit.load(field)
-    table = options.load_data(
-        data, columns=columns, ignore=ignore, id=id, separator=separator, markers=missing_marker, text=text
-    )
+    names = found.model.domain.names
+    table = options.load_data(data, columns=names, separator=separator, markers=missing_marker, text=text)
     with plain_errors(data):
         how = found.settings.get("missing", "model")
-        if table.domain.names != found.model.domain.names:
-            table = options.load_data(
-                data, columns=found.model.domain.names, separator=separator, markers=missing_marker, text=text
-            )
         found = _certify(found, table, how, seed, threads, voice, n_draws=draws, confidence=confidence)
         found.save(field)
     voice.say(str(found.optimality))
