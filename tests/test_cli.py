@@ -204,6 +204,16 @@ def test_a_field_without_a_fit_can_be_exported_and_says_so_elsewhere(tmp_path):
     assert "holds a field without a fit" in run("report", path, code=2)
 
 
+def test_remedies_are_options_of_the_program(answers, tmp_path):
+    assert "raise --max-levels (32)" in run("fit", answers, code=2)
+    path = tmp_path / "semicolons.csv"
+    path.write_text("a;b\n0;1\n", encoding="utf-8")
+    assert "Use --separator" in run("fit", path, code=2)
+    strong = sf.datasets.make_field(12, 0.9, (6.0, 8.0), seed=1)
+    strong.save(tmp_path / "strong.field")
+    assert "use --sweeps 1000" in run("sample", tmp_path / "strong.field", "-o", tmp_path / "rows.csv", code=2)
+
+
 def test_groups_reach_the_page(answers, tmp_path):
     nodes = tmp_path / "nodes.csv"
     names = ["item 0", "item 1", "item 2", "score 3", "score 4", "score 5"]

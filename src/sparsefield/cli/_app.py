@@ -95,7 +95,12 @@ def plain_errors(path: Path | None = None, kept: Path | None = None) -> Iterator
         Console(stderr=True, highlight=False, soft_wrap=True).print(escape(f"Interrupted.{what}"))
         raise typer.Exit(INTERRUPTED) from None
     except (ValueError, OSError, OutOfReachError) as error:
-        sentence = str(error)
+        # Options have other names here than in Python.
+        sentence = (
+            str(error)
+            .replace("raise max_levels", "raise --max-levels")
+            .replace("Give the separator", "Use --separator")
+        )
         if path is not None:
             sentence = _say_where(sentence, path)
         Console(stderr=True, highlight=False, soft_wrap=True).print(f"[bold red]Error:[/] {escape(sentence + saved)}")

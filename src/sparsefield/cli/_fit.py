@@ -20,7 +20,7 @@ from sparsefield._graph import edge_table
 from sparsefield._optimality import certify as certify_fit
 from sparsefield._progress import ProgressBar
 from sparsefield._result import Fit
-from sparsefield._table import Table
+from sparsefield._table import MAX_LEVELS, Table
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import INTERRUPTED, Voice, app, plain, plain_errors
 
@@ -47,6 +47,7 @@ def fit(
     separator: options.Separator = None,
     missing_marker: options.Marker = None,
     text: options.AsText = None,
+    max_levels: options.MaxLevels = MAX_LEVELS,
     nodes: options.Nodes = None,
     color: options.Color = None,
     seed: options.Seed = 0,
@@ -61,7 +62,14 @@ def fit(
     if picture is not None and picture.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise typer.BadParameter(f"{str(picture)!r} does not end in .png, .svg or .pdf: choose one of these.")
     table = options.load_data(
-        data, columns=columns, ignore=ignore, id=id, separator=separator, markers=missing_marker, text=text
+        data,
+        columns=columns,
+        ignore=ignore,
+        id=id,
+        separator=separator,
+        markers=missing_marker,
+        text=text,
+        max_levels=max_levels,
     )
     groups = options.load_groups(nodes, color, table.domain.names)
     voice.say(describe_table(table))
@@ -105,7 +113,6 @@ def certify(
     confidence: Annotated[float, typer.Option(help="Probability with which the bound holds.")] = 0.99,
     separator: options.Separator = None,
     missing_marker: options.Marker = None,
-    text: options.AsText = None,
     seed: options.Seed = 0,
     threads: options.Threads = None,
     quiet: options.Quiet = False,
@@ -115,8 +122,7 @@ def certify(
     voice = Voice(quiet=quiet, as_json=json)
     with plain_errors():
         found = Fit.load(field)
-    names = found.model.domain.names
-    table = options.load_data(data, columns=names, separator=separator, markers=missing_marker, text=text)
+    table = options.load_same(data, found.model.domain, separator, missing_marker)
     with plain_errors(data):
         how = found.settings.get("missing", "model")
         found = _certify(found, table, how, seed, threads, voice, n_draws=draws, confidence=confidence)

@@ -13,8 +13,9 @@ import numpy as np
 import polars as pl
 import typer
 
+from sparsefield._domain import Domain
 from sparsefield._files import MISSING_MARKERS, read_table
-from sparsefield._table import Table, encode
+from sparsefield._table import MAX_LEVELS, Table, encode
 from sparsefield.cli._app import plain_errors
 
 _MANY_ROWS = 50
@@ -34,6 +35,7 @@ Marker = Annotated[
     list[str] | None,
     typer.Option("--missing-marker", metavar="WORD", help="A word that means a missing cell, besides NA, NaN, ..."),
 ]
+MaxLevels = Annotated[int, typer.Option(min=1, max=255, help="Columns with more levels are refused.")]
 AsText = Annotated[
     str | None,
     typer.Option(
@@ -59,6 +61,7 @@ def load_data(
     separator: str | None = None,
     markers: Sequence[str] | None = None,
     text: str | None = None,
+    max_levels: int = MAX_LEVELS,
 ) -> Table:
     """Read a table, and take the columns that are asked for."""
     with plain_errors(path):
@@ -75,7 +78,14 @@ def load_data(
                 _refuse_typo(frame[name])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # about constant columns: `list_notes` says it
-            return encode(frame.select(kept))
+            return encode(frame.select(kept), max_levels=max_levels)
+
+
+def load_same(path: Path, domain: Domain, separator: str | None, markers: Sequence[str] | None) -> Table:
+    """Read a table again, with the variables and levels that a field already has."""
+    with plain_errors(path):
+        frame = read_table(path, (*MISSING_MARKERS, *(markers or ())), _unescape(separator))
+        return encode(frame.select(_split(domain.names, frame)), domain=domain)
 
 
 def _refuse_typo(column: pl.Series) -> None:

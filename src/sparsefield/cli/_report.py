@@ -23,7 +23,6 @@ def report(
     title: Annotated[str | None, typer.Option(help="What stands on top of the page.")] = None,
     separator: options.Separator = None,
     missing_marker: options.Marker = None,
-    text: options.AsText = None,
     nodes: options.Nodes = None,
     color: options.Color = None,
     quiet: options.Quiet = False,
@@ -40,7 +39,10 @@ def report(
     names = found.model.domain.names
     table = None
     if data is not None:
-        table = options.load_data(data, columns=names, separator=separator, markers=missing_marker, text=text)
+        table = options.load_same(data, found.model.domain, separator, missing_marker)
+        fitted = found.settings.get("n_rows")
+        if fitted not in (None, table.n_rows, table.n_rows - int(table.mask.any(axis=1).sum())):
+            voice.warn(f"File {str(data)!r} has {table.n_rows} rows, but the field was fitted to {fitted}.")
     groups = options.load_groups(nodes, color, names)
     with plain_errors():
         write_report(found, output, table=table, groups=groups.group_of, title=title)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 
 from sparsefield._files import whole_file
@@ -12,6 +13,7 @@ from sparsefield._model import PairwiseMRF
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import Voice, app, plain_errors
 from sparsefield.cli._fit import check_writable
+from sparsefield.inference import OutOfReachError
 
 
 @app.command()
@@ -32,10 +34,18 @@ def sample(
     check_writable(output, inputs=(field,))
     with plain_errors():
         model = PairwiseMRF.load(field)
-        if sweeps is None:
-            table = model.sample(rows, method="perfect", seed=seed, n_threads=threads)
-        else:
+        if sweeps is not None:
             table = model.sample(rows, n_sweeps=sweeps, seed=seed, n_threads=threads)
+        elif np.any(model.domain.n_levels > 2):
+            raise ValueError("Exact draws are for variables of two levels so far: use --sweeps 1000 for Gibbs draws.")
+        else:
+            try:
+                table = model.sample(rows, method="perfect", seed=seed, n_threads=threads)
+            except OutOfReachError:
+                raise ValueError(
+                    "Interactions are too strong for exact draws: use --sweeps 1000 for Gibbs draws, without a "
+                    "certificate."
+                ) from None
         with whole_file(output) as rough:
             table.to_frame().write_csv(rough)
     how = "exact draws" if sweeps is None else f"rows after {sweeps} Gibbs sweeps"

@@ -134,7 +134,7 @@ def _judge_lowest(rows: dict[str, Numbers], words: str, name: str) -> Claim:
 
 def _judge_sign(difference: float, error: float) -> Verdict:
     """Say whether a difference is positive, beyond two standard errors."""
-    if abs(difference) < 2 * error:
+    if abs(difference) <= 2 * error:
         return "open"
     return "confirmed" if difference > 0 else "refuted"
 
@@ -197,8 +197,8 @@ def _judge_party(numbers: Numbers) -> Claim:
     known = [value for value in runs if value is not None]
     converged = [numbers["converged"][name]["assortativity"] for name in ("nay", "modelled")]
     verdict: Verdict = "refuted"
-    if all(_is_mixed(value) for value in converged):
-        verdict = "confirmed" if all(_is_mixed(value) for value in runs) else "confirmed in part"
+    if all(_is_sorted(value) for value in converged):
+        verdict = "confirmed" if all(_is_sorted(value) for value in runs) else "confirmed in part"
     shown = f"{min(known):.2f} to {max(known):.2f}" if known else "undefined"
     evidence = (
         f"Assortativity by party (1: links within parties only, 0: as by chance): {_tell(converged[0])} converged "
@@ -208,7 +208,7 @@ def _judge_party(numbers: Numbers) -> Claim:
     return Claim("party", "The Senate clusters by party", verdict, evidence, _PARTY)
 
 
-def _is_mixed(assortativity: float | None) -> bool:
+def _is_sorted(assortativity: float | None) -> bool:
     return assortativity is not None and assortativity > 0.5
 
 
