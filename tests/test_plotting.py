@@ -55,6 +55,16 @@ def test_nodes_without_edges_are_in_sight_below_the_others(graph):
     assert len({tuple(place) for place in alone}) == 3
 
 
+def test_nodes_without_positive_edges_do_not_fly_away(graph):
+    graph.add_edge("alone", "x1", weight=-1.0)
+    places = place_nodes(graph, seed=1)
+    assert places["alone"][1] == -1.25
+    assert max(np.abs(place).max() for place in places.values()) <= 1.25
+    only = nx.Graph()
+    only.add_weighted_edges_from([("a", "b", -1.0), ("b", "c", -2.0)])
+    assert len({tuple(place) for place in place_nodes(only, seed=1).values()}) == 3
+
+
 def test_places_depend_on_the_seed_alone(graph):
     first, again, other = (place_nodes(graph, seed=seed) for seed in (1, 1, 2))
     assert all(np.array_equal(first[node], again[node]) for node in graph)

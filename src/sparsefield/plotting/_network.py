@@ -29,16 +29,18 @@ _POSITIVE, _NEGATIVE, _UNSIGNED, _ACROSS, _NODE = "#3b6fb5", "#c2410c", "#555555
 
 
 def place_nodes(graph: nx.Graph, *, seed: int) -> dict[Any, Any]:
-    """Place the nodes of a network: those with edges by springs, the others in a row below them."""
-    alone = [node for node in graph if graph.degree(node) == 0]
-    joined = graph.subgraph(node for node in graph if graph.degree(node) > 0)
+    """Place the nodes of a network: those with positive edges by springs, the others in a row below them."""
+    edges = list(graph.edges(data="weight", default=1.0))
+    pulled = {node for a, b, weight in edges if weight > 0 for node in (a, b)}
+    pulled = pulled or {node for a, b, _ in edges for node in (a, b)}  # where all are negative, these must do
+    joined, alone = ([node for node in graph if (node in pulled) == wanted] for wanted in (True, False))
     places: dict[Any, Any] = {}
-    if len(joined):
+    if joined:
         # Springs of one strength: strong edges would pull their nodes on top of each other. Negative ones hardly pull.
         springs = nx.Graph()
         springs.add_nodes_from(joined)
         springs.add_weighted_edges_from(
-            (a, b, 1.0 if weight > 0 else _WEAK) for a, b, weight in joined.edges(data="weight", default=1.0)
+            (a, b, 1.0 if weight > 0 else _WEAK) for a, b, weight in edges if a in pulled and b in pulled
         )
         places = nx.spring_layout(springs, k=_ROOM / np.sqrt(len(joined)), iterations=300, seed=seed)
     for k, node in enumerate(alone):
