@@ -361,7 +361,7 @@ def test_fits_are_saved_with_their_trace(tmp_path):
     np.testing.assert_array_equal(theta_of(again.model), theta_of(fit.model))
     np.testing.assert_array_equal(theta_of(sf.PairwiseMRF.load(path)), theta_of(fit.model))
     fit.model.save(path)
-    with pytest.raises(ValueError, match="not a saved field, or is damaged"):
+    with pytest.raises(ValueError, match="holds a field without a fit"):
         Fit.load(path)
     write_parameters(
         path,
