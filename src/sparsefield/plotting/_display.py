@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from os import PathLike
 from pathlib import Path
 from typing import Self
@@ -15,7 +16,7 @@ from sparsefield._files import whole_file
 _KINDS = ("png", "svg", "pdf")
 
 
-class Display:
+class Display(ABC):
     """A picture that knows its data: `plot` draws it, on axes of one's own if wanted, and `save` writes it to a file.
 
     After `plot` there are `ax_` and `figure_`, as in scikit-learn's displays.
@@ -46,5 +47,6 @@ class Display:
         with whole_file(path) as rough:
             self.figure_.savefig(rough, dpi=dpi, format=kind)
 
+    @abstractmethod
     def _draw(self, ax: Axes) -> None:
-        raise NotImplementedError
+        """Draw on these axes."""
