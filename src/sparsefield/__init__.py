@@ -1,15 +1,12 @@
 """Sparse discrete Markov random fields, with certificates."""
 
-from sparsefield import certificates, datasets, inference
-from sparsefield._domain import Domain
-from sparsefield._estimators import PseudoLikelihood, SparseMRF
-from sparsefield._export import export
-from sparsefield._graph import centrality_table, edge_table, make_graph
-from sparsefield._model import PairwiseMRF
-from sparsefield._moments import Moments, moments_of_table
-from sparsefield._optimality import certify
-from sparsefield._result import Fit, Optimality
-from sparsefield._table import Table, encode
+from sparsefield import certificates, datasets, gradients, inference
+from sparsefield.data import Domain, Moments, Table, TableError, encode, moments_of_table
+from sparsefield.estimators import PseudoLikelihood, SparseMRF
+from sparsefield.fits import Fit, Optimality, Status
+from sparsefield.model import PairwiseMRF
+from sparsefield.network import centrality_table, edge_table, export, make_graph
+from sparsefield.solvers import certify, learn
 
 __version__ = "0.1.0"
 
@@ -21,7 +18,9 @@ __all__ = [
     "PairwiseMRF",
     "PseudoLikelihood",
     "SparseMRF",
+    "Status",
     "Table",
+    "TableError",
     "centrality_table",
     "certificates",
     "certify",
@@ -29,7 +28,9 @@ __all__ = [
     "edge_table",
     "encode",
     "export",
+    "gradients",
     "inference",
+    "learn",
     "make_graph",
     "moments_of_table",
 ]

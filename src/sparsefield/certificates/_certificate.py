@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield._domain import Domain
-from sparsefield.inference._protocol import Field
+from sparsefield.inference import Field
+from sparsefield.model import Matrix, across_variables, count_statistics, norm
 
-Kind = Literal["paper", "sharp", "persistent", "coalescence", "fischer"]
+Kind = Literal["paper", "sharp", "persistent", "coalescence", "fischer", "exact"]
 
 _NAMES: dict[Kind, str] = {
     "paper": "the paper's bound",
@@ -19,6 +21,7 @@ _NAMES: dict[Kind, str] = {
     "persistent": "persistent bound",
     "coalescence": "bounding chains",
     "fischer": "Fischer's bound",
+    "exact": "exact draws",
 }
 
 
@@ -26,50 +29,79 @@ _NAMES: dict[Kind, str] = {
 class Certificate:
     """A bound on the bias of a Gibbs gradient: how far expected moments of chains are from those of the model.
 
-    It is about the expectation over the chains' random numbers. The sampling error of finitely many chains comes on
-    top of it (`concentration`).
+    It is about the expectation over the chains' random numbers. The simulation error of finitely many chains comes on
+    top of it (`concentration`), unless `sampling` bounds that as well.
 
     Parameters
     ----------
-    kind : "paper", "sharp", "persistent", "coalescence" or "fischer"
-        How the bound was found.
+    kind : "paper", "sharp", "persistent", "coalescence", "fischer" or "exact"
+        How the bound was found; "exact" is that of exact draws and enumeration, whose bias is zero.
     model : Field
         The parameters that it is about.
-    pair : ndarray of shape (n_slots, n_slots)
-        Bound on the bias of each pair statistic, laid out like `Moments.pair`: the diagonal is for main
-        statistics.
-    n_sweeps : int
+    bias : float
+        Bound on the L2 norm of the bias over all statistics.
+    make_pair : callable
+        Makes `pair`, when it is asked for.
+    n_sweeps : float
         The sweeps that it is about, since the chains' start or, if persistent, since the model last moved.
     confidence : float
-        Probability with which all the bounds hold together; 1 if it is no matter of chance.
+        Probability with which all the bounds hold together; 1 if it is no matter of probability.
     scope : "iteration" or "run"
         Whether the confidence is for this certificate alone or for all those of a run (`for_run`).
-    radius : float or None
-        Spectral radius of the influence matrix, rounded up, where the bound uses that. Below 1 more sweeps bring the
-        bound to zero.
+    sampling : float
+        Bound on the L2 norm of the simulation error, where the certificate is about the whole error; else zero.
+    find_radius : callable, optional
+        Finds `radius`, where the bound uses that.
 
     Attributes
     ----------
-    bias : float
-        Bound on the L2 norm of the bias over all statistics.
+    pair : ndarray of shape (n_slots, n_slots)
+        Bound on the bias of each pair statistic, laid out like `Moments.pair`: the diagonal is for main statistics.
     main : ndarray of shape (n_slots,)
         Bound on the bias of each main statistic.
+    radius : float or None
+        Spectral radius of the influence matrix, rounded up, where the bound uses that. Below 1 more sweeps bring the
+        bound to zero.
     """
 
     kind: Kind
     model: Field
-    pair: NDArray[np.float64]
-    n_sweeps: int
+    bias: float
+    make_pair: Callable[[], Matrix] = field(repr=False)
+    n_sweeps: float
     confidence: float = 1.0
     scope: Literal["iteration", "run"] = "iteration"
-    radius: float | None = None
-    bias: float = field(init=False)
+    sampling: float = 0.0
+    find_radius: Callable[[], float] | None = field(default=None, repr=False)
 
-    def __post_init__(self) -> None:
-        pair = self.pair.view()
+    @classmethod
+    def of_pairs(
+        cls, kind: Kind, model: Field, pair: Matrix, n_sweeps: float, *, confidence: float = 1.0
+    ) -> Certificate:
+        """Return the certificate with a bound for each statistic."""
+        return cls(kind, model, norm(pair), lambda: pair, n_sweeps, confidence=confidence)
+
+    @classmethod
+    def exact(cls, model: Field, n_sweeps: float = 0) -> Certificate:
+        """Return the certificate of moments without bias."""
+        return cls("exact", model, 0.0, partial(across_variables, model.domain, 0.0), n_sweeps)
+
+    @property
+    def total(self) -> float:
+        """Bound on the L2 norm of all that the certificate is about: the bias, or the whole error."""
+        return self.bias + self.sampling
+
+    @cached_property
+    def pair(self) -> Matrix:
+        """Bound on the bias of each pair statistic (n_slots, n_slots)."""
+        pair = self.make_pair().view()
         pair.flags.writeable = False
-        object.__setattr__(self, "pair", pair)
-        object.__setattr__(self, "bias", norm(pair))
+        return pair
+
+    @cached_property
+    def radius(self) -> float | None:
+        """Spectral radius of the influence matrix, where the bound uses that."""
+        return None if self.find_radius is None else self.find_radius()
 
     @property
     def main(self) -> NDArray[np.float64]:
@@ -109,10 +141,12 @@ class Certificate:
 
     def __str__(self) -> str:
         """Say in a sentence what is certified, or why nothing is and what to do."""
+        if self.kind == "exact":
+            return "The gradient has no bias: it is from exact draws, or from enumeration."
         surely = "" if self.confidence == 1 else f"with confidence {self.confidence:.4g} "
         if surely and self.scope == "run":
             surely += "for the whole run "
-        sweeps = "1 sweep" if self.n_sweeps == 1 else f"{self.n_sweeps} sweeps"
+        sweeps = "1 sweep" if self.n_sweeps == 1 else f"{self.n_sweeps:g} sweeps"
         about = f"(L2 norm over {self.n_statistics} statistics, {_NAMES[self.kind]})"
         if not self.is_vacuous:
             certified = f"After {sweeps} the bias of the gradient is {surely}at most {self.bias:.3g} {about}."
@@ -133,23 +167,3 @@ class Certificate:
                 "the bound to zero: use coalescence(), or exact draws (method='perfect')."
             )
         return f"Use more sweeps: the influence matrix has radius {self.radius:.3g}, so that the bound will fall."
-
-
-def count_statistics(domain: Domain) -> int:
-    """Count the statistics: main ones, and pairs of slots of different variables."""
-    sizes = np.bincount(domain.slot_variables, minlength=domain.n_variables)
-    total = int(sizes.sum())
-    return total + (total * total - int((sizes * sizes).sum())) // 2
-
-
-def across_variables(domain: Domain, values: NDArray[np.float64] | float) -> NDArray[np.float64]:
-    """Lay values out like `Moments.pair`: the diagonal and pairs across variables; zero elsewhere."""
-    across = domain.slot_variables[:, None] != domain.slot_variables
-    np.fill_diagonal(across, True)
-    return np.where(across, values, 0.0)
-
-
-def norm(pair: NDArray[np.float64]) -> float:
-    """Return the L2 norm over the statistics, each counted once: the diagonal and one triangle."""
-    diagonal = np.diagonal(pair)
-    return float(np.sqrt((np.vdot(pair, pair) + np.vdot(diagonal, diagonal)) / 2))

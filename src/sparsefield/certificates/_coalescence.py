@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainccinv
 
-from sparsefield.certificates._certificate import Certificate, across_variables, count_statistics
-from sparsefield.inference import BoundingChains, Scan
-from sparsefield.inference._protocol import Field
+from sparsefield.certificates._certificate import Certificate
+from sparsefield.inference import BoundingChains, Bounds, Field, Scan
+from sparsefield.model import across_variables, count_statistics
 
 
 def coalescence(
@@ -34,8 +34,8 @@ def coalescence(
     (1 - confidence) / (2 m) each, the second with (1 - confidence) / 2, so that all limits hold together, and with
     them the bound on the norm, with probability `confidence` or more.
 
-    The number of sweeps must be chosen before looking. To follow chains sweep by sweep and stop when the bound is low
-    enough, share 1 - confidence among the looks.
+    The number of sweeps must be chosen beforehand. To follow chains sweep by sweep and stop when the bound is low
+    enough, share 1 - confidence among the interim checks.
 
     Parameters
     ----------
@@ -64,14 +64,12 @@ def coalescence(
     >>> coalescence(model, 100, 100_000, seed=1).bias < 0.001
     True
     """
-    bounds = BoundingChains(model.domain, n_chains, seed=seed)
-    bounds.sweep(Scan(model, order=order, n_planes=2), n_sweeps, n_threads=n_threads)
-    return certify_bounds(model, bounds, confidence=confidence, n_threads=n_threads)
+    bounds = BoundingChains(model.domain, n_chains, seed=seed, n_threads=n_threads)
+    bounds.sweep(Scan(model, order=order, n_planes=2), n_sweeps)
+    return certify_bounds(model, bounds, confidence=confidence)
 
 
-def certify_bounds(
-    model: Field, bounds: BoundingChains, *, confidence: float = 0.95, n_threads: int | None = None
-) -> Certificate:
+def certify_bounds(model: Field, bounds: Bounds, *, confidence: float = 0.95) -> Certificate:
     """Certify by bounding chains that have been swept with this model, and no other, from their start on."""
     check_confidence(confidence)
     if bounds.domain != model.domain:
@@ -79,19 +77,19 @@ def certify_bounds(
     domain = model.domain
     failure = (1 - confidence) / 2
     any_open = upper_limits(np.array([bounds.n_open]), bounds.n_chains, failure)[0]
-    counts = bounds.open_counts(n_threads=n_threads)
+    counts = bounds.open_counts()
     limits = upper_limits(counts, bounds.n_chains, failure / max(1, count_statistics(domain)))
     pair = across_variables(domain, np.minimum(limits, any_open))
-    return Certificate("coalescence", model, pair, bounds.n_sweeps, confidence=confidence)
+    return Certificate.of_pairs("coalescence", model, pair, bounds.n_sweeps, confidence=confidence)
 
 
 def upper_limits(counts: NDArray[np.int64], n: int, failure: float) -> NDArray[np.float64]:
     """Return Clopper and Pearson's upper limits for counts out of n, each wrong with probability `failure` or less."""
-    known, places = np.unique(counts, return_inverse=True)  # at most n + 1 different ones, however many statistics
+    known, indices = np.unique(counts, return_inverse=True)  # at most n + 1 different ones, however many statistics
     limits = np.ones(len(known))
     inside = known < n
     limits[inside] = betainccinv(known[inside] + 1.0, n - known[inside], failure)
-    return limits[places].reshape(counts.shape)
+    return limits[indices].reshape(counts.shape)
 
 
 def check_confidence(confidence: float) -> None:

@@ -8,11 +8,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield._domain import Domain
-from sparsefield._moments import Moments
-from sparsefield.certificates._certificate import Certificate, across_variables, count_statistics, norm
+from sparsefield.certificates._certificate import Certificate
 from sparsefield.certificates._coalescence import check_confidence, upper_limits
-from sparsefield.inference._protocol import Field
+from sparsefield.data import Domain, Moments
+from sparsefield.inference import Field
+from sparsefield.model import across_variables, count_statistics, norm
 
 Tail = Literal["paper", "sharp"]
 _MOST_CHAINS = 2**40
@@ -98,7 +98,7 @@ def concentration(
         Means over chains that are independent and start alike: all from one law, or as exact draws.
     bias : Certificate, optional
         What is known of the bias of these chains; none is assumed (exact draws) unless given. Where it has a
-        confidence below 1, the chances of failure add up.
+        confidence below 1, the probabilities of failure add up.
     confidence : float
         Probability with which the bounds on the sampling error hold.
     kind : "paper" or "sharp"

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from sparsefield._kernels._influence import follow_norms, follow_sums, sharp_norm, sweep_disagreement
-from sparsefield.certificates._certificate import Certificate, across_variables, count_statistics
-from sparsefield.certificates._influence import field_changes, influence_matrix, spectral_radius
-from sparsefield.inference._protocol import Field
-from sparsefield.inference._scan import check_order, check_sweeps
+from sparsefield.certificates._certificate import Certificate
+from sparsefield.certificates._influence import conditional_changes, influence_matrix, spectral_radius
+from sparsefield.data import Domain
+from sparsefield.inference import Field, check_order, check_sweeps
+from sparsefield.model import across_variables, count_statistics
 
 # Of Gauss-Seidel sweeps between two targets: every round leaves a bound, and these end when one gains little.
 _MOST_ROUNDS, _PRECISION = 1000, 1e-4
@@ -119,7 +122,7 @@ class Disagreement:
 
         The old and the new target can be coupled with disagreement (I - U)^-1 b or less, U the influence matrix of the
         new model and b_i the most by which the change moves a conditional probability of variable i (at most
-        tanh(D_i / 4), D_i the largest change of its field). That is added to the disagreement of chains and old target.
+        tanh(D_i / 4), D_i the largest change of its log-odds). That is added to the disagreement of chains and old target.
 
         This is exact for chains that are swept along a sequence of models fixed beforehand. In a fit the models depend
         on the chains; on each single one of many only weakly, and then the certificate is an approximation. For
@@ -136,7 +139,7 @@ class Disagreement:
         if model.domain != self.model.domain:
             raise ValueError("The new model has other variables than the old one: start anew.")
         last = self.model, self.influence, self._radius
-        changes = field_changes(self.model, model)
+        changes = conditional_changes(self.model, model)
         self._aim(model)
         if self.radius >= 1:
             radius = self.radius
@@ -187,14 +190,28 @@ class Disagreement:
 
     def certificate(self) -> Certificate:
         """Return what is certified now."""
-        domain = self.model.domain
-        if self.kind == "paper":
-            pair = across_variables(domain, 2 * min(1.0, float(self._w.sum())))
-        else:
-            w = self._w[domain.slot_variables]
-            pair = across_variables(domain, np.minimum(1.0, w[:, None] + w))
-            np.fill_diagonal(pair, w)
-        return Certificate(self.kind, self.model, pair, self.n_sweeps, radius=self.radius)
+        return Certificate(
+            self.kind,
+            self.model,
+            self.bias,
+            partial(_lay_out, self.model.domain, self.kind, self._w.copy()),
+            self.n_sweeps,
+            find_radius=partial(_radius_of, self._radius, self.influence),
+        )
+
+
+def _lay_out(domain: Domain, kind: str, w: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what a disagreement w does to each statistic at most."""
+    if kind == "paper":
+        return across_variables(domain, 2 * min(1.0, float(w.sum())))
+    by_slot = w[domain.slot_variables]
+    pair = across_variables(domain, np.minimum(1.0, by_slot[:, None] + by_slot))
+    np.fill_diagonal(pair, by_slot)
+    return pair
+
+
+def _radius_of(known: tuple[float, NDArray[np.float64]] | None, influence: csr_array) -> float:
+    return (spectral_radius(influence) if known is None else known)[0]
 
 
 def dobrushin(

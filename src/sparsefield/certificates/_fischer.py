@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsefield.certificates._certificate import Certificate, across_variables, count_statistics
-from sparsefield.certificates._influence import field_range
-from sparsefield.inference._protocol import Field, reduce_to_binary
-from sparsefield.inference._scan import check_sweeps, check_two_levels
+from sparsefield.certificates._certificate import Certificate
+from sparsefield.certificates._influence import log_odds_range
+from sparsefield.inference import Field, check_sweeps, check_two_levels, reduce_to_binary
+from sparsefield.model import across_variables, count_statistics
 
 
 def fischer(model: Field, n_sweeps: int) -> Certificate:
     """Certify chains that start anywhere by the smallest conditional probability; for comparison.
 
-    With Delta the largest absolute field of any variable, a sweep leaves every state with probability
+    With Delta the largest absolute log-odds of any variable, a sweep leaves every state with probability
     exp(-p Delta) / 2^p or more, so that the total variation distance to the target is at most
 
         (1 - exp(-p Delta))^n_sweeps
@@ -37,7 +37,7 @@ def fischer(model: Field, n_sweeps: int) -> Certificate:
     check_sweeps(n_sweeps)
     # 0^0 = 1: before the first sweep nothing is known, even where a sweep forgets everything.
     distance = float(-np.expm1(_log_lost(model))) ** n_sweeps
-    return Certificate("fischer", model, across_variables(model.domain, 2 * distance), n_sweeps)
+    return Certificate.of_pairs("fischer", model, across_variables(model.domain, 2 * distance), n_sweeps)
 
 
 def fischer_sweeps(model: Field, bias: float) -> float:
@@ -54,6 +54,6 @@ def _log_lost(model: Field) -> float:
     """Return -p Delta, the logarithm of what a sweep takes from the distance."""
     check_two_levels(model.domain, "certificates")
     main, interactions = reduce_to_binary(model)
-    low, high = field_range(main, interactions)
+    low, high = log_odds_range(main, interactions)
     most = float(np.maximum(np.abs(low), np.abs(high)).max())
     return -most * int((model.domain.n_levels > 1).sum())

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from scipy.special import expit
 
 from sparsefield._kernels._influence import bound_radius, compress_levels, compress_rows, largest_level_changes
-from sparsefield.inference._protocol import Field, expand, reduce_to_binary
+from sparsefield.inference import Field, expand, reduce_to_binary
 
 # Every result is rounded up: a bound that rounding leaves a little too small is no bound. A logistic function of -745,
 # below which it is zero, is right to about 745 units of the last place, a sum over a row to as many as it has entries.
@@ -21,18 +21,18 @@ _STEPS, _MOST_ROUNDS, _PRECISION = 20, 100, 1e-7  # of the spectral radius: it s
 def influence_matrix(model: Field) -> csr_array:
     """Return the paper's influence matrix U, in which entry (i, j) bounds how much variable j can move variable i.
 
-    With xi the interaction of i and j, s the logistic function and b the field of i without j, turned around::
+    With xi the interaction of i and j, s the logistic function and b minus the log-odds of i without j::
 
         U_ij = | s(xi - b) - s(-b) |,  b = clip(xi / 2, lo, hi),
         lo = -main_i - sum_k max(xi_ik, 0),  hi = -main_i - sum_k min(xi_ik, 0),  k other than i and j.
 
     This is Lemma 2 of the paper with b* = exp(b), in a form that does not overflow and keeps small entries to full
-    precision. It is the largest change of a conditional probability over all fields from lo to hi, whether or not a
-    state has that field, hence at least Dobrushin's influence. For a variable with more than two levels, ::
+    precision. It is the largest change of a conditional probability over all log-odds from lo to hi, whether or not a
+    state has them, hence at least Dobrushin's influence. For a variable with more than two levels, ::
 
         U_ij = max_{a, b} tanh( osc_k( xi_ij(k, a) - xi_ij(k, b) ) / 4 ),  osc = largest minus least over its levels k,
 
-    which is the largest total variation distance that such a change of the fields can make.
+    which is the largest total variation distance that such a change of the exponents can make.
 
     Parameters
     ----------
@@ -58,8 +58,8 @@ def influence_matrix(model: Field) -> csr_array:
     main, interactions = reduce_to_binary(model)
     starts, columns, values = compress_rows(interactions)
     rows = _row_numbers(starts)
-    low, high = _field_range(main, rows, values)
-    # Variable j moves the field of i by |xi|, from some place to another, both within the range of the field.
+    low, high = _range_of(main, rows, values)
+    # Variable j moves the log-odds of i by |xi|, from one value to another, both within their range.
     sizes = np.abs(values)
     entries = largest_change(sizes, low[rows], high[rows] - sizes)
     return csr_array((entries, columns, starts), shape=interactions.shape)
@@ -71,7 +71,7 @@ def _influence_of_levels(model: Field) -> csr_array:
     cuts = np.cumsum(n_levels) - n_levels
     starts, columns, sizes, low, high = compress_levels(pair, cuts, n_levels)
     rows = _row_numbers(starts)
-    # A variable with two levels has one field, the difference of theirs, and a range of it.
+    # A variable with two levels has log-odds, the difference of their exponents, and a range of them.
     own = np.where(n_levels == 2, main[np.minimum(cuts + 1, len(main) - 1)] - main[cuts], 0.0)
     slack = 2 * (len(main) + 2) * _ROUNDING * (np.abs(own) + high - low + np.abs(low) + np.abs(high))
     two = largest_change(sizes, (own + low - slack)[rows], (own + high + slack)[rows] - sizes)
@@ -83,15 +83,15 @@ def _row_numbers(starts: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
 
 
-def field_range(
+def log_odds_range(
     main: NDArray[np.float64], interactions: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the least and the largest field that each variable can have, a little outside for rounding."""
+    """Return the least and the largest log-odds that each variable can have, a little outside for rounding."""
     starts, _, values = compress_rows(interactions)
-    return _field_range(main, _row_numbers(starts), values)
+    return _range_of(main, _row_numbers(starts), values)
 
 
-def _field_range(
+def _range_of(
     main: NDArray[np.float64], rows: NDArray[np.int64], values: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     positive, negative = (np.bincount(rows, part(values, 0), minlength=len(main)) for part in (np.maximum, np.minimum))
@@ -112,7 +112,7 @@ def largest_change(
     return np.asarray(np.clip(change * _UP, _SMALLEST, 1.0))
 
 
-def field_changes(old: Field, new: Field) -> NDArray[np.float64]:
+def conditional_changes(old: Field, new: Field) -> NDArray[np.float64]:
     """Bound how much the conditional probability of each variable differs between two models, over all states."""
     if np.any(old.domain.n_levels > 2):
         (main, pair), (new_main, new_pair) = expand(old), expand(new)
@@ -122,8 +122,8 @@ def field_changes(old: Field, new: Field) -> NDArray[np.float64]:
         slack = 2 * (len(main) + 2) * _ROUNDING * (np.abs(main).max() + np.abs(pair).sum(axis=1).max())
         return np.asarray(np.clip(np.tanh((moves + slack) / 4) * _UP, _SMALLEST, 1.0))
     (main, interactions), (new_main, new_interactions) = reduce_to_binary(old), reduce_to_binary(new)
-    low, high = field_range(main, interactions)
-    fall, rise = field_range(new_main - main, new_interactions - interactions)
+    low, high = log_odds_range(main, interactions)
+    fall, rise = log_odds_range(new_main - main, new_interactions - interactions)
     fall, rise = np.minimum(fall, 0), np.maximum(rise, 0)
     return np.maximum(largest_change(rise, low, high), largest_change(-fall, low + fall, high + fall))
 

@@ -10,10 +10,10 @@ import numpy as np
 import typer
 from rich.table import Table as Grid
 
-from sparsefield._estimators import SparseMRF
-from sparsefield._graph import edge_table
-from sparsefield._optimality import certify
-from sparsefield._result import Fit
+from sparsefield.estimators import SparseMRF
+from sparsefield.network import edge_table
+from sparsefield.solvers import certify
+from sparsefield.fits import Fit
 from sparsefield.cli._app import Voice, app, plain_errors
 from sparsefield.datasets import Senate, load_senate
 
@@ -33,7 +33,7 @@ def demo(
     voice.say("The network behind the votes, by penalised likelihood on exact draws (alpha 0.1). A first run compiles.")
     clock = time.perf_counter()
     # Votes not cast count as nays, as in the paper: with all cells known the optimum is something to certify.
-    votes = senate.votes.fill_holes(0)
+    votes = senate.votes.fill_missing(0)
     fit = SparseMRF(0.1, random_state=seed).fit(votes).fit_
     learned = time.perf_counter()
     fit = certify(fit, votes, n_draws=100_000, seed=seed)
@@ -52,15 +52,15 @@ def demo(
 
 def _describe(voice: Voice, senate: Senate) -> None:
     votes = senate.votes
-    holes = int(votes.n_holes.sum())
+    holes = int(votes.n_missing.sum())
     voice.say(
         f"Senate 2006: {votes.n_rows} roll calls by {votes.domain.n_variables} senators, "
         f"{holes} of {votes.codes.size} votes not cast ({holes / votes.codes.size:.1%})."
     )
     grid = Grid("senator", "did not vote", "yea", title="Most often absent", title_justify="left")
-    yeas = (votes.codes == 1).sum(axis=0) / (votes.n_rows - votes.n_holes)
-    for k in np.argsort(-votes.n_holes, kind="stable")[:5]:
-        grid.add_row(votes.domain.names[int(k)], f"{votes.n_holes[k]} of {votes.n_rows}", f"{yeas[k]:.0%}")
+    yeas = (votes.codes == 1).sum(axis=0) / (votes.n_rows - votes.n_missing)
+    for k in np.argsort(-votes.n_missing, kind="stable")[:5]:
+        grid.add_row(votes.domain.names[int(k)], f"{votes.n_missing[k]} of {votes.n_rows}", f"{yeas[k]:.0%}")
     voice.say(grid)
 
 

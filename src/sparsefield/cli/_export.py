@@ -9,8 +9,8 @@ import typer
 
 from sparsefield._export import FORMATS
 from sparsefield._export import export as export_network
-from sparsefield._model import PairwiseMRF
-from sparsefield._result import Fit, is_fit
+from sparsefield.model import PairwiseMRF
+from sparsefield.fits import Fit, is_fit
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import Voice, app, plain_errors
 from sparsefield.cli._fit import check_writable

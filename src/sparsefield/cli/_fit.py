@@ -15,12 +15,12 @@ import typer
 from rich.table import Table as Grid
 from sklearn.exceptions import ConvergenceWarning
 
-from sparsefield._estimators import SparseMRF
-from sparsefield._graph import edge_table
-from sparsefield._optimality import certify as certify_fit
+from sparsefield.estimators import SparseMRF
+from sparsefield.network import edge_table
+from sparsefield.solvers import certify as certify_fit
 from sparsefield._progress import ProgressBar
-from sparsefield._result import Fit
-from sparsefield._table import MAX_LEVELS, Table
+from sparsefield.fits import Fit
+from sparsefield.data import MAX_LEVELS, Table
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import INTERRUPTED, Voice, app, plain, plain_errors
 
@@ -136,7 +136,7 @@ def _certify(found: Fit, table: Table, missing: str, seed: int, threads: int | N
     if missing == "zero":
         table = table.fill_first()
     elif missing == "drop":
-        table = table.drop_holes()
+        table = table.drop_missing()
     with ProgressBar("auto" if voice.is_talking else False, 6) as watch:
         return certify_fit(found, table, seed=seed, n_threads=threads, watch=watch, **more)
 
@@ -170,7 +170,7 @@ def quiet_warnings(voice: Voice) -> Iterator[None]:
 
 def describe_table(table: Table) -> str:
     """Say in a line what a table holds."""
-    holes = int(table.n_holes.sum())
+    holes = int(table.n_missing.sum())
     missing = f", {holes} missing cells ({holes / table.codes.size:.1%})" if holes else ", no missing cells"
     return f"{table.n_rows} rows, {table.domain.n_variables} variables{missing}."
 

@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 import typer
 
-from sparsefield._domain import Domain
+from sparsefield.data import Domain
 from sparsefield._files import MISSING_MARKERS, read_table
-from sparsefield._table import MAX_LEVELS, Table, encode
+from sparsefield.data import MAX_LEVELS, Table, encode
 from sparsefield.cli._app import plain_errors
 
 _MANY_ROWS = 50

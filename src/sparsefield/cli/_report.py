@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sparsefield._result import Fit
+from sparsefield.fits import Fit
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import Voice, app, plain_errors
 from sparsefield.cli._fit import check_writable

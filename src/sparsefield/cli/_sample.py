@@ -8,8 +8,8 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from sparsefield._files import whole_file
-from sparsefield._model import PairwiseMRF
+from sparsefield._writing import whole_file
+from sparsefield.model import PairwiseMRF
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import Voice, app, plain_errors
 from sparsefield.cli._fit import check_writable

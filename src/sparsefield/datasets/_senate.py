@@ -11,7 +11,7 @@ from importlib.resources import as_file, files
 
 import polars as pl
 
-from sparsefield._table import Table, encode
+from sparsefield.data import Table, encode
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ def load_senate() -> Senate:
     --------
     >>> from sparsefield.datasets import load_senate
     >>> senate = load_senate()
-    >>> senate.votes.codes.shape, int(senate.votes.n_holes.sum())
+    >>> senate.votes.codes.shape, int(senate.votes.n_missing.sum())
     ((279, 100), 801)
     """
     folder = files("sparsefield.datasets") / "data"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import networkx as nx
 import numpy as np
 
-from sparsefield._model import PairwiseMRF
+from sparsefield.model import PairwiseMRF
 
 
 def make_field(

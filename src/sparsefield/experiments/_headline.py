@@ -12,12 +12,12 @@ import polars as pl
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from sparsefield._estimators import SparseMRF
-from sparsefield._model import PairwiseMRF
-from sparsefield._optimality import certify
-from sparsefield._result import Fit, StepInfo
+from sparsefield.estimators import SparseMRF
+from sparsefield.model import PairwiseMRF
+from sparsefield.solvers import certify
+from sparsefield.fits import Fit, StepInfo
 from sparsefield._schedule import Sampler, fixed, perfect
-from sparsefield._table import Table
+from sparsefield.data import Table
 from sparsefield.experiments import _headline_figures as figures
 from sparsefield.experiments._record import Record
 from sparsefield.experiments._senate import describe_links, describe_steps, fit_as_paper
@@ -100,7 +100,7 @@ def run_headline(record: Record) -> None:
     record.tabulate(_list_senators(votes, paths, fits, shares), "headline-senators")
     numbers = {
         "settings": {"alpha": ALPHA, "n_chains": N_CHAINS, "many": MANY, **asdict(size)},
-        "missed": {name: int(n) for name, n in zip(votes.names, votes.table.n_holes, strict=True)},
+        "missed": {name: int(n) for name, n in zip(votes.names, votes.table.n_missing, strict=True)},
         "as_paper": [{**describe_links(votes, run.model), **describe_steps(run.steps)} for run in runs],
         "as_paper_links": {limit: _count_links(votes, own[1]) for limit, own in as_paper.items()},
         "short": {"n_iter": size.n_short, "step_size": step_size, **_count_two(votes, short[-1])},
@@ -217,7 +217,7 @@ def _list_senators(votes: Votes, paths: Counts, fits: dict[str, Fit], shares: di
     columns: dict[str, Any] = {
         "senator": list(votes.names),
         "party": [votes.party[name] for name in votes.names],
-        "missed": votes.table.n_holes,
+        "missed": votes.table.n_missing,
         "across_as_paper_mean": paths[:, -1].mean(axis=0),
         "across_as_paper_least": paths[:, -1].min(axis=0),
         "across_as_paper_most": paths[:, -1].max(axis=0),

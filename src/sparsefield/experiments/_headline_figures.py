@@ -7,8 +7,8 @@ import polars as pl
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from sparsefield._model import PairwiseMRF
-from sparsefield._result import Fit
+from sparsefield.model import PairwiseMRF
+from sparsefield.fits import Fit
 from sparsefield.experiments._record import Record
 from sparsefield.experiments._votes import COLORS, NELSON, ROCKEFELLER, Votes
 from sparsefield.plotting import Curve, place_nodes, plot_curves, plot_dots, plot_network
@@ -57,11 +57,11 @@ def draw_paths(
 
 def draw_missed(record: Record, votes: Votes) -> None:
     """Draw how many votes senators missed, those who missed most."""
-    order = np.argsort(-votes.table.n_holes, kind="stable")[:_MOST_MISSED]
+    order = np.argsort(-votes.table.n_missing, kind="stable")[:_MOST_MISSED]
     names = [votes.names[k] for k in order]
     colors = [COLORS[votes.party[name]] for name in names]
     figure = Figure(figsize=(6, 4), layout="constrained")
-    missed = [votes.table.n_holes[order].tolist()]
+    missed = [votes.table.n_missing[order].tolist()]
     title = f"votes missed, of {votes.table.n_rows}"
     plot_dots(figure.subplots(), names, missed, labels=[""], colors=["#333333"], name_colors=colors, x=title)
     record.draw(figure, "headline-missed")

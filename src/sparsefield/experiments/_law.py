@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from sparsefield._model import PairwiseMRF
+from sparsefield.model import PairwiseMRF
 
 Matrix = NDArray[np.float64]
 

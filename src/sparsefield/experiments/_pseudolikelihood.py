@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from sparsefield._pseudolikelihood import solve_pseudo_likelihood
+from sparsefield.solvers import solve_pseudo_likelihood
 from sparsefield._schedule import tay
 from sparsefield.experiments._record import Record
 from sparsefield.experiments._trials import (

@@ -18,7 +18,7 @@ import polars as pl
 import polars.selectors as cs
 from matplotlib.figure import Figure
 
-from sparsefield._files import whole_file
+from sparsefield._writing import whole_file
 
 _DPI = 110
 _FORMAT = 1  # of the numbers: files of another form are as if they were not there

@@ -10,9 +10,9 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from sparsefield._model import PairwiseMRF
-from sparsefield._problem import Matrix
-from sparsefield._result import StepInfo
+from sparsefield.model import PairwiseMRF
+from sparsefield.model import Matrix
+from sparsefield.fits import StepInfo
 from sparsefield._schedule import Sampler, tay
 from sparsefield.experiments._record import Record, write_text
 from sparsefield.experiments._trials import STEP_SIZE, follow

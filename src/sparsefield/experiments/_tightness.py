@@ -8,11 +8,12 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
-from sparsefield._problem import Matrix, Problem
+from sparsefield.model import Matrix
+from sparsefield.objective import Problem
 from sparsefield._schedule import Sampler, tay
 from sparsefield.certificates import Disagreement, coalescence, fischer
-from sparsefield.certificates._certificate import norm
-from sparsefield.certificates._fischer import fischer_sweeps
+from sparsefield.model import norm
+from sparsefield.certificates import fischer_sweeps
 from sparsefield.experiments._law import Law
 from sparsefield.experiments._record import Record
 from sparsefield.experiments._trials import SETTINGS, follow, make_trial

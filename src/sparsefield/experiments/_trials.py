@@ -12,17 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from sparsefield._estimators import SparseMRF
-from sparsefield._graph import edge_auc
-from sparsefield._model import PairwiseMRF
-from sparsefield._moments import moments_of_table
-from sparsefield._newton import find_move
-from sparsefield._problem import Matrix, Problem
-from sparsefield._result import Fit, StepInfo
+from sparsefield.estimators import SparseMRF
+from sparsefield.network import edge_auc
+from sparsefield.model import PairwiseMRF
+from sparsefield.data import moments_of_table
+from sparsefield.solvers import find_move
+from sparsefield.model import Matrix
+from sparsefield.objective import Problem
+from sparsefield.fits import Fit, StepInfo
 from sparsefield._sample import Draws
 from sparsefield._schedule import Sampler, Schedule, fixed, increasing, tay
-from sparsefield._solver import begin, step
-from sparsefield._table import Table
+from sparsefield.solvers import begin, step
+from sparsefield.data import Table
 from sparsefield.datasets import make_field
 from sparsefield.inference import Exact, Perfect
 

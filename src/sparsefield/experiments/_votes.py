@@ -9,11 +9,11 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield._graph import make_graph
-from sparsefield._model import PairwiseMRF
-from sparsefield._moments import moments_of_table
-from sparsefield._problem import Problem
-from sparsefield._table import Table
+from sparsefield.network import make_graph
+from sparsefield.model import PairwiseMRF
+from sparsefield.data import moments_of_table
+from sparsefield.objective import Problem
+from sparsefield.data import Table
 from sparsefield.datasets import Senate, load_senate
 
 ALPHA, N_CHAINS, N_ITER = 0.1, 5000, 100  # the paper's
@@ -36,7 +36,7 @@ class Votes:
     @cached_property
     def nays(self) -> Table:
         """Votes, with nays where a senator did not vote: the paper's."""
-        return self.table.fill_holes(0)
+        return self.table.fill_missing(0)
 
     @cached_property
     def problem(self) -> Problem:

@@ -1,26 +1,45 @@
 """Expected statistics under a model: by enumeration, by Gibbs chains, or by exact draws."""
 
+from sparsefield.inference._backend import Backend, Bounds, ChainStates, Cpu
 from sparsefield.inference._bounds import BoundingChains
 from sparsefield.inference._chains import Chains
+from sparsefield.inference._checks import check_order, check_request, check_sweeps, check_two_levels
 from sparsefield.inference._clamped import ClampedChains
-from sparsefield.inference._exact import MAX_STATES, Exact, enumerate_states
+from sparsefield.inference._counting import count_packed
+from sparsefield.inference._draws import ChainDraws, Draws, EnumeratedStates
+from sparsefield.inference._exact import MAX_STATES, Exact, count_states, enumerate_states
+from sparsefield.inference._field import Field, energies, expand, reduce_to_binary
 from sparsefield.inference._gibbs import Gibbs
 from sparsefield.inference._perfect import OutOfReachError, Perfect, PerfectRun
-from sparsefield.inference._protocol import Field, Inference
 from sparsefield.inference._scan import Scan
 
 __all__ = [
     "MAX_STATES",
+    "Backend",
     "BoundingChains",
+    "Bounds",
+    "ChainDraws",
+    "ChainStates",
     "Chains",
     "ClampedChains",
+    "Cpu",
+    "Draws",
+    "EnumeratedStates",
     "Exact",
     "Field",
     "Gibbs",
-    "Inference",
     "OutOfReachError",
     "Perfect",
     "PerfectRun",
     "Scan",
+    "check_order",
+    "check_request",
+    "check_sweeps",
+    "check_two_levels",
+    "count_packed",
+    "count_states",
+    "energies",
     "enumerate_states",
+    "expand",
+    "reduce_to_binary",
 ]

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield import _threads
-from sparsefield._domain import Domain
 from sparsefield._kernels._bytes import BLOCK
 from sparsefield._kernels._target import make_aligned
-from sparsefield.inference._scan import Scan, Storage, check_sweeps, choose_storage, count_lines
+from sparsefield.data import Domain
+from sparsefield.inference._checks import Storage, check_request, check_sweeps, choose_storage, count_lines
+from sparsefield.inference._scan import Scan
 
 LANES, STEPS = 16, 32  # chain 16 t + m of a block is bit t of lane m
 LONGEST_CALL = 0.1  # seconds between two chances to interrupt
@@ -19,22 +20,32 @@ SWEEPS, STARTS, PILOT, CONTINUED = range(4)  # independent streams of random num
 
 
 class Blocks:
-    """Blocks of chains, all swept together: states in one or more planes, and a stream of random numbers a block."""
+    """Blocks of chains, all swept together: states in one or more planes, and a stream of random numbers for each block."""
 
     n_planes = 1
     _states: NDArray[Any]
     _kept: NDArray[Any] | None = None  # laid out like the states: bits that sweeps must not change
 
-    def __init__(self, domain: Domain, n_chains: int, *, seed: int, storage: Storage | None, use: int = SWEEPS) -> None:
+    def __init__(
+        self,
+        domain: Domain,
+        n_chains: int,
+        *,
+        seed: int,
+        storage: Storage | None,
+        n_threads: int | None,
+        use: int = SWEEPS,
+    ) -> None:
         check_request(n_chains, seed)
         self.domain = domain
         self.n_chains = n_chains
         self.n_sweeps = 0
+        self.n_threads = n_threads
         self.storage = choose_storage(domain, storage)
         self.n_blocks = -(-n_chains // BLOCK)
         self._streams = make_streams(seed, self.n_blocks, use)
 
-    def sweep(self, scan: Scan, n_sweeps: int = 1, *, n_threads: int | None = None) -> None:
+    def sweep(self, scan: Scan, n_sweeps: int = 1) -> None:
         """Sweep all chains.
 
         Long work is cut into calls of about a tenth of a second; an interrupt takes effect after the current one,
@@ -46,7 +57,7 @@ class Blocks:
         done = 0
         while done < n_sweeps:
             n = min(n_sweeps - done, max(1, int(LONGEST_CALL / one))) if one else n_sweeps
-            shares = _threads.share(self.n_blocks, n_threads, one * n)
+            shares = _threads.share(self.n_blocks, self.n_threads, one * n)
             kept = [None if self._kept is None else self._kept[s] for s in shares]
             calls = [(self._states[s], self._streams[s], n, k) for s, k in zip(shares, kept, strict=True)]
             _threads.run(scan.sweep, calls)
@@ -59,14 +70,6 @@ class Blocks:
         levels = self.domain.n_levels
         if not (fits and (scan.n_levels is levels or np.array_equal(scan.n_levels, levels))):
             raise ValueError("The scan was made for another domain, storage or number of planes than these chains.")
-
-
-def check_request(n_chains: int, seed: int) -> None:
-    """Refuse numbers of chains and seeds that make no sense."""
-    if not isinstance(n_chains, int | np.integer) or n_chains < 1:
-        raise ValueError(f"n_chains is {n_chains}: use a whole number from one on.")
-    if seed < 0:
-        raise ValueError(f"seed is {seed}: use a number from zero on.")
 
 
 def make_source(seed: int, use: int) -> np.random.SFC64:

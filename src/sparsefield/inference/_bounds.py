@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield._domain import Domain
 from sparsefield._kernels._coupling import find_closed
+from sparsefield.data import Domain
 from sparsefield.inference._blocks import SWEEPS, Blocks, make_states, unpack
 from sparsefield.inference._chains import Chains
-from sparsefield.inference._scan import Storage, check_two_levels
+from sparsefield.inference._checks import Storage, check_two_levels
 
 
 class BoundingChains(Blocks):
     """Bounds on Gibbs chains from all starts at once.
 
     Each variable of a chain has a least and a largest level, at first its two levels. An update takes the least and the
-    largest field that neighbours within their bounds allow, and compares one random number with both probabilities. A
+    largest log-odds that neighbours within their bounds allow, and compares one random number with both probabilities. A
     Gibbs chain that uses the same random numbers stays between the bounds wherever it started; where they have met,
     every start has led to the same level. (`Chains` of the same seed, swept in the same form, use the same random
     numbers.)
@@ -32,6 +32,8 @@ class BoundingChains(Blocks):
     seed : int
         Where the random numbers start.
     storage : "packed" or "bytes", optional
+        As for `Chains`.
+    n_threads : int, optional
         As for `Chains`.
 
     Examples
@@ -48,10 +50,17 @@ class BoundingChains(Blocks):
     n_planes = 2
 
     def __init__(
-        self, domain: Domain, n_chains: int, *, seed: int, storage: Storage | None = None, use: int = SWEEPS
+        self,
+        domain: Domain,
+        n_chains: int,
+        *,
+        seed: int,
+        storage: Storage | None = None,
+        n_threads: int | None = None,
+        use: int = SWEEPS,
     ) -> None:
         check_two_levels(domain, "bounds of chains")
-        super().__init__(domain, n_chains, seed=seed, storage=storage, use=use)
+        super().__init__(domain, n_chains, seed=seed, storage=storage, n_threads=n_threads, use=use)
         self._states = make_states(domain, self.n_blocks, self.storage, n_planes=2)
         self.planes()[1][:] = make_widest(domain, self.storage)
 
@@ -65,7 +74,7 @@ class BoundingChains(Blocks):
         by_chain = unpack(closed) if self.storage == "packed" else closed
         return self.n_chains - int(by_chain.reshape(-1)[: self.n_chains].sum())
 
-    def open_counts(self, *, n_threads: int | None = None) -> NDArray[np.int64]:
+    def open_counts(self) -> NDArray[np.int64]:
         """Count, for each statistic, the chains whose start could still show in it: (n_slots, n_slots).
 
         The diagonal is for main statistics. A pair statistic is a product of two indicators, which is settled as soon
@@ -77,7 +86,7 @@ class BoundingChains(Blocks):
             return np.zeros((0, 0), dtype=np.int64)
         counts = []
         for chains in self._slot_bounds():
-            moments = chains.moments(n_threads=n_threads)
+            moments = chains.moments()
             counts.append(np.rint(moments.pair * self.n_chains).astype(np.int64))  # whole numbers, up to 2^31
         least, largest = counts
         own = (domain.slot_variables[:, None] == domain.slot_variables) & ~np.eye(size, dtype=bool)
@@ -93,7 +102,11 @@ class BoundingChains(Blocks):
         for ones, zeros in ((low, high), (high, low)):
             states = make_states(slots, self.n_blocks, self.storage)
             states[:, : len(zero)] = np.where(zero, zeros ^ full, ones)
-            bounds.append(Chains.from_states(slots, self.n_chains, states, seed=0, storage=self.storage))
+            bounds.append(
+                Chains.from_states(
+                    slots, self.n_chains, states, seed=0, storage=self.storage, n_threads=self.n_threads
+                )
+            )
         return bounds[0], bounds[1]
 
     def planes(self) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -7,12 +7,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield._domain import Domain
 from sparsefield._kernels._bytes import BLOCK
 from sparsefield._kernels._target import make_aligned
-from sparsefield._moments import Moments, means_of_chains, moments_of_chains, moments_of_codes
+from sparsefield.data import Domain, Moments, moments_of_codes
 from sparsefield.inference._blocks import CONTINUED, LANES, STARTS, Blocks, make_source, make_states, pack, unpack
-from sparsefield.inference._scan import Storage
+from sparsefield.inference._checks import Storage
+from sparsefield.inference._counting import means_of_chains, moments_of_chains
+from sparsefield.inference._draws import ChainDraws
 
 
 class Chains(Blocks):
@@ -32,7 +33,9 @@ class Chains(Blocks):
     start : ndarray of shape (n_chains, n_variables), optional
         Codes to start from; independent uniform levels unless given.
     storage : "packed" or "bytes", optional
-        One bit or one byte a chain and variable; the best that the processor can use unless given.
+        One bit or one byte for each chain and variable; the best that the processor can use unless given.
+    n_threads : int, optional
+        Threads to use, all processors unless given; the states do not depend on it.
 
     Examples
     --------
@@ -53,26 +56,40 @@ class Chains(Blocks):
         seed: int,
         start: Any = None,
         storage: Storage | None = None,
+        n_threads: int | None = None,
     ) -> None:
-        super().__init__(domain, n_chains, seed=seed, storage=storage)
+        super().__init__(domain, n_chains, seed=seed, storage=storage, n_threads=n_threads)
         if start is None:
             self._states = _start_uniform(domain, self.n_blocks, seed, self.storage)
         else:
             self._states = _start_from(domain, n_chains, self.n_blocks, start, self.storage)
 
     @classmethod
-    def from_states(cls, domain: Domain, n_chains: int, states: NDArray[Any], *, seed: int, storage: Storage) -> Chains:
+    def from_states(
+        cls,
+        domain: Domain,
+        n_chains: int,
+        states: NDArray[Any],
+        *,
+        seed: int,
+        storage: Storage,
+        n_threads: int | None = None,
+    ) -> Chains:
         """Make chains that stand at some states, in the layout of their storage, and have not been swept."""
         chains = cls.__new__(cls)
-        Blocks.__init__(chains, domain, n_chains, seed=seed, storage=storage, use=CONTINUED)
+        Blocks.__init__(chains, domain, n_chains, seed=seed, storage=storage, n_threads=n_threads, use=CONTINUED)
         chains._states = states
         return chains
 
-    def moments(self, *, n_threads: int | None = None) -> Moments:
+    def moments(self) -> Moments:
         """Return the means of the statistics over the chains."""
         if self.storage == "packed":
-            return moments_of_chains(self._states, self.domain, self.n_chains, n_threads)
-        return moments_of_codes(self.codes(), self.domain, n_threads)
+            return moments_of_chains(self._states, self.domain, self.n_chains, self.n_threads)
+        return moments_of_codes(self.codes(), self.domain, self.n_threads)
+
+    def draws(self) -> ChainDraws:
+        """Return what a Newton step asks of the chains as they stand; to be used before they are swept on."""
+        return ChainDraws(self.domain, self.n_chains, self.indicators(), self.codes, self.n_threads)
 
     def means(self) -> NDArray[np.float64]:
         """Return the main moments alone, (n_slots,): these take a fraction of the time of all moments."""

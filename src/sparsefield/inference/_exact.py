@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,8 +10,8 @@ from numpy.typing import NDArray
 
 from sparsefield import _threads
 from sparsefield._kernels._enumeration import sum_states
-from sparsefield._moments import Moments
-from sparsefield.inference._protocol import Field, expand
+from sparsefield.data import Domain, Moments
+from sparsefield.inference._field import Field, expand
 
 MAX_STATES = 2**27  # 27 binary variables: 1.2 seconds on two cores
 _LOW_STATES = 4096  # states held side by side: 32 KB a vector, which stays in the second cache
@@ -42,9 +43,7 @@ def enumerate_states(
 ) -> tuple[float, Moments]:
     """Return the logarithm of the normalising constant and the exact moments."""
     domain = field.domain
-    n_states = 1
-    for n in domain.n_levels.tolist():
-        n_states *= n
+    n_states = count_states(domain)
     if n_states > max_states:
         raise ValueError(
             f"The field has {n_states:.3g} states, too many to enumerate (limit {max_states:.3g}): "
@@ -71,6 +70,11 @@ def enumerate_states(
     shares = _threads.share(n_chunks, n_threads, 8e-9 * n_states)
     _threads.run(run, [(share,) for share in shares])
     return _combine(field, sums, low_sums, scales, low_codes, low_start)
+
+
+def count_states(domain: Domain) -> int:
+    """Count the states of a domain."""
+    return math.prod(domain.n_levels.tolist())
 
 
 def _count_high(n_levels: NDArray[np.int64]) -> int:
@@ -113,6 +117,6 @@ def _combine(
     low = (low_codes.T * low_total) @ low_codes
     pair[low_start:, low_start:] = (low + low.T) / 2  # symmetric to the last bit
     domain = field.domain
-    places = (np.cumsum(domain.n_levels) - domain.n_levels)[domain.slot_variables] + domain.slot_levels
-    pair = pair[np.ix_(places, places)] / weight
-    return float(top + np.log(weight)), Moments(np.diagonal(pair).copy(), pair, None)
+    indices = (np.cumsum(domain.n_levels) - domain.n_levels)[domain.slot_variables] + domain.slot_levels
+    pair = pair[np.ix_(indices, indices)] / weight
+    return float(top + np.log(weight)), Moments.of_pairs(pair, None)

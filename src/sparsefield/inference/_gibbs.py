@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sparsefield._moments import Moments
+from sparsefield.data import Moments
 from sparsefield.inference._chains import Chains
-from sparsefield.inference._protocol import Field
+from sparsefield.inference._field import Field
 from sparsefield.inference._scan import Scan
 
 
@@ -36,10 +36,10 @@ class Gibbs:
 
     def run(self, field: Field) -> Chains:
         """Return the chains after their sweeps."""
-        chains = Chains(field.domain, self.n_chains, seed=self.seed)
-        chains.sweep(Scan(field, order=self.order), self.n_sweeps, n_threads=self.n_threads)
+        chains = Chains(field.domain, self.n_chains, seed=self.seed, n_threads=self.n_threads)
+        chains.sweep(Scan(field, order=self.order), self.n_sweeps)
         return chains
 
     def moments(self, field: Field) -> Moments:
         """Return the means over the chains."""
-        return self.run(field).moments(n_threads=self.n_threads)
+        return self.run(field).moments()

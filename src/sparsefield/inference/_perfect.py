@@ -11,12 +11,13 @@ from scipy.special import bdtr
 from sparsefield import _threads
 from sparsefield._kernels._bytes import BLOCK
 from sparsefield._kernels._coupling import settle
-from sparsefield._moments import Moments
-from sparsefield.inference._blocks import LONGEST_CALL, PILOT, SWEEPS, check_request, make_states, make_streams, pack
+from sparsefield.data import Moments
+from sparsefield.inference._blocks import LONGEST_CALL, PILOT, SWEEPS, make_states, make_streams, pack
 from sparsefield.inference._bounds import BoundingChains, full_word, make_widest
 from sparsefield.inference._chains import Chains
-from sparsefield.inference._protocol import Field
-from sparsefield.inference._scan import Scan, check_two_levels
+from sparsefield.inference._checks import check_request, check_two_levels
+from sparsefield.inference._field import Field
+from sparsefield.inference._scan import Scan
 
 _FEWEST_MEETING = 0.5  # share of the chains that must meet within a block of sweeps
 _BLOCKS_OF_CHAINS = 64  # at most, so that every chain gives several draws and few wait for the slowest
@@ -94,7 +95,7 @@ class Perfect:
 
     def moments(self, field: Field) -> Moments:
         """Return the means over the draws."""
-        return self.run(field).moments(n_threads=self.n_threads)
+        return self.run(field).moments()
 
     def run(self, field: Field) -> Chains:
         """Return chains that stand at the draws."""
@@ -112,7 +113,12 @@ class Perfect:
         n_blocks = BLOCK * int(chains.n_run.sum())
         run = PerfectRun(length, n_blocks, int(chains.n_met.sum()), n_pilot, n_blocks * length / self.n_chains)
         draws = Chains.from_states(
-            field.domain, self.n_chains, chains.draws, seed=self.seed, storage=chains.scan.storage
+            field.domain,
+            self.n_chains,
+            chains.draws,
+            seed=self.seed,
+            storage=chains.scan.storage,
+            n_threads=self.n_threads,
         )
         return draws, run
 
@@ -181,13 +187,13 @@ def _choose_length(field: Field, wanted: Perfect, most_draws: int) -> tuple[int,
     Long blocks meet more often, short ones waste less: what counts is the time until the slowest of 512 chains has met
     once for each draw and once before, which no block length beats that is itself longer than the best so far.
     """
-    pilot = BoundingChains(field.domain, BLOCK, seed=wanted.seed, use=PILOT)
+    pilot = BoundingChains(field.domain, BLOCK, seed=wanted.seed, n_threads=1, use=PILOT)
     scan = Scan(field, order=wanted.order, n_planes=2)
     best_cost, best = np.inf, 0
     share = 0.0
     while pilot.n_sweeps < wanted.max_sweeps and pilot.n_sweeps * (most_draws + 1) < best_cost:
         step = min(max(1, pilot.n_sweeps // 16), wanted.max_sweeps - pilot.n_sweeps)
-        pilot.sweep(scan, step, n_threads=1)
+        pilot.sweep(scan, step)
         share = 1 - pilot.n_open / BLOCK
         if share >= _FEWEST_MEETING:
             cost = pilot.n_sweeps * _blocks_needed(share, most_draws + 1)

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
-from sparsefield._moments import count_codes
-from sparsefield._table import Table
+from sparsefield.data import count_codes
+from sparsefield.data import Table
 
 GROUP_COLORS = (
     *("#1f5fa8", "#b3202c", "#4d9221", "#7b3294", "#e08214"),

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from sparsefield._files import whole_file
+from sparsefield._writing import whole_file
 
 _KINDS = ("png", "svg", "pdf")
 

@@ -9,9 +9,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from sparsefield._graph import edge_strengths
-from sparsefield._model import PairwiseMRF
-from sparsefield._result import Fit
+from sparsefield.network import edge_strengths
+from sparsefield.model import PairwiseMRF
+from sparsefield.fits import Fit
 from sparsefield.plotting._agreement import choose_colors, order_by_likeness, write_names
 from sparsefield.plotting._display import Display
 

@@ -15,9 +15,9 @@ from matplotlib.lines import Line2D
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
-from sparsefield._graph import make_graph
-from sparsefield._model import PairwiseMRF
-from sparsefield._result import Fit
+from sparsefield.network import make_graph
+from sparsefield.model import PairwiseMRF
+from sparsefield.fits import Fit
 from sparsefield.plotting._agreement import choose_colors
 from sparsefield.plotting._display import Display
 

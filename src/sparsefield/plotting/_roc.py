@@ -7,9 +7,9 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 from sklearn.metrics import roc_curve
 
-from sparsefield._graph import edge_auc, edge_strengths
-from sparsefield._model import PairwiseMRF
-from sparsefield._result import Fit
+from sparsefield.network import edge_auc, edge_strengths
+from sparsefield.model import PairwiseMRF
+from sparsefield.fits import Fit
 from sparsefield.plotting._curves import Curve, plot_curves
 from sparsefield.plotting._display import Display
 

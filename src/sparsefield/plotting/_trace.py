@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from sparsefield._result import Fit
+from sparsefield.fits import Fit
 from sparsefield.plotting._curves import Curve, plot_curves
 from sparsefield.plotting._display import Display
 

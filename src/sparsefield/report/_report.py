@@ -12,10 +12,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from sparsefield._files import whole_file
-from sparsefield._graph import centrality_table, edge_table, make_graph
-from sparsefield._result import Fit
-from sparsefield._table import Table
+from sparsefield._writing import whole_file
+from sparsefield.network import centrality_table, edge_table, make_graph
+from sparsefield.fits import Fit
+from sparsefield.data import Table
 from sparsefield.plotting import choose_colors, place_nodes
 
 _MOST_VARIABLES = 2000  # springs compare all pairs of nodes
@@ -137,8 +137,8 @@ def _summary(table: Table | None) -> dict[str, Any] | None:
     rows = table.summary().rename({"most frequent": "top"}).to_dicts()
     return {
         "n_rows": table.n_rows,
-        "n_holes": int(table.n_holes.sum()),
-        "share": float(table.n_holes.sum() / max(1, table.codes.size)),
+        "n_missing": int(table.n_missing.sum()),
+        "share": float(table.n_missing.sum() / max(1, table.codes.size)),
         "n_whole": int(np.count_nonzero(~table.mask.any(axis=1))),
         "rows": rows,
     }

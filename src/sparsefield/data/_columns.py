@@ -1,0 +1,231 @@
+"""One column of a table: its levels, and the index of each value among them."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sparsefield.data._domain import MISSING, Level
+from sparsefield.data._errors import ConstantColumnWarning, TableError, unknown_value
+from sparsefield.data._listing import preview
+
+
+def code_of(value: Level, name: str, levels: tuple[Level, ...]) -> int:
+    """Return the code of a level of a column."""
+    for code, level in enumerate(levels):
+        if level == value:
+            return code
+    raise TableError(
+        f"Column {name!r} has no level {value!r}", f"its levels are {preview(levels)}", column=name, value=value
+    )
+
+
+def encode_column(
+    name: str, raw: Any, known: tuple[Level, ...] | None, max_levels: int, out: NDArray[np.uint8]
+) -> tuple[Level, ...]:
+    """Write the codes of one column and return its levels."""
+    column = _with_type(name, raw)
+    if isinstance(column, np.ndarray):
+        kind = bool if column.dtype.kind == "b" else int
+        levels = _encode_numbers(name, column, None, kind, known, max_levels, out)
+    elif column.dtype == nw.Boolean or column.dtype.is_integer() or column.dtype.is_float():
+        kind = bool if column.dtype == nw.Boolean else int
+        missing = column.is_null().to_numpy()
+        numbers = column.fill_null(kind(0)).to_numpy() if missing.any() else column.to_numpy()
+        levels = _encode_numbers(name, numbers, missing if missing.any() else None, kind, known, max_levels, out)
+    elif column.dtype in (nw.String, nw.Categorical, nw.Enum):
+        levels = _encode_text(name, column, known, max_levels, out)
+    elif column.is_null().all():
+        levels = known or ()
+        out[:] = MISSING
+    else:
+        raise _wrong_type(name, column.dtype, "turn it into text, booleans or whole numbers")
+    if not levels:
+        raise TableError(f"Column {name!r} has no observed value", "leave it out", column=name)
+    if len(levels) == 1 and known is None:
+        warnings.warn(ConstantColumnWarning(name, levels[0]), stacklevel=3)
+    return levels
+
+
+def _with_type(name: str, raw: Any) -> Any:
+    """Return an array of numbers as it is, and everything else as a series whose type says what it holds."""
+    if isinstance(raw, np.ndarray):
+        if raw.dtype.kind in "buif":
+            return np.ascontiguousarray(raw)  # a column of an array lies scattered: gather it once
+        if raw.dtype.kind not in "OUT":
+            raise _wrong_type(name, raw.dtype, "turn it into text or whole numbers")
+        return _series_of_objects(name, raw.tolist())
+    if raw.dtype in (nw.Object, nw.Unknown, nw.Int128, nw.UInt128):
+        return _series_of_objects(name, raw.to_list())
+    return raw
+
+
+def _wrong_type(name: str, dtype: Any, remedy: str) -> TableError:
+    return TableError(f"Column {name!r} has type {dtype}", remedy, column=name)
+
+
+def _series_of_objects(name: str, objects: list[Any]) -> Any:
+    """Give Python objects the type that they share."""
+    values = [None if _is_missing(value) else value for value in objects]
+    kinds = {_kind_of(value) for value in values if value is not None}
+    if None in kinds:
+        raise TableError(
+            f"Column {name!r} holds objects that are not text or numbers", "turn them into text", column=name
+        )
+    if any(isinstance(value, int) and not -(2**63) <= value < 2**63 for value in values):
+        raise TableError(f"Column {name!r} has numbers beyond 64 bits", "turn them into text", column=name)
+    if kinds == {int, float}:
+        kinds = {float}
+        values = [None if value is None else float(value) for value in values]
+    if len(kinds) > 1:
+        raise _mixed(name, values)
+    dtypes: dict[type | None, Any] = {bool: pl.Boolean, int: pl.Int64, float: pl.Float64, str: pl.String}
+    dtype = dtypes[kinds.pop()] if kinds else pl.Null
+    return nw.from_native(pl.Series(values, dtype=dtype), series_only=True)
+
+
+def _is_missing(value: Any) -> bool:
+    # pandas' NA answers no comparison, so it is known by the name of its type.
+    return value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and math.isnan(value))
+
+
+def _kind_of(value: Any) -> type | None:
+    if isinstance(value, str):
+        return str
+    if isinstance(value, bool | np.bool_):
+        return bool
+    if isinstance(value, int | np.integer):
+        return int
+    return float if isinstance(value, float | np.floating) else None
+
+
+def _mixed(name: str, values: Iterable[Any]) -> TableError:
+    kinds = {type(value): value for value in values if value is not None}
+    return TableError(
+        f"Column {name!r} mixes kinds of values, such as {preview(kinds.values(), 2)}",
+        "make them all text or all numbers",
+        column=name,
+    )
+
+
+def _encode_numbers(
+    name: str,
+    numbers: NDArray[Any],
+    missing: NDArray[np.bool_] | None,
+    kind: type,
+    known: tuple[Level, ...] | None,
+    max_levels: int,
+    out: NDArray[np.uint8],
+) -> tuple[Level, ...]:
+    if numbers.dtype.kind == "f":
+        numbers, missing = _whole_numbers(name, numbers, missing)
+    observed = numbers if missing is None else numbers[~missing]
+    if observed.size == 0:
+        levels: tuple[Level, ...] = known or ()
+    elif known is None:
+        levels = tuple(kind(value) for value in _distinct(observed))
+        _check_count(name, len(levels), levels, max_levels)
+    else:
+        levels = known
+        strange = [kind(value) for value in _distinct(observed) if kind(value) not in known]
+        if strange:
+            raise unknown_value(name, strange[0], known)
+    out[:] = MISSING
+    for code, level in enumerate(levels):
+        np.copyto(out, code, where=numbers == level)
+    if missing is not None:
+        out[missing] = MISSING
+    return levels
+
+
+def _whole_numbers(
+    name: str, numbers: NDArray[Any], missing: NDArray[np.bool_] | None
+) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    """Check that floats hold whole numbers; NaN is a missing value."""
+    empty = np.isnan(numbers)
+    if missing is not None:
+        empty |= missing
+    bad = ~empty & ~(np.trunc(numbers) == numbers)
+    endless = np.isinf(numbers)
+    if endless.any():
+        row = int(endless.argmax())
+        raise TableError(
+            f"Column {name!r} is infinite in row {row} ({numbers[row]})",
+            "correct it or leave it empty",
+            column=name,
+            row=row,
+            value=float(numbers[row]),
+        )
+    if bad.any():
+        row = int(bad.argmax())
+        raise TableError(
+            f"Column {name!r} is continuous: row {row} holds {numbers[row]}",
+            "Cut it into a few levels, or leave it out",
+            column=name,
+            row=row,
+            value=float(numbers[row]),
+        )
+    return numbers, empty if empty.any() else None
+
+
+def _distinct(observed: NDArray[Any]) -> NDArray[Any]:
+    """Return the distinct whole numbers, sorted; by looking for each where their range is small."""
+    low, high = observed.min(), observed.max()
+    if int(high) - int(low) < 8:
+        candidates = np.array([low + observed.dtype.type(k) for k in range(int(high) - int(low) + 1)])
+        return candidates[[bool((observed == value).any()) for value in candidates]]
+    return np.unique(observed)
+
+
+def _check_count(name: str, n: int, levels: Iterable[Any], max_levels: int) -> None:
+    if n > max_levels:
+        raise TableError(
+            f"Column {name!r} has {n} levels ({preview(levels, 3)})",
+            f"group them, leave the column out, or raise {{option}} ({max_levels})",
+            column=name,
+            option="max_levels",
+        )
+
+
+def _encode_text(
+    name: str, column: Any, known: tuple[Level, ...] | None, max_levels: int, out: NDArray[np.uint8]
+) -> tuple[Level, ...]:
+    declared = column.cat.get_categories().to_list() if column.dtype in (nw.Categorical, nw.Enum) else None
+    distinct = {value for value in column.drop_nulls().unique().to_list() if value != ""}
+    values = sorted(distinct) if declared is None else [value for value in declared if value in distinct]
+    found = tuple(_as_level(name, value) for value in values)
+    if known is None:
+        _check_count(name, len(found), found, max_levels)
+        known = found
+    strange = [level for level in found if level not in known]
+    if strange:
+        raise unknown_value(name, strange[0], known)
+    codes = [known.index(level) for level in found]
+    if all(isinstance(value, str) for value in values):
+        text = column.cast(nw.String).fill_null("")
+        out[:] = text.replace_strict([*values, ""], [*codes, MISSING], return_dtype=nw.UInt8).to_numpy()
+    else:  # categories that are numbers: rare, so one by one
+        index = dict(zip(values, codes, strict=True))
+        out[:] = [index.get(value, MISSING) for value in column.to_list()]
+    return known
+
+
+def _as_level(name: str, value: Any) -> Level:
+    """Turn a category, which pandas allows to be any object, into a level."""
+    if isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    raise TableError(
+        f"Column {name!r} has the category {value!r}",
+        "turn categories into text or whole numbers",
+        column=name,
+        value=value,
+    )

@@ -1,0 +1,144 @@
+"""Any table in, codes out: data frames, arrays and files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from sparsefield.data._columns import code_of, encode_column
+from sparsefield.data._domain import MOST_LEVELS, Domain, Level, check_names, make_names
+from sparsefield.data._errors import TableError
+from sparsefield.data._listing import preview
+from sparsefield.data._reading import MISSING_MARKERS, read_table
+from sparsefield.data._table import Table
+
+MAX_LEVELS = 32  # more levels than this are usually a measurement or an identifier
+
+
+def encode(
+    data: Any,
+    *,
+    domain: Domain | None = None,
+    reference: Mapping[str, Level] | str | None = "first",
+    max_levels: int = MAX_LEVELS,
+    missing_markers: Iterable[str] = MISSING_MARKERS,
+    separator: str | None = None,
+) -> Table:
+    """Encode a table of observations.
+
+    Parameters
+    ----------
+    data : 2-D array, pandas or polars data frame, or path of a .csv, .tsv or .parquet file
+        Columns of booleans, whole numbers (also stored as floats), text or categories. Empty cells, null and NaN
+        are missing values.
+    domain : Domain, optional
+        Use these names and levels instead of finding them; a value outside is an error.
+    reference : "first", mapping of names to levels, or None
+        The level without parameters: the first of each variable, those named (the first elsewhere), or none.
+    max_levels : int
+        Columns with more levels are refused; at most 254 can be held.
+    missing_markers : iterable of str
+        Words that mean a missing value in a .csv or .tsv file.
+    separator : str, optional
+        The character between the values of a file; told by its ending unless given.
+
+    Returns
+    -------
+    Table
+        Levels are in order: False and True, numbers ascending, text alphabetical, categories as declared (those
+        that occur).
+
+    Examples
+    --------
+    >>> import sparsefield as sf
+    >>> table = sf.encode([[0, 1], [1, 1], [0, 0]])
+    >>> table.codes.tolist()
+    [[0, 1], [1, 1], [0, 0]]
+    >>> table.domain.names
+    ('x0', 'x1')
+    """
+    if not 1 <= max_levels <= MOST_LEVELS:
+        raise ValueError(f"max_levels is {max_levels}: use 1 to {MOST_LEVELS}.")
+    names, column_of, n_rows = _open_columns(data, tuple(missing_markers), separator)
+    check_names(names)
+    if n_rows == 0:
+        raise TableError("The table has no rows", "give at least one observation")
+    if domain is not None:
+        _check_same_names(names, domain)
+        max_levels = MOST_LEVELS
+    codes = np.empty((n_rows, len(names)), dtype=np.uint8, order="F")
+    found = []
+    for i, name in enumerate(names):
+        known = None if domain is None else domain.levels[i]
+        found.append(encode_column(name, column_of(i), known, max_levels, codes[:, i]))
+    if domain is None:
+        domain = Domain(names, tuple(found), _choose_reference(names, found, reference))
+    return Table(domain, codes)
+
+
+def _open_columns(
+    data: Any, markers: tuple[str, ...], separator: str | None
+) -> tuple[tuple[str, ...], Callable[[int], Any], int]:
+    """Find names, a way to take one column, and the number of rows, without copying the table."""
+    if isinstance(data, Table):
+        data = data.to_frame()
+    if isinstance(data, str | Path):
+        data = read_table(Path(data), markers, separator)
+    if nw.dependencies.is_into_dataframe(data):
+        if nw.dependencies.is_pandas_dataframe(data):
+            # pandas numbers columns that were given no name, and allows two of one name.
+            check_names([str(name) if isinstance(name, int) else name for name in data.columns])
+        frame = nw.from_native(data, eager_only=True)
+        return tuple(str(name) for name in frame.columns), lambda i: frame[:, i], len(frame)
+    if nw.dependencies.is_into_lazyframe(data):
+        raise TableError("The table is lazy, its rows are not there yet", "call collect() first")
+    try:
+        array = np.ma.asarray(data) if isinstance(data, np.ma.MaskedArray) else np.asarray(data)
+        if array.dtype.kind in "US" and not isinstance(data, np.ndarray):
+            array = np.asarray(data, dtype=object)  # numpy would turn numbers beside text into text
+    except ValueError as error:
+        raise TableError(
+            "The rows of the table have different lengths", "give each the same number of values"
+        ) from error
+    if array.ndim != 2:
+        raise TableError(
+            f"The table has {array.ndim} dimension(s)", "give rows and columns, a data frame, or the path of a file"
+        )
+    if isinstance(array, np.ma.MaskedArray):
+        return make_names(array.shape[1]), lambda i: np.array(array[:, i].tolist(), dtype=object), array.shape[0]
+    return make_names(array.shape[1]), lambda i: array[:, i], array.shape[0]
+
+
+def _check_same_names(names: tuple[str, ...], domain: Domain) -> None:
+    if names == domain.names:
+        return
+    if len(names) == domain.n_variables and names == make_names(len(names)):
+        return  # an array has no names of its own
+    odd = [name for name in (*names, *domain.names) if (name in names) != (name in domain.names)]
+    if odd:
+        where = "is not in the domain" if odd[0] in names else "is missing from the table"
+        raise TableError(f"Column {odd[0]!r} {where}", f"give the columns {preview(domain.names)}", column=odd[0])
+    raise TableError(
+        "The columns are in another order than in the domain", f"give them as {preview(domain.names)}"
+    )
+
+
+def _choose_reference(
+    names: tuple[str, ...], levels: list[tuple[Level, ...]], reference: Mapping[str, Level] | str | None
+) -> tuple[int, ...] | None:
+    if reference is None:
+        return None
+    if reference == "first":
+        return (0,) * len(names)
+    if not isinstance(reference, Mapping):
+        raise ValueError(f"reference is {reference!r}: use 'first', a mapping of names to levels, or None.")
+    for name in reference:
+        if name not in names:
+            raise ValueError(f"reference names column {name!r}, which the table does not have.")
+    return tuple(
+        code_of(reference[name], name, own) if name in reference else 0 for name, own in zip(names, levels, strict=True)
+    )

@@ -1,0 +1,93 @@
+"""What is wrong with a table, in parts that a program can use and a sentence that people can read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from sparsefield.data._listing import preview
+
+
+class TableError(ValueError):
+    """Something in a table that its owner can mend.
+
+    Parameters
+    ----------
+    problem : str
+        What is wrong.
+    remedy : str
+        What to do about it. "{option}" in it stands for the name of an option, which a command line spells otherwise
+        than Python does.
+    column : str, optional
+        The column that it is about.
+    row : int, optional
+        The row, counted from zero.
+    value : object, optional
+        The value that is in the way.
+    option : str, optional
+        The option that the remedy speaks of, by its name in Python.
+    path : Path, optional
+        The file, where the problem names it.
+    line : int, optional
+        The line of that file, counted from one.
+
+    Examples
+    --------
+    >>> import sparsefield as sf
+    >>> try:
+    ...     sf.encode([[0.5, 1], [1, 0]])
+    ... except sf.TableError as error:
+    ...     print(error.column, error.row, error.value)
+    x0 0 0.5
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        remedy: str = "",
+        *,
+        column: str | None = None,
+        row: int | None = None,
+        value: Any = None,
+        option: str | None = None,
+        path: Path | None = None,
+        line: int | None = None,
+    ) -> None:
+        self.problem, self.remedy, self.option = problem, remedy, option
+        self.column, self.row, self.value = column, row, value
+        self.path, self.line = path, line
+        super().__init__(self.compose())
+
+    def compose(self, spell: Callable[[str], str] = str) -> str:
+        """Return the sentence, with the option spelled as a function of its name says."""
+        remedy = self.remedy if self.option is None else self.remedy.replace("{option}", spell(self.option))
+        if not remedy:
+            return f"{self.problem}."
+        return f"{self.problem}{'.' if remedy[0].isupper() else ':'} {remedy}."
+
+
+class ConstantColumnWarning(UserWarning):
+    """A column has a single level, so that there is nothing to learn about it.
+
+    Parameters
+    ----------
+    column : str
+        Its name.
+    level : object
+        Its level.
+    """
+
+    def __init__(self, column: str, level: Any) -> None:
+        self.column, self.level = column, level
+        super().__init__(f"Column {column!r} is constant ({level!r}): it gets no parameters and no edges.")
+
+
+def unknown_value(column: str, value: Any, levels: tuple[Any, ...]) -> TableError:
+    """Return the error of a value that is not among the levels that its column must have."""
+    return TableError(
+        f"Column {column!r} has value {value!r}, which is not a level",
+        f"its levels are {preview(levels)}",
+        column=column,
+        value=value,
+    )

@@ -1,0 +1,19 @@
+"""A few of many values, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+
+def preview(values: Iterable[Any], most: int = 5) -> str:
+    """Write the first few of many values."""
+    known = list(values)
+    text = ", ".join(repr(value) for value in known[:most])
+    return f"{text}, ..." if len(known) > most else text
+
+
+def listed(words: Sequence[str]) -> str:
+    """Write all words of a choice: 'a', 'b' or 'c'."""
+    *first, last = (repr(word) for word in words)
+    return f"{', '.join(first)} or {last}" if first else last

@@ -1,0 +1,73 @@
+"""What is done about missing values and about rows that do not count: decided here, and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sparsefield.data._errors import TableError
+from sparsefield.data._listing import listed
+from sparsefield.data._table import Table
+
+WAYS_WITH_MISSING = ("model", "zero", "drop", "error")
+
+
+def resolve_missing(
+    table: Table,
+    missing: str,
+    weights: NDArray[np.float64] | None = None,
+    *,
+    ways: Sequence[str] = WAYS_WITH_MISSING,
+) -> tuple[Table, NDArray[np.float64] | None]:
+    """Do with missing values what was asked for: keep them for the model, fill them, drop their rows, or refuse them.
+
+    Parameters
+    ----------
+    table : Table
+        Observations, with or without missing values.
+    missing : "model", "zero", "drop" or "error"
+        Keep missing values, for the model to fill; count them as the first level of their variable; drop the rows that
+        have any; or refuse them.
+    weights : ndarray of shape (n_rows,), optional
+        How often each row counts.
+    ways : sequence of str
+        Those of the four that the caller can deal with.
+    """
+    if missing not in ways:
+        raise ValueError(f"missing is {missing!r}: use {listed(ways)}.")
+    if not table.n_missing.any() or missing == "model":
+        return table, weights
+    if missing == "zero":
+        return table.fill_first(), weights
+    if missing == "drop":
+        is_whole = ~table.mask.any(axis=1)
+        return table.drop_missing(), None if weights is None else weights[is_whole]
+    name = table.domain.names[int(table.n_missing.argmax())]
+    raise TableError(
+        f"The table has {table.n_missing.sum()} missing value(s) (NaN or null), most in column {name!r}",
+        f"set {{option}} to {listed([way for way in ways if way != 'error'])}",
+        column=name,
+        option="missing",
+    )
+
+
+def take_counted(table: Table, sample_weight: ArrayLike | None) -> tuple[Table, NDArray[np.float64] | None]:
+    """Check the weights of rows, and leave out the rows that do not count."""
+    if sample_weight is None:
+        return table, None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    check_weights(weights, table.n_rows)
+    if weights.all():
+        return table, weights
+    return Table(table.domain, np.asfortranarray(table.codes[weights > 0])), weights[weights > 0]
+
+
+def check_weights(weights: NDArray[Any], n_rows: int) -> None:
+    """Refuse weights that rows cannot have."""
+    if weights.shape != (n_rows,) or not (np.isfinite(weights).all() and (weights >= 0).all()):
+        raise ValueError(f"Weights must be {n_rows} numbers from zero on, one per row.")
+    if not weights.sum() > 0:
+        raise ValueError("The weights add up to zero: give at least one row a positive weight.")

@@ -1,0 +1,131 @@
+"""Tables of observations as small integer codes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sparsefield.data._columns import code_of
+from sparsefield.data._domain import MISSING, Domain, Level
+from sparsefield.data._errors import TableError
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Observations as codes, one row per observation and one column per variable.
+
+    A table works as an array of its codes: `np.asarray(table)`, `len(table)` and `table.shape`; `table[10:20]` and
+    `table[is_wanted]` are tables of some of its rows, and `table[3]` is the codes of one.
+
+    Parameters
+    ----------
+    domain : Domain
+        The variables.
+    codes : ndarray of shape (n_rows, n_variables), uint8
+        The index of each value among its variable's levels; 255 where a value is missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sparsefield as sf
+    >>> table = sf.datasets.make_field(5, seed=1).sample(100, method="perfect", seed=1)
+    >>> len(table), np.asarray(table).mean(axis=0).shape, len(table[10:20])
+    (100, (5,), 10)
+    """
+
+    domain: Domain
+    codes: NDArray[np.uint8]
+
+    def __post_init__(self) -> None:
+        if self.codes.ndim != 2 or self.codes.shape[1] != self.domain.n_variables or self.codes.dtype != np.uint8:
+            raise ValueError(
+                f"Codes have shape {self.codes.shape} and type {self.codes.dtype}: "
+                f"use uint8 and one column for each of the {self.domain.n_variables} variables."
+            )
+
+    def __len__(self) -> int:
+        """Return the number of observations."""
+        return len(self.codes)
+
+    def __getitem__(self, rows: Any) -> Any:
+        """Return the table of some rows, or the codes of one."""
+        if isinstance(rows, int | np.integer):
+            return self.codes[rows]
+        if isinstance(rows, tuple):
+            raise TypeError("A table is indexed by rows alone: use table.codes for rows and columns.")
+        chosen = np.asarray(rows) if not isinstance(rows, slice) else rows
+        return Table(self.domain, np.asfortranarray(self.codes[chosen]))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return the codes, for numpy."""
+        return np.array(self.codes, dtype=dtype, copy=copy)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of rows and of variables."""
+        return self.codes.shape[0], self.codes.shape[1]
+
+    @property
+    def n_rows(self) -> int:
+        """The number of observations."""
+        return len(self.codes)
+
+    @property
+    def mask(self) -> NDArray[np.bool_]:
+        """True where a value is missing."""
+        return np.equal(self.codes, MISSING)
+
+    @property
+    def n_missing(self) -> NDArray[np.int64]:
+        """The number of missing values in each column."""
+        return np.array([np.count_nonzero(column == MISSING) for column in self.codes.T], dtype=np.int64)
+
+    def fingerprint(self) -> str:
+        """Return a short text that tells tables apart: a hash of all cells, row by row in each column."""
+        digest = sha256(np.array(self.codes.shape, dtype=np.int64).tobytes())
+        for column in self.codes.T:
+            digest.update(np.ascontiguousarray(column).data)
+        return digest.hexdigest()[:16]
+
+    def fill_missing(self, value: Level) -> Table:
+        """Put one value in place of every missing one (the paper's choice is 0: absent votes count as nay)."""
+        codes = self.codes.copy(order="F")
+        for i in np.flatnonzero(self.n_missing):
+            codes[codes[:, i] == MISSING, i] = code_of(value, self.domain.names[i], self.domain.levels[i])
+        return Table(self.domain, codes)
+
+    def fill_first(self) -> Table:
+        """Put the first level of each variable in place of its missing values."""
+        codes = np.where(self.mask, 0, self.codes).astype(np.uint8)
+        return Table(self.domain, np.asfortranarray(codes))
+
+    def drop_missing(self) -> Table:
+        """Keep the rows without a missing value."""
+        is_whole = ~self.mask.any(axis=1)
+        if not is_whole.any():
+            raise TableError("Every row has a missing value, so that nothing would be left", "Fill them instead")
+        return Table(self.domain, np.asfortranarray(self.codes[is_whole]))
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the observations as they came in, as a polars data frame with nulls for missing values."""
+        columns = {}
+        for name, levels, codes in zip(self.domain.names, self.domain.levels, self.codes.T, strict=True):
+            values = pl.Series(list(levels))
+            indices = pl.Series(codes, dtype=pl.UInt32)
+            columns[name] = values.gather(indices.set(indices == MISSING, None))
+        return pl.DataFrame(columns)
+
+    def summary(self) -> pl.DataFrame:
+        """Describe each variable: levels, missing values, and how often its most frequent level was seen."""
+        rows = []
+        for name, levels, codes in zip(self.domain.names, self.domain.levels, self.codes.T, strict=True):
+            seen = np.bincount(codes, minlength=MISSING + 1)
+            top = int(seen[:MISSING].argmax())
+            share = seen[top] / max(1, self.n_rows - seen[MISSING])
+            rows.append((name, len(levels), int(seen[MISSING]), str(levels[top]), float(share)))
+        return pl.DataFrame(rows, schema=["variable", "levels", "missing", "most frequent", "share"], orient="row")

@@ -1,0 +1,8 @@
+"""scikit-learn estimators: validate, call the solver, store what it says."""
+
+from sparsefield.estimators._field_estimator import seed_of
+from sparsefield.estimators._progress import ProgressBar
+from sparsefield.estimators._pseudolikelihood import PseudoLikelihood
+from sparsefield.estimators._sparse_mrf import SparseMRF
+
+__all__ = ["ProgressBar", "PseudoLikelihood", "SparseMRF", "seed_of"]

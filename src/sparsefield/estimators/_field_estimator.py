@@ -1,0 +1,123 @@
+"""What all estimators of fields have in common: tables in, a model out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
+
+from sparsefield.data import Table, encode, listed
+from sparsefield.fits import Fit
+from sparsefield.inference import MAX_STATES, count_states
+from sparsefield.network import make_graph
+from sparsefield.objective import pseudo_log_likelihood
+
+
+def seed_of(random_state: Any) -> int:
+    """Return the seed that scikit-learn's `random_state` stands for: an integer, a RandomState, or None for any."""
+    return int(check_random_state(random_state).randint(2**31))
+
+
+class FieldEstimator(BaseEstimator):  # type: ignore[misc]
+    """What all estimators of fields have in common: tables in, a model out."""
+
+    _ways_with_missing: tuple[str, ...] = ("zero", "drop", "error")
+    missing: str
+
+    def _check_table(self, X: Any) -> Table:
+        """Encode what scikit-learn's users give, and take note of its columns."""
+        table = X if isinstance(X, Table) else encode(_check_array(X, self.missing, self._ways_with_missing))
+        if hasattr(X, "shape") and not isinstance(X, Table):
+            _check_feature_names(self, X, reset=True)
+            _check_n_features(self, X, reset=True)
+        else:
+            self.n_features_in_ = table.domain.n_variables
+        return table
+
+    def _store(self, fit: Fit, **more: Any) -> None:
+        self.fit_ = replace(fit, settings={"estimator": type(self).__name__, **fit.settings, **more})
+        self.model_ = fit.model
+        self.main_effects_ = fit.model.main
+        self.interactions_ = fit.model.interactions
+        self.trace_ = fit.trace
+        self.status_ = fit.status
+        self.n_iter_ = len(fit.steps)
+        self.certificate_ = fit.steps[-1].certificate if fit.steps else None
+        if fit.status.is_serious:
+            warnings.warn(fit.status.sentence, ConvergenceWarning, stacklevel=3)
+
+    def sample(self, n: int, **options: Any) -> Table:
+        """Draw from the fitted field; options as for `PairwiseMRF.sample`."""
+        check_is_fitted(self)
+        table: Table = self.model_.sample(n, **options)
+        return table
+
+    def graph(self, nodes: Mapping[str, Mapping[str, Any]] | None = None) -> nx.Graph:
+        """Return the network of the fitted field: an edge with a signed weight for each pair that interacts.
+
+        Parameters
+        ----------
+        nodes : mapping of variable to attributes, optional
+            Further attributes of nodes, such as a group.
+        """
+        check_is_fitted(self)
+        return make_graph(self.fit_, nodes)
+
+    @property
+    def score_kind_(self) -> str:
+        """What `score` returns: "log-likelihood" where the field can be enumerated, else "pseudo-log-likelihood"."""
+        check_is_fitted(self)
+        is_small = count_states(self.model_.domain) <= MAX_STATES
+        return "log-likelihood" if is_small else "pseudo-log-likelihood"
+
+    def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002
+        """Return the mean log-likelihood of a table under the fitted field.
+
+        Where the field is too large to enumerate it is the mean pseudo-log-likelihood, the sum of the log-probabilities
+        of each value given the others; `score_kind_` says which.
+        """
+        check_is_fitted(self)
+        if hasattr(X, "shape") and not isinstance(X, Table):
+            _check_feature_names(self, X, reset=False)
+            _check_n_features(self, X, reset=False)
+        table = encode(X, domain=self.model_.domain)
+        if table.n_missing.any():
+            raise ValueError("The table has missing values (NaN or null): fill or drop them before scoring.")
+        if self.score_kind_ == "log-likelihood":
+            return float(self.model_.log_prob(table.codes).mean())
+        return pseudo_log_likelihood(self.model_, table)
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that columns hold categories, and whether some of their cells may be missing."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.allow_nan = self.missing != "error"
+        tags.non_deterministic = False
+        return tags
+
+
+def _check_array(X: Any, missing: str, ways: tuple[str, ...]) -> Any:
+    """Refuse what no table of levels can be made of, in the words that scikit-learn's users know."""
+    if issparse(X):
+        raise TypeError("Sparse data are not supported: use X.toarray().")
+    if isinstance(X, np.ndarray):
+        if X.dtype.kind == "c":
+            raise ValueError("Complex data not supported: give levels as whole numbers or text.")
+        if X.ndim == 2 and X.shape[1] == 0:
+            raise ValueError(f"X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
+        if X.dtype.kind == "f":
+            if np.isinf(X).any():
+                raise ValueError("X contains inf: give levels as whole numbers or text.")
+            if missing == "error" and np.isnan(X).any():
+                raise ValueError(f"X contains NaN: use missing={listed(ways[:-1])} to have them filled or dropped.")
+    return X

@@ -1,0 +1,130 @@
+"""What a fit says: its model, how it ended, and what happened in every iteration."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sparsefield.fits._optimality import Optimality
+from sparsefield.fits._status import Status
+from sparsefield.fits._steps import StepInfo, make_trace, read_trace
+from sparsefield.model import PairwiseMRF, has_text, read_text, write_parameters
+
+_STATUS, _TRACE, _FACTS = "status.json", "trace.csv", "fit.json"
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The result of a fit, as a value.
+
+    Parameters
+    ----------
+    model : PairwiseMRF
+        The fitted field.
+    status : Status
+        How the fit ended.
+    steps : tuple of StepInfo
+        The iterations.
+    undecided : ndarray of shape (n_slots, n_slots), optional
+        True for each parameter of which the noise of the draws does not settle whether it is zero: main effects on the
+        diagonal, interactions beside it. None where that is not known.
+    alpha : float, optional
+        The penalty, if the likelihood was penalised.
+    penalize_main : bool
+        Whether main effects were penalised.
+    optimality : Optimality, optional
+        How far the fit can be from the optimum, once `certify` has found out.
+    settings : mapping of str to str, number, bool or None
+        What it takes to repeat the fit: its options, the number of rows, and versions.
+    """
+
+    model: PairwiseMRF
+    status: Status
+    steps: tuple[StepInfo, ...]
+    undecided: NDArray[np.bool_] | None = None
+    alpha: float | None = None
+    penalize_main: bool = True
+    optimality: Optimality | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def certified(self) -> str:
+        """What is certified of the last gradient, in a sentence."""
+        if not self.steps:
+            return "None: no gradient was estimated."
+        last = self.steps[-1]
+        if last.certificate is None:
+            return f"None for the last gradient ({last.reason})."
+        if last.certificate == 0:
+            behind = f"; {last.n_chains} draws were behind it" if last.n_chains else ""
+            return f"The last gradient had no bias ({last.reason}){behind}."
+        surely = "" if last.confidence in (None, 1.0) else f", with confidence {last.confidence:.3g}"
+        met = "" if last.is_certified else "; the criterion was not met"
+        return f"The bias of the last gradient has norm {last.certificate:.3g} at most{surely} ({last.reason}{met})."
+
+    @property
+    def trace(self) -> pl.DataFrame:
+        """The iterations as a table, one row each (`trace.to_pandas()` for pandas)."""
+        return make_trace(self.steps)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fit to a file, which `PairwiseMRF.load` reads too; `docs/format.md` says how."""
+        undecided = None if self.undecided is None else np.argwhere(np.triu(self.undecided)).tolist()
+        facts = {
+            "alpha": self.alpha,
+            "penalize_main": self.penalize_main,
+            "undecided": undecided,
+            "optimality": None if self.optimality is None else asdict(self.optimality),
+            "settings": dict(self.settings),
+        }
+        texts = {
+            _STATUS: json.dumps(asdict(self.status)),
+            _TRACE: self.trace.write_csv(),
+            _FACTS: json.dumps(facts),
+        }
+        write_parameters(path, self.model.domain, self.model.main, self.model.interactions, texts)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Fit:
+        """Read a fit that `save` wrote."""
+        model = PairwiseMRF.load(path)
+        if not is_fit(path):
+            raise ValueError(f"File {str(path)!r} holds a field without a fit: fit it to a table first.")
+        status, trace, facts = (read_text(path, name) for name in (_STATUS, _TRACE, _FACTS))
+        try:
+            known = json.loads(facts)
+            marked, optimality = known["undecided"], known["optimality"]
+            return cls(
+                model,
+                Status(**json.loads(status)),
+                read_trace(trace),
+                undecided=None if marked is None else _mark(marked, model.domain.n_slots),
+                alpha=known["alpha"],
+                penalize_main=known["penalize_main"],
+                optimality=None if optimality is None else Optimality(**optimality),
+                settings=known.get("settings", {}),
+            )
+        except (KeyError, IndexError, TypeError, ValueError, pl.exceptions.PolarsError) as error:
+            reason = str(error).partition("\n")[0]
+            raise ValueError(
+                f"File {str(path)!r} is damaged: its trace or status cannot be read ({reason})."
+            ) from error
+
+
+def is_fit(path: str | PathLike[str]) -> bool:
+    """Say whether a saved field has a fit beside it."""
+    return has_text(path, _STATUS)
+
+
+def _mark(pairs: list[list[int]], size: int) -> NDArray[np.bool_]:
+    marked = np.zeros((size, size), dtype=bool)
+    for a, b in pairs:
+        marked[a, b] = marked[b, a] = True
+    return marked

@@ -1,0 +1,34 @@
+"""How a fit ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Code = Literal["converged", "noise floor", "not certified", "step too long", "max_iter", "time", "interrupted"]
+
+
+@dataclass(frozen=True)
+class Status:
+    """How a fit ended.
+
+    Parameters
+    ----------
+    code : str
+        One of a few words, for programs: "converged", "noise floor", "not certified", "step too long", "max_iter",
+        "time" or "interrupted".
+    sentence : str
+        What happened and what would help, for people.
+    """
+
+    code: Code
+    sentence: str
+
+    def __str__(self) -> str:
+        """Return the sentence."""
+        return self.sentence
+
+    @property
+    def is_serious(self) -> bool:
+        """Whether users should be warned."""
+        return self.code in ("step too long", "not certified", "max_iter")

@@ -1,0 +1,160 @@
+"""What happened in an iteration: one row of the trace."""
+
+from __future__ import annotations
+
+import io
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+
+import polars as pl
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepInfo(ABC):
+    """What iterations of all solvers have in common.
+
+    Parameters
+    ----------
+    iteration : int
+        Which one, from 1 on.
+    n_sweeps : float
+        Gibbs sweeps of each chain; for exact draws, the average.
+    n_chains : int
+        Chains or draws behind the gradient; 0 if it was exact.
+    certificate : float or None
+        Bound on the L2 norm of the gradient's bias (conservative: of its whole error); None if there is none.
+    confidence : float or None
+        Probability with which the certificate of this iteration holds, 1 if it is no matter of probability.
+    is_certified : bool
+        Whether the certificate met the schedule's criterion.
+    is_promised : bool
+        Whether the schedule set out to certify the gradient.
+    noise_norm : float
+        Expected L2 norm of the simulation error in the gradient, where it counts.
+    objective : float or None
+        Objective at the parameters that the gradient was taken at, if it was computed.
+    n_nonzero : int
+        Parameters that are not zero after the step.
+    seconds : float
+        Time since the fit began.
+    reason : str
+        Why sweeping stopped.
+    remedy : str
+        What would help where a gradient is not certified that was meant to be.
+    """
+
+    iteration: int
+    n_sweeps: float = 0
+    n_chains: int = 0
+    certificate: float | None = None
+    confidence: float | None = None
+    is_certified: bool = False
+    is_promised: bool = False
+    noise_norm: float = 0.0
+    objective: float | None = None
+    n_nonzero: int
+    seconds: float
+    reason: str
+    remedy: str = ""
+
+    @property
+    @abstractmethod
+    def violation(self) -> float:
+        """How far the parameters are from optimal, by this gradient: a norm that is zero at the optimum."""
+
+    @property
+    @abstractmethod
+    def progress(self) -> str:
+        """Where the fit stands, as a clause that follows 'Stopped after so many iterations'."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GradientStep(StepInfo):
+    """A proximal gradient step, the paper's.
+
+    Parameters
+    ----------
+    step_map_norm : float
+        L2 norm of the step map G.
+    step_size : float
+        Length of the step.
+    """
+
+    step_map_norm: float
+    step_size: float
+
+    @property
+    def violation(self) -> float:
+        """The norm of the step map."""
+        return self.step_map_norm
+
+    @property
+    def progress(self) -> str:
+        """The norm of the step map, in words."""
+        return f", with a step map of norm {self.step_map_norm:.2g}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewtonStep(StepInfo):
+    """A proximal Newton step, on draws or, for the pseudo-likelihood, without any.
+
+    Parameters
+    ----------
+    subgradient_norm : float
+        L2 norm of the smallest subgradient of the objective: before the step where it is made on draws, after it for
+        the pseudo-likelihood.
+    share : float
+        The part of the whole step that was made.
+    predicted : float or None
+        Decrease of the objective that the quadratic model promises for the whole step.
+    decrease : float or None
+        Decrease of the objective for the part of it that is made, by the reweighted draws.
+    effective : float or None
+        Share of the draws that still count at the end of the step.
+    """
+
+    subgradient_norm: float
+    share: float
+    predicted: float | None = None
+    decrease: float | None = None
+    effective: float | None = None
+
+    @property
+    def violation(self) -> float:
+        """The norm of the smallest subgradient."""
+        return self.subgradient_norm
+
+    @property
+    def progress(self) -> str:
+        """What the last step gained, in words, where that is known."""
+        return "" if self.decrease is None else f", the last of which gained {self.decrease:.2g}"
+
+
+_KINDS: tuple[type[StepInfo], ...] = (GradientStep, NewtonStep)
+_WHOLE, _TRUTH, _TEXT = ("iteration", "n_chains", "n_nonzero"), ("is_certified", "is_promised"), ("reason", "remedy")
+
+
+def make_trace(steps: Sequence[StepInfo]) -> pl.DataFrame:
+    """Return a table with one row per iteration."""
+    kind = type(steps[0]) if steps else NewtonStep
+    return pl.DataFrame([asdict(step) for step in steps], schema=_schema(kind))
+
+
+def read_trace(text: str) -> tuple[StepInfo, ...]:
+    """Read the iterations that `make_trace(...).write_csv()` wrote."""
+    header = text.partition("\n")[0].split(",")
+    kind = next((own for own in _KINDS if [part.name for part in fields(own)] == header), None)
+    if kind is None:
+        raise ValueError("its iterations are those of another version: fit it again")
+    rows = pl.read_csv(io.StringIO(text), schema=_schema(kind), missing_utf8_is_empty_string=True)
+    return tuple(kind(**row) for row in rows.iter_rows(named=True))
+
+
+def _schema(kind: type[StepInfo]) -> dict[str, type[pl.DataType]]:
+    types: dict[str, type[pl.DataType]] = {
+        **dict.fromkeys(_WHOLE, pl.Int64),
+        **dict.fromkeys(_TRUTH, pl.Boolean),
+        **dict.fromkeys(_TEXT, pl.String),
+    }
+    return {part.name: types.get(part.name, pl.Float64) for part in fields(kind)}

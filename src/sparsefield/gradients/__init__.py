@@ -1,0 +1,27 @@
+"""How a gradient is estimated: how many sweeps, of how many chains, and when it is good enough.
+
+A schedule is a value with one method, `estimate`. The paper's algorithms: `Fixed(n)` is SPG, `Increasing()` SPG-Inc,
+`Tay()` TAY. `PerfectDraws()` and `ExactMoments()` have no bias to control; `BestDraws()` takes the best draws there are.
+"""
+
+from sparsefield.gradients._best import BestDraws, negligible_bias
+from sparsefield.gradients._exact import ExactMoments
+from sparsefield.gradients._fixed import Fixed, Increasing
+from sparsefield.gradients._perfect import PerfectDraws
+from sparsefield.gradients._schedule import Estimate, Point, Schedule, Simulation
+from sparsefield.gradients._tay import CertificateKind, Tay
+
+__all__ = [
+    "BestDraws",
+    "CertificateKind",
+    "Estimate",
+    "ExactMoments",
+    "Fixed",
+    "Increasing",
+    "PerfectDraws",
+    "Point",
+    "Schedule",
+    "Simulation",
+    "Tay",
+    "negligible_bias",
+]

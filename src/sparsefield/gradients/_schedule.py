@@ -1,0 +1,153 @@
+"""What a schedule is asked, and what it answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from sparsefield.certificates import Certificate, Disagreement
+from sparsefield.data import Moments
+from sparsefield.inference import Backend, ChainStates, Cpu, Draws
+from sparsefield.model import Matrix, PairwiseMRF
+from sparsefield.objective import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Where a gradient is wanted, and what the last iteration left for it.
+
+    Parameters
+    ----------
+    iteration : int
+        Which one, from 1 on.
+    theta : ndarray of shape (n_slots, n_slots)
+        The parameters, laid out as in `Problem`.
+    model : PairwiseMRF
+        The field with these parameters.
+    step_size : float
+        Length of the proximal step that the gradient is for; 1 for Newton steps.
+    chains : ChainStates, optional
+        Where the chains of the last iteration stand.
+    disagreement : Disagreement, optional
+        How far they can be from the model that they were swept towards.
+    """
+
+    iteration: int
+    theta: Matrix
+    model: PairwiseMRF
+    step_size: float
+    chains: ChainStates | None = None
+    disagreement: Disagreement | None = None
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """How a fit simulates.
+
+    Parameters
+    ----------
+    n_chains : int
+        Chains or draws behind a gradient.
+    seed : int
+        Where the random numbers start; every iteration has its own.
+    persist : bool
+        Whether chains go on from the last iteration, or start anew (the paper's choice).
+    backend : Backend
+        What makes chains and draws.
+    """
+
+    n_chains: int = 2000
+    seed: int = 0
+    persist: bool = False
+    backend: Backend = field(default_factory=Cpu)
+
+    def seed_of(self, iteration: int, use: int = 0) -> int:
+        """Return the seed of an iteration, for one of several independent uses."""
+        words = np.random.SeedSequence(self.seed, spawn_key=(iteration, use)).generate_state(1, np.uint64)
+        return int(words[0])
+
+    def begin(self, point: Point, n_chains: int | None = None, attempt: int = 0) -> ChainStates:
+        """Return chains to sweep: those of the last iteration, or new ones from uniform starts."""
+        if self.persist and point.chains is not None:
+            return point.chains.copy()
+        n = self.n_chains if n_chains is None else n_chains
+        # Use 1 is that of bounding chains.
+        seed = self.seed_of(point.iteration, attempt + (attempt > 0))
+        return self.backend.chains(point.model.domain, n, seed=seed)
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Estimated moments, what is known of their error, and what the next iteration can go on from.
+
+    Parameters
+    ----------
+    moments : Moments
+        Moments at the point; with `n` None they are exact.
+    n_sweeps : float
+        Sweeps of each chain; for exact draws, the average.
+    reason : str
+        Why sweeping stopped, for people.
+    chains : ChainStates, optional
+        Where the chains stand. Newton steps need them, unless the moments are exact.
+    certificate : Certificate, optional
+        What is certified of the error of the moments.
+    is_certified : bool
+        Whether that meets the criterion of the schedule.
+    is_promised : bool
+        Whether the schedule set out to certify.
+    remedy : str
+        What would help where a promised certificate does not meet the criterion.
+    disagreement : Disagreement, optional
+        How far the chains can be from the model, for schedules that follow that from iteration to iteration.
+    """
+
+    moments: Moments
+    n_sweeps: float
+    reason: str
+    chains: ChainStates | None = None
+    certificate: Certificate | None = None
+    is_certified: bool = False
+    is_promised: bool = False
+    remedy: str = ""
+    disagreement: Disagreement | None = None
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the moments are exact."""
+        return self.moments.n is None
+
+    @property
+    def n_chains(self) -> int:
+        """Chains or draws behind the moments; 0 if they are exact."""
+        return 0 if self.moments.n is None else self.moments.n
+
+    def draws(self, point: Point, simulation: Simulation) -> Draws:
+        """Return what a Newton step asks of the draws behind the moments."""
+        if self.is_exact:
+            return simulation.backend.states(point.model)
+        if self.chains is None:
+            raise ValueError(
+                "The estimates of this schedule have no chains, and Newton steps need draws: return chains with the "
+                "estimate, or use solver='spg'."
+            )
+        return self.chains.draws()
+
+
+class Schedule(Protocol):
+    """A way to estimate the gradient of an iteration.
+
+    Whatever has this method is a schedule, and works with both solvers.
+    """
+
+    def estimate(self, problem: Problem, point: Point, simulation: Simulation) -> Estimate:
+        """Return moments at a point, with the chains that a simulation allows."""
+        ...
+
+
+def check_positive(name: str, value: int) -> None:
+    """Refuse a number of sweeps or chains that is not positive."""
+    if not isinstance(value, int | np.integer) or value < 1:
+        raise ValueError(f"{name} is {value}: use at least one.")

@@ -1,0 +1,154 @@
+"""Where chains, bounding chains, exact draws and enumerations are made: on this machine, or behind the same protocol."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsefield.data import Domain, Moments
+from sparsefield.inference._bounds import BoundingChains
+from sparsefield.inference._chains import Chains
+from sparsefield.inference._clamped import ClampedChains
+from sparsefield.inference._draws import Draws, EnumeratedStates
+from sparsefield.inference._exact import enumerate_states
+from sparsefield.inference._field import Field
+from sparsefield.inference._perfect import Perfect, PerfectRun
+from sparsefield.inference._scan import Scan
+
+
+class ChainStates(Protocol):
+    """Chains that stand somewhere and can be swept on. A seed gives the same states whatever does the work."""
+
+    domain: Domain
+    n_chains: int
+
+    def sweep(self, scan: Any, n_sweeps: int = 1) -> None:
+        """Sweep all chains towards the field that a scan was prepared for."""
+        ...
+
+    def moments(self) -> Moments:
+        """Return the means of the statistics over the chains."""
+        ...
+
+    def means(self) -> NDArray[np.float64]:
+        """Return the main moments alone, (n_slots,)."""
+        ...
+
+    def codes(self) -> NDArray[np.uint8]:
+        """Return the states (n_chains, n_variables)."""
+        ...
+
+    def draws(self) -> Draws:
+        """Return what a Newton step asks of the chains as they stand."""
+        ...
+
+    def copy(self) -> Self:
+        """Return chains in the same state, which go on with the same random numbers."""
+        ...
+
+
+class Bounds(Protocol):
+    """Bounds on chains from all starts at once."""
+
+    domain: Domain
+    n_chains: int
+    n_sweeps: int
+
+    @property
+    def n_open(self) -> int:
+        """How many chains have a variable whose bounds have not met."""
+        ...
+
+    def sweep(self, scan: Any, n_sweeps: int = 1) -> None:
+        """Sweep the bounds towards the field that a scan with two planes was prepared for."""
+        ...
+
+    def open_counts(self) -> NDArray[np.int64]:
+        """Count, for each statistic, the chains whose start could still show in it: (n_slots, n_slots)."""
+        ...
+
+
+class Backend(Protocol):
+    """What makes chains and draws. Solvers and gradients ask a backend and construct none of them."""
+
+    def prepare(self, field: Field, *, n_planes: int = 1) -> Any:
+        """Make a field ready for sweeps of chains (one plane) or of bounds (two planes)."""
+        ...
+
+    def chains(self, domain: Domain, n_chains: int, *, seed: int) -> ChainStates:
+        """Return chains that start at independent uniform levels."""
+        ...
+
+    def clamped_chains(self, domain: Domain, codes: NDArray[np.uint8], *, seed: int) -> ChainStates:
+        """Return a chain for each row of codes, whose sweeps update missing values alone."""
+        ...
+
+    def bounding_chains(self, domain: Domain, n_chains: int, *, seed: int) -> Bounds:
+        """Return bounds on chains from all starts."""
+        ...
+
+    def draw(self, field: Field, n_draws: int, *, seed: int, max_sweeps: int) -> tuple[ChainStates, PerfectRun]:
+        """Return chains that stand at exact draws, and what these took; or raise OutOfReachError."""
+        ...
+
+    def enumerate(self, field: Field) -> tuple[float, Moments]:
+        """Return the logarithm of the normalising constant and the exact moments of a small field."""
+        ...
+
+    def states(self, field: Field) -> Draws:
+        """Return all states of a small field as draws without error."""
+        ...
+
+
+@dataclass(frozen=True)
+class Cpu:
+    """This machine's processors.
+
+    Parameters
+    ----------
+    n_threads : int, optional
+        Threads to use, all processors unless given; results do not depend on it.
+
+    Examples
+    --------
+    >>> import sparsefield as sf
+    >>> from sparsefield.inference import Cpu
+    >>> backend, model = Cpu(n_threads=1), sf.datasets.make_field(10, seed=1)
+    >>> chains = backend.chains(model.domain, 1000, seed=1)
+    >>> chains.sweep(backend.prepare(model), 10)
+    >>> chains.moments().pair.shape
+    (10, 10)
+    """
+
+    n_threads: int | None = None
+
+    def prepare(self, field: Field, *, n_planes: int = 1) -> Scan:
+        """Make a field ready for sweeps."""
+        return Scan(field, n_planes=n_planes)
+
+    def chains(self, domain: Domain, n_chains: int, *, seed: int) -> Chains:
+        """Return chains that start at independent uniform levels."""
+        return Chains(domain, n_chains, seed=seed, n_threads=self.n_threads)
+
+    def clamped_chains(self, domain: Domain, codes: NDArray[np.uint8], *, seed: int) -> ClampedChains:
+        """Return a chain for each row of codes, whose sweeps update missing values alone."""
+        return ClampedChains(domain, codes, seed=seed, n_threads=self.n_threads)
+
+    def bounding_chains(self, domain: Domain, n_chains: int, *, seed: int) -> BoundingChains:
+        """Return bounds on chains from all starts."""
+        return BoundingChains(domain, n_chains, seed=seed, n_threads=self.n_threads)
+
+    def draw(self, field: Field, n_draws: int, *, seed: int, max_sweeps: int) -> tuple[Chains, PerfectRun]:
+        """Return chains that stand at exact draws, and what these took."""
+        return Perfect(n_draws, seed, max_sweeps=max_sweeps, n_threads=self.n_threads).draw(field)
+
+    def enumerate(self, field: Field) -> tuple[float, Moments]:
+        """Return the logarithm of the normalising constant and the exact moments."""
+        return enumerate_states(field, n_threads=self.n_threads)
+
+    def states(self, field: Field) -> EnumeratedStates:
+        """Return all states as draws without error."""
+        return EnumeratedStates(field)

@@ -1,0 +1,28 @@
+"""The pairwise Markov random field, its file, and the layout of its parameters."""
+
+from sparsefield.model._file import has_text, read_parameters, read_text, write_parameters
+from sparsefield.model._layout import (
+    Matrix,
+    across_variables,
+    as_theta,
+    count_once,
+    count_statistics,
+    norm,
+    sum_once,
+)
+from sparsefield.model._pairwise import PairwiseMRF
+
+__all__ = [
+    "Matrix",
+    "PairwiseMRF",
+    "across_variables",
+    "as_theta",
+    "count_once",
+    "count_statistics",
+    "has_text",
+    "norm",
+    "read_parameters",
+    "read_text",
+    "sum_once",
+    "write_parameters",
+]

@@ -1,0 +1,301 @@
+"""The pairwise Markov random field: a domain and its parameters, as one value that does not change."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, Literal, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_softmax
+
+from sparsefield.data import Domain, Moments, Table
+from sparsefield.inference import Gibbs, Perfect, PerfectRun, energies, enumerate_states, reduce_to_binary
+from sparsefield.model._file import read_parameters, write_parameters
+
+Method = Literal["gibbs", "perfect"]
+
+LARGEST_PARAMETER = 1e100
+_ROWS_AT_ONCE = 8192  # states whose indicators are held as floats at one time
+
+
+@dataclass(frozen=True, eq=False)
+class PairwiseMRF:
+    """A pairwise Markov random field over discrete variables.
+
+    P(x) is proportional to exp( sum_a main_a s_a(x) + sum_{a<b} interactions_ab s_a(x) s_b(x) ), where s_a is the
+    indicator of one level of one variable (a *slot*; reference levels have none). With two levels coded 0 and 1 and
+    reference 0 this is the paper's model: s_a(x) = x_a.
+
+    Parameters
+    ----------
+    domain : Domain
+        The variables.
+    main : array-like of shape (n_slots,)
+        Main effects.
+    interactions : array-like of shape (n_slots, n_slots)
+        Interactions: symmetric, and zero between slots of one variable.
+
+    Examples
+    --------
+    >>> from sparsefield import PairwiseMRF
+    >>> model = PairwiseMRF.binary([-1.0, 0.5], [[0.0, 2.0], [2.0, 0.0]], names=["rain", "umbrella"])
+    >>> model.moments().main.round(3)
+    array([0.647, 0.818])
+    >>> model.conditional("umbrella", [[1, 0]]).round(3)
+    array([[0.076, 0.924]])
+    """
+
+    domain: Domain
+    main: NDArray[np.float64]
+    interactions: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        main = _as_floats("main", self.main, (self.domain.n_slots,))
+        interactions = _as_floats("interactions", self.interactions, (self.domain.n_slots,) * 2)
+        _check_interactions(interactions, self.domain)
+        if not np.array_equal(interactions, interactions.T):
+            interactions = np.where(interactions == interactions.T, interactions, (interactions + interactions.T) / 2)
+        for name, value in (("main", main), ("interactions", interactions)):
+            value.flags.writeable = False
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def binary(cls, main: ArrayLike, interactions: ArrayLike, names: Iterable[str] | None = None) -> PairwiseMRF:
+        """Make a field of variables with levels 0 and 1.
+
+        Parameters
+        ----------
+        main : array-like of shape (p,)
+            Main effects.
+        interactions : array-like of shape (p, p)
+            Interactions, symmetric with zero diagonal.
+        names : iterable of str, optional
+            Names; x0, x1, ... unless given.
+        """
+        domain = Domain.binary(_names_or_count(main, names))
+        p = domain.n_variables
+        return cls(domain, _as_floats("main", main, (p,)), _as_floats("interactions", interactions, (p, p)))
+
+    @classmethod
+    def from_spins(cls, fields: ArrayLike, couplings: ArrayLike, names: Iterable[str] | None = None) -> PairwiseMRF:
+        """Make a field of spins: P(s) proportional to exp( sum_i h_i s_i + sum_{i<j} J_ij s_i s_j ), s in {-1, +1}.
+
+        Parameters
+        ----------
+        fields : array-like of shape (p,)
+            The fields h.
+        couplings : array-like of shape (p, p)
+            The couplings J, symmetric with zero diagonal.
+        names : iterable of str, optional
+            Names; x0, x1, ... unless given.
+        """
+        domain = Domain.binary(_names_or_count(fields, names), levels=(-1, 1))
+        h = _as_floats("fields", fields, (domain.n_variables,))
+        j = _as_floats("couplings", couplings, (domain.n_variables,) * 2)
+        # s = 2x - 1: the interaction is 4 J_ij, exactly, and the main effect 2 h_i - 2 sum_j J_ij.
+        return cls(domain, 2 * (h - _row_sums(j)), 4 * j)
+
+    def as_spins(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the fields (p,) and couplings (p, p) of the same distribution over spins -1 and +1.
+
+        The inverse of `from_spins`: couplings come back bit for bit, fields up to the rounding of one addition.
+        """
+        if np.any(self.domain.n_levels != 2):
+            name = self.domain.names[int(np.argmax(self.domain.n_levels != 2))]
+            raise ValueError(f"Variable {name!r} does not have two levels: only two-level variables are spins.")
+        main, interactions = reduce_to_binary(self)
+        couplings = interactions / 4
+        return main / 2 + _row_sums(couplings), couplings
+
+    def energy(self, states: Any) -> NDArray[np.float64]:
+        """Return minus the exponent of each state: P(x) is proportional to exp(-energy(x)).
+
+        Parameters
+        ----------
+        states : array-like of shape (n, n_variables)
+            Codes of the levels.
+        """
+        return energies(self, self.domain.check_codes(states))
+
+    def log_prob(self, states: Any) -> NDArray[np.float64]:
+        """Return the log-probability of each state; small fields only, since it needs `log_partition`."""
+        return -self.energy(states) - self.log_partition()
+
+    def conditional(self, variable: int | str, states: Any) -> NDArray[np.float64]:
+        """Return P(variable = level | the others) for each state (row) and level (column).
+
+        Parameters
+        ----------
+        variable : int or str
+            Number or name; its own value in the states does not matter.
+        states : array-like of shape (n, n_variables)
+            Codes of the levels.
+        """
+        codes = self.domain.check_codes(states)
+        i = self.domain.index_of(variable)
+        own = self.domain.slot_variables == i
+        exponents = np.zeros((len(codes), self.domain.n_levels[i]))
+        levels = self.domain.slot_levels[own]
+        for start in range(0, len(codes), _ROWS_AT_ONCE):
+            s = self.domain.indicators(codes[start : start + _ROWS_AT_ONCE])
+            exponents[start : start + len(s), levels] = self.main[own] + s @ self.interactions[:, own]
+        return np.asarray(np.exp(log_softmax(exponents, axis=1)))
+
+    def log_partition(self) -> float:
+        """Return the logarithm of the normalising constant, by enumeration."""
+        return enumerate_states(self)[0]
+
+    def moments(self) -> Moments:
+        """Return the exact moments, by enumeration."""
+        return enumerate_states(self)[1]
+
+    @overload
+    def sample(
+        self,
+        n: int,
+        *,
+        method: Method = ...,
+        n_sweeps: int | None = ...,
+        seed: int | None = ...,
+        order: Sequence[int] | None = ...,
+        max_sweeps: int | None = ...,
+        n_threads: int | None = ...,
+        return_run: Literal[False] = ...,
+    ) -> Table: ...
+
+    @overload
+    def sample(
+        self,
+        n: int,
+        *,
+        method: Literal["perfect"],
+        seed: int | None = ...,
+        order: Sequence[int] | None = ...,
+        max_sweeps: int | None = ...,
+        n_threads: int | None = ...,
+        return_run: Literal[True],
+    ) -> tuple[Table, PerfectRun]: ...
+
+    def sample(
+        self,
+        n: int,
+        *,
+        method: Method = "gibbs",
+        n_sweeps: int | None = None,
+        seed: int | None = None,
+        order: Sequence[int] | None = None,
+        max_sweeps: int | None = None,
+        n_threads: int | None = None,
+        return_run: bool = False,
+    ) -> Table | tuple[Table, PerfectRun]:
+        """Draw n states.
+
+        Parameters
+        ----------
+        n : int
+            How many draws.
+        method : "gibbs" or "perfect"
+            "gibbs": each draw is the state of a chain of its own after some sweeps from a uniform start, exact only in
+            the limit. "perfect": independent exact draws, for variables with at most two levels (`inference.Perfect`);
+            strong interactions make them slow, and too strong ones are refused.
+        n_sweeps : int, optional
+            Sweeps of each Gibbs chain; 1000 unless given.
+        seed : int, optional
+            Where the random numbers start; anywhere unless given.
+        order : sequence of int, optional
+            The order in which a sweep updates the variables.
+        max_sweeps : int, optional
+            For exact draws: sweeps within which half of the chains of a pilot run must forget their start; 10,000
+            unless given. Where they do not, an error says so.
+        n_threads : int, optional
+            Threads to use; the draws do not depend on it.
+        return_run : bool
+            For exact draws: whether to return what they took as well.
+
+        Returns
+        -------
+        Table
+            The draws. `np.asarray` of it has them as codes, `to_frame()` as labelled values.
+        PerfectRun
+            Blocks and sweeps of exact draws, if `return_run`.
+        """
+        if seed is None:
+            seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+        scan_order = None if order is None else tuple(order)
+        if method == "gibbs":
+            if max_sweeps is not None or return_run:
+                raise ValueError("max_sweeps and return_run are for method='perfect': leave them out.")
+            sweeps = 1000 if n_sweeps is None else n_sweeps
+            chains = Gibbs(n, sweeps, seed, order=scan_order, n_threads=n_threads).run(self)
+            return Table(self.domain, chains.codes())
+        if method != "perfect":
+            raise ValueError(f"method is {method!r}: use 'gibbs' or 'perfect'.")
+        if n_sweeps is not None:
+            raise ValueError("n_sweeps is for method='gibbs': exact draws choose their sweeps themselves.")
+        options = {} if max_sweeps is None else {"max_sweeps": max_sweeps}
+        chains, run = Perfect(n, seed, order=scan_order, n_threads=n_threads, **options).draw(self)
+        table = Table(self.domain, chains.codes())
+        return (table, run) if return_run else table
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the field to a file; `docs/format.md` says how."""
+        write_parameters(path, self.domain, self.main, self.interactions)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> PairwiseMRF:
+        """Read a field that `save` wrote."""
+        domain, main, interactions = read_parameters(path)
+        try:
+            return cls(domain, main, interactions)
+        except ValueError as error:
+            raise ValueError(f"File {str(path)!r} is damaged: {error}") from error
+
+
+def _row_sums(couplings: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Add up rows with a single rounding each, so that `as_spins` takes away exactly what `from_spins` put in."""
+    return np.array([math.fsum(row) for row in couplings.tolist()])
+
+
+def _names_or_count(values: ArrayLike, names: Iterable[str] | None) -> int | tuple[str, ...]:
+    if names is not None:
+        return tuple(names)
+    if not isinstance(values, Sequence | np.ndarray) or len(values) == 0:
+        raise ValueError("Main effects are not a list of numbers: give one number per variable.")
+    return len(values)
+
+
+def _as_floats(what: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{what} must be numbers in an array of shape {shape}.") from error
+    if array.shape != shape:
+        raise ValueError(f"{what} has shape {array.shape}: the domain needs {shape}.")
+    # Sums of a million such values still fit a float.
+    if not (np.abs(array) < LARGEST_PARAMETER).all():
+        index = tuple(map(int, np.argwhere(~(np.abs(array) < LARGEST_PARAMETER))[0]))
+        raise ValueError(f"{what} has the entry {array[index]} at {index}: use numbers below {LARGEST_PARAMETER:g}.")
+    return array
+
+
+def _check_interactions(interactions: NDArray[np.float64], domain: Domain) -> None:
+    same = domain.slot_variables[:, None] == domain.slot_variables
+    inside = (interactions != 0) & same
+    if inside.any():
+        a = int(np.argwhere(inside)[0][0])
+        name = domain.names[domain.slot_variables[a]]
+        raise ValueError(f"interactions has a value inside variable {name!r}: that block (the diagonal) must be zero.")
+    if np.array_equal(interactions, interactions.T):
+        return
+    # Rounding apart: what is accepted is then made symmetric.
+    uneven = ~np.isclose(interactions, interactions.T, rtol=1e-12, atol=0)
+    if uneven.any():
+        a, b = (int(k) for k in np.argwhere(uneven)[0])
+        raise ValueError(
+            f"interactions is not symmetric: entry ({a}, {b}) is {interactions[a, b]:g}, "
+            f"but ({b}, {a}) is {interactions[b, a]:g}."
+        )

@@ -1,0 +1,156 @@
+"""The network of a model as one value: which variables interact, how strongly, and what noise leaves open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sparsefield.data import Domain
+from sparsefield.fits import Fit
+from sparsefield.model import PairwiseMRF
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """The network behind a field, found once for tables, pictures, pages and files.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The variables.
+    strengths : ndarray of shape (n_variables, n_variables)
+        The interaction of each pair where both variables have one slot, otherwise the L2 norm of the interactions of
+        their levels.
+    is_signed : ndarray of shape (n_variables, n_variables)
+        Whether the strength of each pair has a sign: where both variables have a single slot.
+    mains : tuple of float or None
+        The main effect of each variable that has a single one.
+    undecided : ndarray of shape (n_variables, n_variables), optional
+        Whether the noise of the draws leaves open that a pair has an edge, or has none; None where that is not known.
+
+    Examples
+    --------
+    >>> import sparsefield as sf
+    >>> from sparsefield.network import Network
+    >>> network = Network.of(sf.datasets.make_chain(5, seed=1))
+    >>> network.n_edges, network.edges.columns
+    (4, ['first', 'second', 'weight'])
+    """
+
+    names: tuple[str, ...]
+    strengths: NDArray[np.float64]
+    is_signed: NDArray[np.bool_]
+    mains: tuple[float | None, ...]
+    undecided: NDArray[np.bool_] | None = None
+
+    @classmethod
+    def of(cls, fitted: PairwiseMRF | Fit | Network) -> Network:
+        """Return the network of a field or a fit; a network is its own."""
+        if isinstance(fitted, Network):
+            return fitted
+        model = fitted.model if isinstance(fitted, Fit) else fitted
+        marked = fitted.undecided if isinstance(fitted, Fit) else None
+        domain = model.domain
+        member = _membership(domain)
+        is_signed = _has_sign(domain)
+        slots = [np.flatnonzero(member[:, i]) for i in range(domain.n_variables)]
+        mains = tuple(float(model.main[own[0]]) if len(own) == 1 else None for own in slots)
+        undecided = None if marked is None else _find_open(model, member, marked)
+        return cls(domain.names, _find_strengths(model, member, is_signed), is_signed, mains, undecided)
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """The index of each variable by its name."""
+        return {name: i for i, name in enumerate(self.names)}
+
+    @cached_property
+    def edges(self) -> pl.DataFrame:
+        """The edges as a table, strongest first; see `edge_table`."""
+        is_open = np.zeros(self.strengths.shape, dtype=bool) if self.undecided is None else self.undecided
+        pairs = np.argwhere(np.triu((self.strengths != 0) | is_open, 1))
+        weights = self.strengths[pairs[:, 0], pairs[:, 1]]
+        order = np.argsort(-np.abs(weights), kind="stable")
+        columns = {
+            "first": pl.Series([self.names[i] for i in pairs[order, 0]], dtype=pl.String),
+            "second": pl.Series([self.names[j] for j in pairs[order, 1]], dtype=pl.String),
+            "weight": pl.Series(weights[order], dtype=pl.Float64),
+        }
+        if self.undecided is not None:
+            columns["undecided"] = pl.Series(is_open[pairs[order, 0], pairs[order, 1]], dtype=pl.Boolean)
+        return pl.DataFrame(columns)
+
+    @property
+    def n_edges(self) -> int:
+        """How many pairs have an edge."""
+        return int(np.count_nonzero(np.triu(self.strengths, 1)))
+
+    @property
+    def n_pairs(self) -> int:
+        """How many pairs of variables there are."""
+        return len(self.names) * (len(self.names) - 1) // 2
+
+    @property
+    def n_undecided(self) -> int | None:
+        """How many edges noise leaves open, where that is known."""
+        return self._count_open(self.strengths != 0)
+
+    @property
+    def n_open_pairs(self) -> int | None:
+        """Of how many pairs without an edge noise leaves open that they have one, where that is known."""
+        return self._count_open(self.strengths == 0)
+
+    def _count_open(self, among: NDArray[np.bool_]) -> int | None:
+        return None if self.undecided is None else int(np.count_nonzero(np.triu(self.undecided & among, 1)))
+
+
+def edge_table(fitted: PairwiseMRF | Fit | Network) -> pl.DataFrame:
+    """Return the edges as a table, strongest first.
+
+    Of a fit that knows which of its parameters are undecided, there is a column that says so: whether the noise of the
+    draws leaves open that an edge is none. Pairs without an edge of which it leaves open that they have one come last,
+    with weight zero.
+
+    Parameters
+    ----------
+    fitted : PairwiseMRF, Fit or Network
+        The field.
+
+    Returns
+    -------
+    polars.DataFrame
+        Columns `first`, `second`, `weight`, and `undecided` where that is known.
+    """
+    return Network.of(fitted).edges
+
+
+def _find_strengths(
+    model: PairwiseMRF, member: NDArray[np.float64], is_signed: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    if np.array_equal(member, np.eye(len(member))):
+        return model.interactions.copy()
+    norms = np.sqrt(member.T @ model.interactions**2 @ member)
+    # With one slot each, the sum over slots is the interaction itself.
+    return np.asarray(np.where(is_signed, member.T @ model.interactions @ member, norms))
+
+
+def _find_open(
+    model: PairwiseMRF, member: NDArray[np.float64], marked: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Say for each pair whether noise leaves it open: an edge is settled as soon as one of its parameters is."""
+    is_settled = member.T @ ((model.interactions != 0) & ~marked) @ member > 0
+    found = (member.T @ marked @ member > 0) & ~is_settled
+    np.fill_diagonal(found, False)
+    return np.asarray(found)
+
+
+def _has_sign(domain: Domain) -> NDArray[np.bool_]:
+    is_single = np.bincount(domain.slot_variables, minlength=domain.n_variables) == 1
+    return np.asarray(is_single[:, None] & is_single)
+
+
+def _membership(domain: Domain) -> NDArray[np.float64]:
+    return np.asarray(domain.slot_variables[:, None] == np.arange(domain.n_variables), dtype=np.float64)

@@ -1,0 +1,25 @@
+"""The objective: likelihood or pseudo-likelihood of the data, and a penalty."""
+
+from sparsefield.objective._data import Completed, DataTerm, Observed
+from sparsefield.objective._expectation import expected_moments
+from sparsefield.objective._penalty import L1, Penalty
+from sparsefield.objective._problem import Problem
+from sparsefield.objective._pseudolikelihood import PseudoLikelihoodLoss, count_by_variable, pseudo_log_likelihood
+from sparsefield.objective._quadratic import RARE, Quadratic
+from sparsefield.objective._working_set import choose_active
+
+__all__ = [
+    "L1",
+    "RARE",
+    "Completed",
+    "DataTerm",
+    "Observed",
+    "Penalty",
+    "Problem",
+    "PseudoLikelihoodLoss",
+    "Quadratic",
+    "choose_active",
+    "count_by_variable",
+    "expected_moments",
+    "pseudo_log_likelihood",
+]

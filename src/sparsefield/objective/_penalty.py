@@ -1,0 +1,218 @@
+"""Penalties: what sparsity costs, and the steps that it asks for."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsefield._kernels._descent import descend_moments
+from sparsefield._kernels._proximal import largest_step_norm, step_norm
+from sparsefield.data import Domain
+from sparsefield.model import Matrix, across_variables, norm, sum_once
+from sparsefield.objective._quadratic import Quadratic
+
+
+class Penalty(ABC):
+    """A convex penalty, alpha times a norm of the parameters, some of which may be free.
+
+    Parameters are laid out like `Moments.pair`: matrices are symmetric, and every parameter counts once. A penalty of
+    one's own needs `alpha`, `value`, `prox`, `subgradient` and `dual_norm`; what else is here can be replaced by
+    something faster.
+
+    Attributes
+    ----------
+    alpha : float
+        Strength of the penalty.
+    weights : ndarray of shape (n_slots, n_slots) or None
+        What each parameter pays for its absolute value, where the penalty is a sum over parameters; else None.
+    groups : ndarray of shape (n_slots, n_slots), integers, or None
+        The group of each parameter, where some of them vanish together; None where each is on its own.
+    """
+
+    alpha: float
+    weights: Matrix | None = None
+    groups: NDArray[np.int64] | None = None
+
+    def facts(self) -> dict[str, Any]:
+        """Return what a fit keeps of the penalty, by which `certify` knows it again: `alpha` and `penalize_main`."""
+        return {}
+
+    @abstractmethod
+    def value(self, theta: Matrix) -> float:
+        """Return what the penalty adds to the objective."""
+
+    @abstractmethod
+    def prox(self, theta: Matrix, step_size: float) -> Matrix:
+        """Return the parameters that minimise half the squared distance to theta plus step_size times the penalty."""
+
+    @abstractmethod
+    def subgradient(self, theta: Matrix, gradient: Matrix) -> Matrix:
+        """Return the smallest subgradient of the objective: how far each entry is from what an optimum would have.
+
+        The gradient is that of the smooth part at theta.
+        """
+
+    @abstractmethod
+    def dual_norm(self, gradient: Matrix) -> float:
+        """Return the least alpha at which zero would be optimal for a smooth part with this gradient there.
+
+        It is infinite where the gradient of a free parameter is not zero.
+        """
+
+    def step_norm(self, theta: Matrix, pair: Matrix, data: Matrix, step_size: float) -> float:
+        """Return the norm of the step map at theta, whose moments are `pair`."""
+        after = self.prox(theta - step_size * (pair - data), step_size)
+        return norm((theta - after) / step_size)
+
+    def largest_step_norm(
+        self,
+        theta: Matrix,  # noqa: ARG002
+        low: NDArray[np.float64],  # noqa: ARG002
+        high: NDArray[np.float64],  # noqa: ARG002
+        data: Matrix,  # noqa: ARG002
+        slots: NDArray[np.int64],  # noqa: ARG002
+        step_size: float,  # noqa: ARG002
+    ) -> float:
+        """Bound the norm of the step map over all moments whose main ones lie between low and high.
+
+        Infinity is always a bound; a smaller one lets TAY leave out interim checks that cannot succeed.
+        """
+        return np.inf
+
+    def minimise(
+        self, quadratic: Quadratic, theta: Matrix, gradient: Matrix, *, tol: float, max_epochs: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Minimise a quadratic model of the smooth part plus the penalty, over the working set of the model.
+
+        Returns the moves (w,) of its parameters, and what the covariance makes of them, (w,). This one takes
+        accelerated proximal gradient steps until no entry of the smallest subgradient is above tol.
+        """
+        a, b = quadratic.first, quadratic.second
+        curvature = quadratic.covariance(np.arange(len(a)))
+        step_size = 1 / max(float(np.abs(curvature).sum(axis=1).max(initial=0.0)), 1e-300)
+
+        def scatter(values: NDArray[np.float64]) -> Matrix:
+            whole = theta.copy()
+            whole[a, b] = whole[b, a] = values
+            return whole
+
+        slope, start = gradient[a, b], theta[a, b]
+        now = ahead = start
+        momentum = 1.0
+        for _ in range(max_epochs):
+            after = self.prox(scatter(ahead - step_size * (slope + curvature @ (ahead - start))), step_size)[a, b]
+            following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+            ahead = after + (momentum - 1) / following * (after - now)
+            now, momentum = after, following
+            whole_gradient = np.zeros_like(theta)
+            whole_gradient[a, b] = whole_gradient[b, a] = slope + curvature @ (now - start)
+            if np.abs(self.subgradient(scatter(now), whole_gradient)[a, b]).max(initial=0.0) <= tol:
+                break
+        moves = now - start
+        return moves, curvature @ moves - quadratic.ridge * moves
+
+
+@dataclass(frozen=True, eq=False)
+class L1(Penalty):
+    """The sum of absolute values, times alpha.
+
+    Parameters
+    ----------
+    domain : Domain
+        The variables.
+    alpha : float
+        Strength of the penalty.
+    main : float
+        What main effects pay, as a multiple of what interactions pay: 1 is the paper's choice, 0 leaves them free.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sparsefield as sf
+    >>> from sparsefield.objective import L1
+    >>> penalty = L1(sf.Domain.binary(2), 0.1, main=0.0)
+    >>> penalty.prox(np.array([[1.0, -0.5], [-0.5, 2.0]]), step_size=1.0)
+    array([[ 1. , -0.4],
+           [-0.4,  2. ]])
+    """
+
+    domain: Domain
+    alpha: float
+    main: float = 1.0
+    weights: Matrix = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.alpha, Real) and np.isfinite(self.alpha) and self.alpha >= 0):
+            raise ValueError(f"alpha is {self.alpha!r}: use a number from zero on.")
+        if not 0 <= self.main <= 1:
+            raise ValueError(f"main is {self.main!r}: use a multiple from 0 to 1.")
+        weights = across_variables(self.domain, self.alpha)
+        np.fill_diagonal(weights, self.alpha * self.main)
+        object.__setattr__(self, "weights", weights)
+
+    def facts(self) -> dict[str, Any]:
+        """Return the strength, and whether main effects are penalised."""
+        return {"alpha": self.alpha, "penalize_main": self.main > 0}
+
+    def value(self, theta: Matrix) -> float:
+        """Return the weighted sum of absolute values."""
+        return sum_once(self.weights * np.abs(theta))
+
+    def prox(self, theta: Matrix, step_size: float) -> Matrix:
+        """Return theta with soft thresholds."""
+        return np.asarray(np.sign(theta) * np.maximum(np.abs(theta) - step_size * self.weights, 0.0))
+
+    def subgradient(self, theta: Matrix, gradient: Matrix) -> Matrix:
+        """Return the smallest subgradient of the objective."""
+        slope = gradient + self.weights * np.sign(theta)
+        at_zero = np.sign(gradient) * np.maximum(np.abs(gradient) - self.weights, 0.0)
+        return np.where(theta != 0, slope, at_zero)
+
+    def dual_norm(self, gradient: Matrix) -> float:
+        """Return the largest absolute entry, each divided by the multiple of alpha that it pays."""
+        sizes = np.abs(across_variables(self.domain, gradient))
+        diagonal = np.diagonal(sizes).copy()
+        np.fill_diagonal(sizes, 0.0)
+        beside, on = float(sizes.max(initial=0.0)), float(diagonal.max(initial=0.0))
+        if on > 0 and self.main == 0:
+            return np.inf
+        return max(beside, on / self.main if on > 0 else 0.0)
+
+    def step_norm(self, theta: Matrix, pair: Matrix, data: Matrix, step_size: float) -> float:
+        """Return the norm of the step map, in one pass (a tenth of the time of the general form at 20 variables)."""
+        return float(step_norm(theta, pair, data, self.weights, step_size))
+
+    def largest_step_norm(
+        self,
+        theta: Matrix,
+        low: NDArray[np.float64],
+        high: NDArray[np.float64],
+        data: Matrix,
+        slots: NDArray[np.int64],
+        step_size: float,
+    ) -> float:
+        """Bound the norm of the step map: an entry rises with its moment, so that the ends decide."""
+        return float(largest_step_norm(theta, low, high, data, self.weights, slots, step_size))
+
+    def minimise(
+        self, quadratic: Quadratic, theta: Matrix, gradient: Matrix, *, tol: float, max_epochs: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Minimise a quadratic model plus the penalty by coordinate descent."""
+        a, b = quadratic.first, quadratic.second
+        moves, slopes = descend_moments(
+            quadratic.products,
+            quadratic.scale,
+            quadratic.means,
+            theta[a, b],
+            gradient[a, b],
+            self.weights[a, b],
+            quadratic.ridge,
+            max_epochs,
+            tol,
+        )
+        return moves, slopes

@@ -1,0 +1,26 @@
+"""Solvers: one loop for proximal gradient, Newton and pseudo-likelihood steps; `learn` and `certify` on top of them."""
+
+from sparsefield.solvers._gradient import State, begin, solve, step
+from sparsefield.solvers._learn import MAX_ITER, learn
+from sparsefield.solvers._loop import Limits
+from sparsefield.solvers._move import Move, find_move
+from sparsefield.solvers._newton import solve_newton
+from sparsefield.solvers._optimality import certify
+from sparsefield.solvers._pseudolikelihood import solve_pseudo_likelihood
+from sparsefield.solvers._undecided import UNDECIDED
+
+__all__ = [
+    "MAX_ITER",
+    "UNDECIDED",
+    "Limits",
+    "Move",
+    "State",
+    "begin",
+    "certify",
+    "find_move",
+    "learn",
+    "solve",
+    "solve_newton",
+    "solve_pseudo_likelihood",
+    "step",
+]

@@ -1,0 +1,56 @@
+"""The largest curvature of the smooth part, by power steps on chains: the inverse of the longest safe step."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparsefield.gradients import Point, Simulation
+from sparsefield.inference import ChainStates
+from sparsefield.model import Matrix, norm
+from sparsefield.objective import Problem
+
+# A power step on n chains finds the largest eigenvalue of their covariance, which is right to about sqrt(2 / n) of it:
+# 1000 chains are enough for a step size, and the covariance itself is never formed.
+_N_CHAINS = 1000
+_ROUGH_STEPS = 10  # for a first estimate; the direction is followed by one more in every iteration
+_ROUGH_SWEEPS = 30  # of chains that are there for the curvature alone
+
+# Chains that all stand at one state show no curvature; that of a single balanced variable is 1/4.
+_LEAST = 0.25
+
+
+def power_step(direction: Matrix, chains: ChainStates) -> tuple[Matrix, float]:
+    """Improve a direction by a product with the covariance of the statistics over chains; return the step size too."""
+    s = chains.domain.indicators(chains.codes()[:_N_CHAINS]).astype(np.float32)
+    v = (direction / max(norm(direction), 1e-300)).astype(np.float32)
+    # sum_{a <= b} v_ab s_a s_b for each chain, centred.
+    along = (((s @ v) * s).sum(axis=1) + s @ np.diagonal(v)) / 2
+    along -= along.mean()
+    product = (s.T * along).astype(np.float64) @ s / len(s)
+    return product, 1 / max(norm(product), _LEAST)
+
+
+def rough_curvature(chains: ChainStates) -> tuple[Matrix, float]:
+    """Return a direction of large curvature at some chains, and the step size that it allows."""
+    size = chains.domain.n_slots
+    direction, step_size = np.ones((size, size)), 1.0
+    for _ in range(_ROUGH_STEPS):
+        direction, step_size = power_step(direction, chains)
+    return direction, step_size
+
+
+def initial_curvature(problem: Problem, simulation: Simulation) -> tuple[Matrix, float]:
+    """Return the curvature where chains start, at independent uniform levels."""
+    return rough_curvature(simulation.backend.chains(problem.domain, _N_CHAINS, seed=simulation.seed_of(0)))
+
+
+def follow_curvature(
+    direction: Matrix, chains: ChainStates | None, point: Point, simulation: Simulation
+) -> tuple[Matrix, float]:
+    """Follow the curvature at a point, seen by its chains, or by some of its own if it has none."""
+    if chains is None:
+        chains = simulation.backend.chains(
+            point.model.domain, _N_CHAINS, seed=simulation.seed_of(point.iteration)
+        )
+        chains.sweep(simulation.backend.prepare(point.model), _ROUGH_SWEEPS)
+    return power_step(direction, chains)

@@ -1,0 +1,63 @@
+"""What the steps of both solvers on draws have in common: how a row of the trace is made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sparsefield.gradients import Estimate
+from sparsefield.inference import count_states
+from sparsefield.model import Matrix, count_once, norm
+from sparsefield.objective import DataTerm, Problem
+
+_STATES_TRACKED = 2**12  # fields up to this size have their objective computed in every iteration (0.3 ms)
+
+
+def is_small(problem: Problem) -> bool:
+    """Say whether the objective is computed in every iteration.
+
+    It is that of the data as they are: where missing values are filled it is another one.
+    """
+    return count_states(problem.domain) <= _STATES_TRACKED and not problem.data.caveat
+
+
+def check_start(problem: Problem, start: Matrix | None) -> Matrix:
+    """Return the parameters to start from, zero unless given."""
+    size = problem.domain.n_slots
+    theta = np.zeros((size, size)) if start is None else np.array(start, dtype=np.float64)
+    if theta.shape != (size, size) or not np.array_equal(theta, theta.T):
+        raise ValueError(f"start must be a symmetric matrix of shape {(size, size)}.")
+    return theta
+
+
+def describe(iteration: int, estimate: Estimate, data: DataTerm, violation: Matrix, theta: Matrix) -> dict[str, Any]:
+    """Return what a StepInfo says of a step to theta whose gradient was estimated with these data.
+
+    `violation` is the step map or the smallest subgradient: simulation error counts where it is not zero.
+    """
+    certificate, is_filled = estimate.certificate, bool(data.caveat)
+    if is_filled:  # what fills missing values has no certificate, so neither has the gradient
+        certificate = None
+    return {
+        "iteration": iteration,
+        "n_sweeps": estimate.n_sweeps,
+        "n_chains": estimate.n_chains,
+        "certificate": None if certificate is None else certificate.total,
+        "confidence": None if certificate is None else certificate.confidence,
+        "is_certified": estimate.is_certified and not is_filled,
+        "is_promised": estimate.is_promised and not is_filled,
+        "noise_norm": _noise(estimate, violation),
+        "n_nonzero": count_once(theta),
+        "seconds": 0.0,  # told by the loop
+        "reason": f"{estimate.reason}; {data.caveat}" if is_filled else estimate.reason,
+        "remedy": "" if is_filled else estimate.remedy,
+    }
+
+
+def _noise(estimate: Estimate, violation: Matrix) -> float:
+    """Return the expected norm of the simulation error in those entries that are not thresholded away."""
+    if estimate.is_exact:
+        return 0.0
+    means = np.clip(estimate.moments.pair, 0.0, 1.0)
+    return norm(np.sqrt(means * (1 - means) / estimate.n_chains) * (violation != 0))

@@ -1,0 +1,221 @@
+"""From a table to a fit: the routine under the estimators, the path, resampling and the command line."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.metadata import version
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sparsefield.data import Table, encode, moments_of_table, resolve_missing, take_counted, weighted_moments
+from sparsefield.fits import Fit
+from sparsefield.gradients import (
+    BestDraws,
+    CertificateKind,
+    ExactMoments,
+    Fixed,
+    Increasing,
+    PerfectDraws,
+    Schedule,
+    Simulation,
+    Tay,
+)
+from sparsefield.inference import Backend, Cpu
+from sparsefield.model import Matrix, PairwiseMRF, as_theta
+from sparsefield.objective import L1, Completed, DataTerm, Observed, Penalty, Problem
+from sparsefield.solvers._gradient import check_step_size, solve
+from sparsefield.solvers._loop import Watch, check_seconds
+from sparsefield.solvers._newton import solve_newton
+from sparsefield.solvers._pseudolikelihood import solve_pseudo_likelihood
+
+MAX_ITER = {"newton": 50, "spg": 300}  # unless given: Newton steps are few, the paper's are many
+_LARGEST_GAP = 0.05  # nats per row, whatever the number of rows
+_DRAWS_PER_ROW = 10  # the noise of ten draws per row costs a tenth of what the noise of the table costs
+
+
+def learn(
+    data: Any,
+    alpha: float = 0.05,
+    *,
+    solver: Literal["newton", "spg"] = "newton",
+    schedule: str | int | Schedule = "auto",
+    certificate: CertificateKind = "sharp",
+    chains: Literal["restart", "persistent"] = "restart",
+    n_chains: int = 2000,
+    gap: float | Literal["auto"] = "auto",
+    step_size: float | Literal["auto"] = "auto",
+    penalize_main: bool = True,
+    penalty: Penalty | None = None,
+    max_iter: int | None = None,
+    max_sweeps: int | None = None,
+    max_seconds: float | None = None,
+    tol: float = 1e-4,
+    init: PairwiseMRF | Literal["auto", "pseudolikelihood", "zero"] = "auto",
+    missing: Literal["model", "zero", "drop", "error"] = "model",
+    sample_weight: ArrayLike | None = None,
+    seed: int = 0,
+    n_threads: int | None = None,
+    backend: Backend | None = None,
+    watch: Watch | None = None,
+) -> Fit:
+    """Learn a sparse Markov random field from a table, and return all that is known of the fit as one value.
+
+    This is the routine under `SparseMRF`, whose options have the same names and are explained there.
+
+    Parameters
+    ----------
+    data : Table, array, pandas or polars data frame, or path
+        Observations, one row each; see `encode`.
+    alpha : float
+        Strength of the penalty.
+    solver, schedule, certificate, chains, n_chains, gap, step_size, penalize_main, max_iter, max_sweeps, tol, init, \
+missing
+        As for `SparseMRF`.
+    penalty : Penalty, optional
+        A penalty of one's own in place of the L1 penalty; its `alpha` is then what the start is found with.
+    max_seconds : float, optional
+        Time after which no further iteration is begun.
+    sample_weight : array-like of shape (n_rows,), optional
+        How often each row counts.
+    seed : int
+        Where the random numbers start.
+    n_threads : int, optional
+        Threads to use; the result does not depend on it.
+    backend : Backend, optional
+        What makes chains and draws; this machine's processors unless given.
+    watch : callable, optional
+        Called with each StepInfo.
+
+    Returns
+    -------
+    Fit
+        The model, how the fit ended, one StepInfo per iteration, and the settings.
+
+    Examples
+    --------
+    >>> import sparsefield as sf
+    >>> table = sf.datasets.make_field(6, strength=(1.0, 1.5), seed=7).sample(5000, method="perfect", seed=1)
+    >>> fit = sf.learn(table, 0.05, seed=1)
+    >>> fit.status.code, sf.edge_table(fit).row(0)[:2]
+    ('converged', ('x0', 'x3'))
+    """
+    clock = time.perf_counter()
+    options = {name: value for name, value in locals().items() if name in _STORED}
+    check_options(solver, certificate, chains, step_size, max_seconds)
+    table, weights = take_counted(data if isinstance(data, Table) else encode(data), sample_weight)
+    table, weights = resolve_missing(table, missing, weights)
+    backend = Cpu(n_threads) if backend is None else backend
+    penalty = L1(table.domain, alpha, float(penalize_main)) if penalty is None else penalty
+    problem = Problem(_data_term(table, weights, n_chains, seed, backend), table.domain, penalty)
+    persists = chains == "persistent" or (_is_tay(schedule, solver) and certificate == "persistent")
+    simulation = Simulation(n_chains, seed, persists, backend)
+    start = _find_start(init, solver, table, weights, penalty.alpha, penalize_main)
+    common: dict[str, Any] = {
+        "start": start,
+        "tol": tol,
+        "max_iter": MAX_ITER[solver] if max_iter is None else max_iter,
+        "max_seconds": None if max_seconds is None else max(0.0, max_seconds - (time.perf_counter() - clock)),
+        "watch": watch,
+    }
+    way = make_schedule(schedule, solver, certificate, max_sweeps)
+    if solver == "newton":
+        wanted, n_draws = (_LARGEST_GAP, _DRAWS_PER_ROW * table.n_rows) if gap == "auto" else (gap, 1)
+        fit = solve_newton(problem, way, simulation, gap=wanted, n_draws=n_draws, **common)
+    else:
+        fit = solve(problem, way, simulation, step_size=step_size, **common)
+    facts = {"n_rows": table.n_rows, "data": table.fingerprint()}
+    return replace(fit, settings={**{name: _plain(own) for name, own in options.items()}, **_versions(), **facts})
+
+
+_STORED = (
+    *("alpha", "solver", "schedule", "certificate", "chains", "n_chains", "gap", "step_size", "penalize_main"),
+    *("penalty", "max_iter", "max_sweeps", "max_seconds", "tol", "init", "missing", "seed", "n_threads", "backend"),
+)
+
+
+def check_options(
+    solver: str, certificate: str, chains: str, step_size: float | str, max_seconds: float | None
+) -> None:
+    """Refuse options that make no sense, also where a fit would make no use of them."""
+    if solver not in MAX_ITER:
+        raise ValueError(f"solver is {solver!r}: use 'newton' or 'spg'.")
+    if chains not in ("restart", "persistent"):
+        raise ValueError(f"chains is {chains!r}: use 'restart' or 'persistent'.")
+    Tay(certificate)  # type: ignore[arg-type]  # checks its own argument
+    check_step_size(step_size)
+    check_seconds(max_seconds)
+
+
+def make_schedule(
+    schedule: str | int | Schedule, solver: str, certificate: CertificateKind, max_sweeps: int | None
+) -> Schedule:
+    """Return the schedule that a word or a number of sweeps names; a schedule stays what it is."""
+    if isinstance(schedule, int | np.integer):
+        return Fixed(int(schedule))
+    if not isinstance(schedule, str):
+        return schedule
+    limit = {} if max_sweeps is None else {"max_sweeps": max_sweeps}
+    if schedule == "auto":
+        schedule = "best" if solver == "newton" else "tay"
+    known: dict[str, Callable[[], Schedule]] = {
+        "best": lambda: BestDraws(**limit),
+        "tay": lambda: Tay(certificate, **limit),
+        "conservative": lambda: Tay(certificate, conservative=True, **limit),
+        "perfect": lambda: PerfectDraws(**limit),
+        "exact": ExactMoments,
+        "increasing": Increasing,
+    }
+    if schedule not in known:
+        raise ValueError(
+            f"schedule is {schedule!r}: use 'auto', 'best', 'tay', 'conservative', 'perfect', 'exact', 'increasing', "
+            "a number of sweeps, or a Schedule."
+        )
+    return known[schedule]()
+
+
+def _is_tay(schedule: str | int | Schedule, solver: str) -> bool:
+    """Say whether a word names TAY; the persistent certificate is then about chains that persist."""
+    return isinstance(schedule, str) and (schedule == "tay" or (schedule == "auto" and solver == "spg"))
+
+
+def _data_term(
+    table: Table, weights: NDArray[np.float64] | None, n_chains: int, seed: int, backend: Backend
+) -> DataTerm:
+    if table.n_missing.any():
+        return Completed(table, n_chains, seed, weights, backend)
+    return Observed(moments_of_table(table) if weights is None else weighted_moments(table, weights))
+
+
+def _find_start(
+    init: Any, solver: str, table: Table, weights: NDArray[np.float64] | None, alpha: float, penalize_main: bool
+) -> Matrix | None:
+    """Return the parameters to start from: those of a model, of the pseudo-likelihood, or none."""
+    if isinstance(init, PairwiseMRF):
+        if init.domain != table.domain:
+            raise ValueError(
+                "init is a model over other variables or levels than the table: fit it to the same columns."
+            )
+        return as_theta(init)
+    if not isinstance(init, str) or init not in ("auto", "pseudolikelihood", "zero"):
+        raise ValueError(f"init is {init!r}: use a model, 'auto', 'pseudolikelihood' or 'zero'.")
+    if init == "zero" or (init == "auto" and solver == "spg"):
+        return None
+    found = solve_pseudo_likelihood(table.fill_first(), alpha, penalize_main=penalize_main, weights=weights)
+    if found.status.code == "interrupted":
+        raise KeyboardInterrupt
+    return as_theta(found.model)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value that a file can hold: itself, or the name of its kind."""
+    if isinstance(value, np.generic):
+        return value.item()
+    return value if isinstance(value, str | int | float | bool | None) else type(value).__name__
+
+
+def _versions() -> dict[str, str]:
+    return {name: version(name) for name in ("sparsefield", "numpy", "numba")}

@@ -1,0 +1,114 @@
+"""The loop of all solvers: limits, interrupts, the trace, and how a fit ended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from sparsefield.fits import Status, StepInfo
+from sparsefield.inference import OutOfReachError
+
+Watch = Callable[[StepInfo], None]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a fit ends at the latest.
+
+    Parameters
+    ----------
+    max_iter : int
+        Iterations at most.
+    tol : float
+        The fit has converged when what an iteration says is left to do (`StepInfo.violation`) is at most this.
+    max_seconds : float, optional
+        Time after which no further iteration is begun.
+    """
+
+    max_iter: int
+    tol: float = 1e-4
+    max_seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
+            raise ValueError(f"max_iter is {self.max_iter}: use a whole number from one on.")
+        if not self.tol >= 0:
+            raise ValueError(f"tol is {self.tol}: use a number from zero on.")
+        check_seconds(self.max_seconds)
+
+
+def check_seconds(max_seconds: float | None) -> None:
+    """Refuse what is not a limit on time."""
+    if max_seconds is not None and not max_seconds >= 0:
+        raise ValueError(f"max_seconds is {max_seconds}: use a number from zero on, or None for no limit.")
+
+
+class Method(Protocol):
+    """What a solver adds to the loop."""
+
+    def advance(self) -> StepInfo:
+        """Make one iteration, and keep what it leads to."""
+        ...
+
+    def judge(self, steps: Sequence[StepInfo]) -> Status | None:
+        """Say whether there is nothing left to gain, and why."""
+        ...
+
+
+def run(method: Method, limits: Limits, watch: Watch | None = None) -> tuple[tuple[StepInfo, ...], Status]:
+    """Make iterations until there is nothing left to gain, a limit is reached, or somebody interrupts.
+
+    What was reached by then is kept: an interrupt ends a fit, and so do draws that get out of reach after the first
+    iteration.
+
+    Parameters
+    ----------
+    method : Method
+        The solver.
+    limits : Limits
+        When to end at the latest.
+    watch : callable, optional
+        Called with each StepInfo.
+
+    Returns
+    -------
+    tuple of StepInfo
+        The iterations.
+    Status
+        How it ended.
+    """
+    clock = time.perf_counter()
+    steps: list[StepInfo] = []
+    status = None
+    try:
+        while status is None:
+            info = replace(method.advance(), seconds=time.perf_counter() - clock)
+            steps.append(info)
+            if watch is not None:
+                watch(info)
+            status = method.judge(steps) or _reached(limits, info)
+    except KeyboardInterrupt:
+        status = Status("interrupted", f"Interrupted after {len(steps)} iterations: this is what there was by then.")
+    except OutOfReachError as error:
+        if not steps:
+            raise
+        status = Status("not certified", f"Stopped after {len(steps)} iterations. {error}")
+    return tuple(steps), status
+
+
+def _reached(limits: Limits, info: StepInfo) -> Status | None:
+    """Say whether a limit is reached."""
+    if info.iteration >= limits.max_iter:
+        return Status(
+            "max_iter",
+            f"Stopped after max_iter = {limits.max_iter} iterations{info.progress}: raise max_iter to go on.",
+        )
+    if limits.max_seconds is not None and info.seconds >= limits.max_seconds:
+        return Status(
+            "time", f"Stopped after {info.seconds:.1f} s and {info.iteration} iterations: raise max_seconds to go on."
+        )
+    return None

@@ -1,0 +1,116 @@
+"""The pseudo-likelihood's solver: proximal Newton steps that need no sampling."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsefield._kernels._descent import descend_pairs
+from sparsefield.data import Table
+from sparsefield.fits import Fit, NewtonStep, Status, StepInfo
+from sparsefield.model import Matrix, PairwiseMRF, count_once, norm
+from sparsefield.objective import L1, PseudoLikelihoodLoss, choose_active, count_by_variable
+from sparsefield.solvers._loop import Limits, Watch, run
+
+_MOST_CURVATURES = 2**26  # entries of the quadratic model that are held at one time
+_MOST_EPOCHS, _INNER_TOL = 50, 0.05  # of a quadratic model: how far it is solved, as a share of the largest violation
+_MOST_HALVINGS = 30
+
+
+def solve_pseudo_likelihood(
+    table: Table,
+    alpha: float,
+    *,
+    penalize_main: bool = True,
+    weights: NDArray[np.float64] | None = None,
+    max_iter: int = 100,
+    tol: float = 1e-4,
+    max_seconds: float | None = None,
+    watch: Watch | None = None,
+) -> Fit:
+    """Minimise half the negative pseudo-log-likelihood plus a penalty, by proximal Newton steps.
+
+    Each step minimises a quadratic model plus the penalty over a working set, by coordinate descent, and goes as far
+    that way as the objective falls. The working set has the parameters that are not zero, and those zeros that violate
+    optimality most. The penalty is alpha for an interaction and alpha / 2 for a main effect, whose gradient is halved
+    too: a main effect is in one conditional only, an interaction in two.
+    """
+    limits = Limits(max_iter, tol, max_seconds)
+    loss = PseudoLikelihoodLoss(table, np.ones(table.n_rows) if weights is None else weights)
+    method = _PseudoSteps(loss, L1(table.domain, alpha, 0.5 * penalize_main), tol)
+    steps, status = run(method, limits, watch)
+    main = np.diagonal(method.theta)
+    return Fit(PairwiseMRF(table.domain, main, method.theta - np.diag(main)), status, steps)
+
+
+class _PseudoSteps:
+    """Newton steps on the pseudo-likelihood, one after the other."""
+
+    def __init__(self, loss: PseudoLikelihoodLoss, penalty: L1, tol: float) -> None:
+        self._loss, self._penalty, self._tol = loss, penalty, tol
+        size = loss.domain.n_slots
+        self.theta = np.zeros((size, size))
+        self._at: tuple[float, Matrix] | None = None  # loss and gradient at theta
+        self._n_made = 0
+
+    def advance(self) -> StepInfo:
+        """Make one step."""
+        value, gradient = self._loss.evaluate(self.theta) if self._at is None else self._at
+        violation = self._penalty.subgradient(self.theta, gradient)
+        move = self._solve_model(gradient, violation, self._choose_active(violation))
+        last = value + self._penalty.value(self.theta)
+        for halvings in range(_MOST_HALVINGS):
+            share = 0.5**halvings
+            after = self.theta + share * move
+            value, gradient = self._loss.evaluate(after)
+            objective = value + self._penalty.value(after)
+            if objective <= last + np.finfo(self._loss.dtype).eps * abs(last):
+                break
+        self.theta, self._at = after, (value, gradient)
+        self._n_made += 1
+        return NewtonStep(
+            iteration=self._n_made,
+            objective=objective,
+            n_nonzero=count_once(self.theta),
+            seconds=0.0,  # told by the loop
+            reason="no sampling",
+            subgradient_norm=norm(self._penalty.subgradient(self.theta, gradient)),
+            share=share,
+        )
+
+    def judge(self, steps: Sequence[StepInfo]) -> Status | None:
+        """Say whether the smallest subgradient vanished."""
+        left = steps[-1].violation
+        if left > self._tol:
+            return None
+        said = f"Converged in {len(steps)} iterations: the smallest subgradient is down to {left:.2g}."
+        return Status("converged", said)
+
+    def _choose_active(self, violation: Matrix) -> NDArray[np.bool_]:
+        # Main effects first: without them every pair looks as if it interacted.
+        if self._n_made == 0:
+            return np.eye(len(violation), dtype=bool)
+        domain = self._loss.domain
+
+        def fits(active: NDArray[np.bool_]) -> bool:
+            return bool((count_by_variable(domain, active) ** 2).sum() <= _MOST_CURVATURES)
+
+        return choose_active(self.theta, violation, fits)
+
+    def _solve_model(self, gradient: Matrix, violation: Matrix, active: NDArray[np.bool_]) -> Matrix:
+        """Return the move that minimises the quadratic model over the working set."""
+        theta, weights = self.theta, self._penalty.weights
+        blocks, starts = self._loss.curvatures(theta, active)
+        a, b = np.nonzero(np.triu(active))
+        # Which row of the blocks of its two variables is a parameter's.
+        variables = self._loss.domain.slot_variables
+        ends = np.cumsum(count_by_variable(self._loss.domain, active))
+        rows = np.cumsum(active).reshape(active.shape) - 1 - np.concatenate([[0], ends])[variables][:, None]
+        pairs = np.column_stack([variables[a], rows[a, b], variables[b], rows[b, a]])
+        tol = _INNER_TOL * np.abs(violation[a, b]).max(initial=0.0)
+        moves = descend_pairs(pairs, theta[a, b], gradient[a, b], weights[a, b], blocks, starts, _MOST_EPOCHS, tol)
+        move = np.zeros_like(theta)
+        move[a, b] = move[b, a] = moves
+        return move
