@@ -123,7 +123,9 @@ def fit_all() -> dict[str, Found]:
     keep("newton warm start", SparseMRF(0.025, init=model, **SHORT), two, "newton")
     options = {"max_sweeps": 20, "max_iter": 5}
     keep("newton uncertified", SparseMRF(0.002, **options, **SHORT), tables["strong"], "newton")
-    keep("spg uncertified", SparseMRF(0.002, init="pseudolikelihood", **{**spg, **options}), tables["strong"], "gradient")
+    keep(
+        "spg uncertified", SparseMRF(0.002, init="pseudolikelihood", **{**spg, **options}), tables["strong"], "gradient"
+    )
     short = {"solver": "spg", "certificate": "coalescence", "max_iter": 4, "init": "pseudolikelihood"}
     keep("spg senate", SparseMRF(0.1, **short, **SHORT), fill_nays(tables["senate"]), "gradient")
     keep("newton wide", SparseMRF(0.02, **SHORT), tables["wide"], "newton")

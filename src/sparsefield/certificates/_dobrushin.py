@@ -122,7 +122,8 @@ class Disagreement:
 
         The old and the new target can be coupled with disagreement (I - U)^-1 b or less, U the influence matrix of the
         new model and b_i the most by which the change moves a conditional probability of variable i (at most
-        tanh(D_i / 4), D_i the largest change of its log-odds). That is added to the disagreement of chains and old target.
+        tanh(D_i / 4), D_i the largest change of its log-odds). That is added to the disagreement of chains and old
+        target.
 
         This is exact for chains that are swept along a sequence of models fixed beforehand. In a fit the models depend
         on the chains; on each single one of many only weakly, and then the certificate is an approximation. For

@@ -10,12 +10,12 @@ import numpy as np
 import typer
 from rich.table import Table as Grid
 
-from sparsefield.estimators import SparseMRF
-from sparsefield.network import edge_table
-from sparsefield.solvers import certify
-from sparsefield.fits import Fit
-from sparsefield.cli._app import Voice, app, plain_errors
+from sparsefield.cli._app import Output, app, plain_errors
 from sparsefield.datasets import Senate, load_senate
+from sparsefield.estimators import seed_of
+from sparsefield.fits import Fit
+from sparsefield.network import Network
+from sparsefield.solvers import certify, learn
 
 _COLORS = {"D": "#1f5fa8", "R": "#b3202c", "I": "#4d9221"}
 
@@ -28,43 +28,43 @@ def demo(
     """Learn the network behind the embedded Senate votes: a picture, an interactive page, and a certificate."""
     if not output.is_dir():
         raise typer.BadParameter(f"there is no folder {str(output)!r}: make it first.", param_hint="--output")
-    voice, senate = Voice(), load_senate()
-    _describe(voice, senate)
-    voice.say("The network behind the votes, by penalised likelihood on exact draws (alpha 0.1). A first run compiles.")
+    out, senate = Output(), load_senate()
+    _describe(out, senate)
+    out.say("The network behind the votes, by penalised likelihood on exact draws (alpha 0.1). A first run compiles.")
     clock = time.perf_counter()
     # Votes not cast count as nays, as in the paper: with all cells known the optimum is something to certify.
     votes = senate.votes.fill_missing(0)
-    fit = SparseMRF(0.1, random_state=seed).fit(votes).fit_
+    fit = learn(votes, 0.1, seed=seed_of(seed))
     learned = time.perf_counter()
     fit = certify(fit, votes, n_draws=100_000, seed=seed)
     certified = time.perf_counter()
-    edges = edge_table(fit)
+    network = Network.of(fit)
     grid = Grid("senator", "senator", "interaction", title="Strongest edges", title_justify="left")
-    for row in edges.head(8).to_dicts():
+    for row in network.edges.head(8).to_dicts():
         grid.add_row(row["first"], row["second"], f"{row['weight']:+.2f}")
-    voice.say(grid)
-    voice.say(f"{int((edges['weight'] != 0).sum())} edges, learned in {learned - clock:.1f} s. {fit.status}")
-    voice.say(f"Certificate of the gradient: {fit.certified}")
-    voice.say(f"Certificate of the fit ({certified - learned:.1f} s): {fit.optimality}")
+    out.say(grid)
+    out.say(f"{network.n_edges} edges, learned in {learned - clock:.1f} s. {fit.status}")
+    out.say(f"Certificate of the gradient: {fit.certified}")
+    out.say(f"Certificate of the fit ({certified - learned:.1f} s): {fit.optimality}")
     with plain_errors():
-        _write(voice, senate, fit, output)
+        _write(out, senate, fit, output)
 
 
-def _describe(voice: Voice, senate: Senate) -> None:
+def _describe(out: Output, senate: Senate) -> None:
     votes = senate.votes
-    holes = int(votes.n_missing.sum())
-    voice.say(
+    n = int(votes.n_missing.sum())
+    out.say(
         f"Senate 2006: {votes.n_rows} roll calls by {votes.domain.n_variables} senators, "
-        f"{holes} of {votes.codes.size} votes not cast ({holes / votes.codes.size:.1%})."
+        f"{n} of {votes.codes.size} votes not cast ({n / votes.codes.size:.1%})."
     )
     grid = Grid("senator", "did not vote", "yea", title="Most often absent", title_justify="left")
     yeas = (votes.codes == 1).sum(axis=0) / (votes.n_rows - votes.n_missing)
     for k in np.argsort(-votes.n_missing, kind="stable")[:5]:
         grid.add_row(votes.domain.names[int(k)], f"{votes.n_missing[k]} of {votes.n_rows}", f"{yeas[k]:.0%}")
-    voice.say(grid)
+    out.say(grid)
 
 
-def _write(voice: Voice, senate: Senate, fit: Fit, folder: Path) -> None:
+def _write(out: Output, senate: Senate, fit: Fit, folder: Path) -> None:
     # Imported here: matplotlib and plotly take a second, which other commands need not wait for.
     from sparsefield.plotting import NetworkDisplay
     from sparsefield.report import write_report
@@ -73,5 +73,5 @@ def _write(voice: Voice, senate: Senate, fit: Fit, folder: Path) -> None:
     page, picture = folder / "senate.html", folder / "senate.png"
     write_report(fit, page, table=senate.votes, groups=parties, colors=_COLORS, title="The Senate of 2006")
     NetworkDisplay.from_fit(fit, groups=parties, colors=_COLORS).save(picture)
-    voice.say(f"Page to play with: {page.resolve()}")
-    voice.say(f"Picture: {picture.resolve()}")
+    out.say(f"Page to play with: {page.resolve()}")
+    out.say(f"Picture: {picture.resolve()}")

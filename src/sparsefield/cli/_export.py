@@ -7,18 +7,18 @@ from typing import Annotated
 
 import typer
 
-from sparsefield._export import FORMATS
-from sparsefield._export import export as export_network
-from sparsefield.model import PairwiseMRF
-from sparsefield.fits import Fit, is_fit
 from sparsefield.cli import _options as options
-from sparsefield.cli._app import Voice, app, plain_errors
-from sparsefield.cli._fit import check_writable
+from sparsefield.cli._app import Output, app, plain_errors
+from sparsefield.cli._files import check_writable
+from sparsefield.fits import Fit, is_fit
+from sparsefield.model import PairwiseMRF
+from sparsefield.network import FORMATS
+from sparsefield.network import export as export_network
 
 
 @app.command()
 def export(
-    field: options.Field,
+    field: options.FieldFile,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The file: .gexf, .graphml, .csv (edges) or .json, or as --format.")
     ],
@@ -28,7 +28,7 @@ def export(
     json: options.Json = False,
 ) -> None:
     """Write the network for Gephi, yEd, Cytoscape, R or a spreadsheet."""
-    voice = Voice(quiet=quiet, as_json=json)
+    out = Output(quiet=quiet, as_json=json)
     check_writable(output, inputs=(field, nodes))
     with plain_errors():
         model = PairwiseMRF.load(field)
@@ -36,5 +36,5 @@ def export(
     groups = options.load_groups(nodes, None, model.domain.names)
     with plain_errors():
         export_network(found, output, format=format, nodes=groups.attributes)
-    voice.say(f"Written: {output}")
-    voice.give({"files": [str(output)]})
+    out.say(f"Written: {output}")
+    out.give({"files": [str(output)]})

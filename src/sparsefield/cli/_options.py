@@ -13,29 +13,37 @@ import numpy as np
 import polars as pl
 import typer
 
-from sparsefield.data import Domain
-from sparsefield._files import MISSING_MARKERS, read_table
-from sparsefield.data import MAX_LEVELS, Table, encode
 from sparsefield.cli._app import plain_errors
+from sparsefield.data import (
+    MAX_LEVELS,
+    MISSING_MARKERS,
+    MOST_LEVELS,
+    ConstantColumnWarning,
+    Domain,
+    Table,
+    TableError,
+    encode,
+    read_table,
+)
 
 _MANY_ROWS = 50
 _RARE = 0.05  # of the cells of a column: words among numbers are then taken for typos
 
-Data = Annotated[Path, typer.Argument(help="A table: .csv, .tsv or .parquet, an observation a row.")]
-Field = Annotated[Path, typer.Argument(help="A fitted field, as `sparsefield fit` writes it.")]
+Data = Annotated[Path, typer.Argument(help="A table: .csv, .tsv or .parquet, one observation per row.")]
+FieldFile = Annotated[Path, typer.Argument(help="A fitted field, as `sparsefield fit` writes it.")]
 Columns = Annotated[
     str | None, typer.Option(metavar="A,B,...", help="The columns to use as variables; all unless given.")
 ]
 Ignore = Annotated[str | None, typer.Option(metavar="A,B,...", help="Columns to leave out.")]
 Id = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="A column that names the rows: no variable.")]
 Separator = Annotated[
-    str | None, typer.Option(metavar="CHAR", help="What separates the fields of a text file, such as ';'.")
+    str | None, typer.Option(metavar="CHAR", help="What separates the values of a text file, such as ';'.")
 ]
 Marker = Annotated[
     list[str] | None,
     typer.Option("--missing-marker", metavar="WORD", help="A word that means a missing cell, besides NA, NaN, ..."),
 ]
-MaxLevels = Annotated[int, typer.Option(min=1, max=255, help="Columns with more levels are refused.")]
+MaxLevels = Annotated[int, typer.Option(min=1, max=MOST_LEVELS, help="Columns with more levels are refused.")]
 AsText = Annotated[
     str | None,
     typer.Option(
@@ -62,8 +70,8 @@ def load_data(
     markers: Sequence[str] | None = None,
     text: str | None = None,
     max_levels: int = MAX_LEVELS,
-) -> Table:
-    """Read a table, and take the columns that are asked for."""
+) -> tuple[Table, list[str]]:
+    """Read a table, and take the columns that are asked for; also return what people should look at."""
     with plain_errors(path):
         words = (*MISSING_MARKERS, *(markers or ()))
         frame = read_table(path, words, _unescape(separator))
@@ -71,14 +79,15 @@ def load_data(
         left_out = {*(_split(ignore, frame) if ignore else ()), *([_find(id, frame)] if id else ())}
         kept = [name for name in dict.fromkeys(wanted) if name not in left_out]
         if not kept:
-            raise ValueError("No column is left to be a variable: name others.")
+            raise TableError("No column is left to be a variable", "name others")
         as_text = _split(text, frame) if text else []
         for name in kept:
             if name not in as_text:
                 _refuse_typo(frame[name])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # about constant columns: `list_notes` says it
-            return encode(frame.select(kept), max_levels=max_levels)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", ConstantColumnWarning)
+            table = encode(frame.select(kept), max_levels=max_levels)
+        return table, [*(str(own.message) for own in caught), *_list_rare(table)]
 
 
 def load_same(path: Path, domain: Domain, separator: str | None, markers: Sequence[str] | None) -> Table:
@@ -96,10 +105,13 @@ def _refuse_typo(column: pl.Series) -> None:
     n_words, n_cells = int(is_word.sum()), len(column) - column.null_count()
     if 0 < n_words < _RARE * n_cells:
         row = int(is_word.arg_true()[0])
-        raise ValueError(
-            f"Column {column.name!r} holds numbers, but row {row} has {column[row]!r} ({n_words} such cell(s)): "
-            f"correct it, name it with --missing-marker if it means a missing cell, or use --text {column.name!r} if "
-            "it is a level."
+        raise TableError(
+            f"Column {column.name!r} holds numbers, but row {row} has {column[row]!r} ({n_words} such cell(s))",
+            f"correct it, name it with --missing-marker if it means a missing value, or use --text {column.name!r} if "
+            "it is a level",
+            column=column.name,
+            row=row,
+            value=column[row],
         )
 
 
@@ -130,17 +142,26 @@ def load_groups(path: Path | None, color: str | None, names: Sequence[str]) -> G
     with plain_errors(path):
         frame = read_table(path, MISSING_MARKERS, as_text=True)
         if frame.width < 2:
-            raise ValueError("The table of variables has a single column: give names, and what is known of them.")
+            raise TableError("The table of variables has a single column", "give names, and what is known of them")
         key = frame.columns[0]
         if frame[key].n_unique() < len(frame):
             twice = frame[key].filter(frame[key].is_duplicated())[0]
-            raise ValueError(f"Column {key!r} names the variable {twice!r} more than once: keep one row of it.")
+            raise TableError(
+                f"Column {key!r} names the variable {twice!r} more than once",
+                "keep one row of it",
+                column=key,
+                value=twice,
+            )
         rows = {str(row[key]): {k: v for k, v in row.items() if k != key and v is not None} for row in frame.to_dicts()}
         missing = [name for name in names if name not in rows]
         if missing:
             near = difflib.get_close_matches(missing[0], rows, n=1)
-            hint = f" Is it {near[0]!r}?" if near else ""
-            raise ValueError(f"Column {key!r} does not have the variable {missing[0]!r}: add a row for it.{hint}")
+            raise TableError(
+                f"Column {key!r} does not have the variable {missing[0]!r}",
+                f"add a row for it; is it {near[0]!r} there?" if near else "add a row for it",
+                column=key,
+                value=missing[0],
+            )
         attributes = {name: rows[name] for name in names}
         if color is None:
             return Groups(attributes)
@@ -148,13 +169,11 @@ def load_groups(path: Path | None, color: str | None, names: Sequence[str]) -> G
         return Groups(attributes, {name: str(attributes[name].get(color, "unknown")) for name in names})
 
 
-def list_notes(table: Table) -> list[str]:
-    """List what people should look at: constant columns, and levels so rare that they may be typos."""
+def _list_rare(table: Table) -> list[str]:
+    """List levels so rare that they may be typos."""
     notes = []
     for name, levels, codes in zip(table.domain.names, table.domain.levels, table.codes.T, strict=True):
         seen = np.bincount(codes, minlength=len(levels))[: len(levels)]
-        if len(levels) == 1:
-            notes.append(f"Column {name!r} is constant ({levels[0]!r}): it gets no parameters and no edges.")
         if table.n_rows >= _MANY_ROWS and len(levels) > 2:
             notes += [
                 f"Column {name!r} has the value {level!r} in {n} of {table.n_rows} rows, the first in row "
@@ -178,8 +197,8 @@ def _find(name: str, frame: pl.DataFrame) -> str:
     if name in frame.columns:
         return name
     near = difflib.get_close_matches(name, frame.columns, n=1)
-    hint = f" Is it {near[0]!r}?" if near else f" The first are {', '.join(map(repr, frame.columns[:5]))}."
-    raise ValueError(f"There is no column {name!r}.{hint}")
+    hint = f"Is it {near[0]!r}?" if near else f"The first are {', '.join(map(repr, frame.columns[:5]))}"
+    raise TableError(f"There is no column {name!r}", hint, column=name)
 
 
 def _unescape(separator: str | None) -> str | None:

@@ -7,15 +7,15 @@ from typing import Annotated
 
 import typer
 
-from sparsefield.fits import Fit
 from sparsefield.cli import _options as options
-from sparsefield.cli._app import Voice, app, plain_errors
-from sparsefield.cli._fit import check_writable
+from sparsefield.cli._app import Output, app, plain_errors
+from sparsefield.cli._files import check_writable
+from sparsefield.fits import Fit
 
 
 @app.command()
 def report(
-    field: options.Field,
+    field: options.FieldFile,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The page (.html); beside the field unless given.")
     ] = None,
@@ -31,7 +31,7 @@ def report(
     """Write an interactive page about a fitted field: one file that opens anywhere."""
     from sparsefield.report import write_report  # plotly takes a moment to import
 
-    voice = Voice(quiet=quiet, as_json=json)
+    out = Output(quiet=quiet, as_json=json)
     output = field.with_suffix(".html") if output is None else output
     check_writable(output, inputs=(field, data, nodes))
     with plain_errors():
@@ -42,9 +42,9 @@ def report(
         table = options.load_same(data, found.model.domain, separator, missing_marker)
         fitted = found.settings.get("n_rows")
         if fitted not in (None, table.n_rows, table.n_rows - int(table.mask.any(axis=1).sum())):
-            voice.warn(f"File {str(data)!r} has {table.n_rows} rows, but the field was fitted to {fitted}.")
+            out.warn(f"File {str(data)!r} has {table.n_rows} rows, but the field was fitted to {fitted}.")
     groups = options.load_groups(nodes, color, names)
     with plain_errors():
         write_report(found, output, table=table, groups=groups.group_of, title=title)
-    voice.say(f"Written: {output}")
-    voice.give({"files": [str(output)]})
+    out.say(f"Written: {output}")
+    out.give({"files": [str(output)]})

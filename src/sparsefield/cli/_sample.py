@@ -9,16 +9,16 @@ import numpy as np
 import typer
 
 from sparsefield._writing import whole_file
-from sparsefield.model import PairwiseMRF
 from sparsefield.cli import _options as options
-from sparsefield.cli._app import Voice, app, plain_errors
-from sparsefield.cli._fit import check_writable
+from sparsefield.cli._app import Output, app, plain_errors
+from sparsefield.cli._files import check_writable
 from sparsefield.inference import OutOfReachError
+from sparsefield.model import PairwiseMRF
 
 
 @app.command()
 def sample(
-    field: options.Field,
+    field: options.FieldFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the rows (.csv).")],
     rows: Annotated[int, typer.Option("--rows", "-n", min=1, help="How many rows.")] = 1000,
     sweeps: Annotated[
@@ -30,7 +30,7 @@ def sample(
     json: options.Json = False,
 ) -> None:
     """Draw rows from a fitted field: exactly, or by so many Gibbs sweeps."""
-    voice = Voice(quiet=quiet, as_json=json)
+    out = Output(quiet=quiet, as_json=json)
     check_writable(output, inputs=(field,))
     with plain_errors():
         model = PairwiseMRF.load(field)
@@ -49,5 +49,5 @@ def sample(
         with whole_file(output) as rough:
             table.to_frame().write_csv(rough)
     how = "exact draws" if sweeps is None else f"rows after {sweeps} Gibbs sweeps"
-    voice.say(f"Written: {output} ({rows} {how}).")
-    voice.give({"rows": rows, "exact": sweeps is None, "files": [str(output)]})
+    out.say(f"Written: {output} ({rows} {how}).")
+    out.give({"rows": rows, "exact": sweeps is None, "files": [str(output)]})

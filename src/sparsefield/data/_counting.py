@@ -64,7 +64,10 @@ def count_ones(words: NDArray[np.uint64], masks: NDArray[np.uint64], n_columns: 
 
 def _check_size(n: int) -> None:
     if n > MOST_ROWS:
-        raise ValueError(f"There are {n} rows: one count holds at most {MOST_ROWS}. Split the table and add its Counts.")
+        raise ValueError(
+            f"There are {n} rows: one count holds at most {MOST_ROWS}. Split the table and add its Counts."
+        )
+
 
 def _add_counts(total: NDArray[np.int32], n: int, n_threads: int | None, *source: Any) -> None:
     """Add the counts of n observations, packed chains (states, masks) or codes (codes, variables, levels)."""

@@ -122,9 +122,7 @@ def _check_same_names(names: tuple[str, ...], domain: Domain) -> None:
     if odd:
         where = "is not in the domain" if odd[0] in names else "is missing from the table"
         raise TableError(f"Column {odd[0]!r} {where}", f"give the columns {preview(domain.names)}", column=odd[0])
-    raise TableError(
-        "The columns are in another order than in the domain", f"give them as {preview(domain.names)}"
-    )
+    raise TableError("The columns are in another order than in the domain", f"give them as {preview(domain.names)}")
 
 
 def _choose_reference(

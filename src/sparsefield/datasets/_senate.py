@@ -21,7 +21,7 @@ class Senate:
     Parameters
     ----------
     votes : Table
-        279 roll calls by 100 senators: 1 yea, 0 nay, a hole where a senator did not vote.
+        279 roll calls by 100 senators: 1 yea, 0 nay, missing where a senator did not vote.
     members : polars.DataFrame
         name, state and party of each senator, in the order of the columns of `votes`.
     roll_calls : polars.DataFrame

@@ -201,9 +201,9 @@ def _judge_party(numbers: Numbers) -> Claim:
         verdict = "confirmed" if all(_is_sorted(value) for value in runs) else "confirmed in part"
     shown = f"{min(known):.2f} to {max(known):.2f}" if known else "undefined"
     evidence = (
-        f"Assortativity by party (1: links within parties only, 0: as by chance): {_tell(converged[0])} converged "
-        f"with nays, {_tell(converged[1])} with holes modelled; with the paper's step size {shown} in {len(runs)} "
-        "runs that differ in their seed."
+        f"Assortativity by party (1: links within parties only, 0: as if at random): {_tell(converged[0])} converged "
+        f"with nays, {_tell(converged[1])} with missing votes modelled; with the paper's step size {shown} in "
+        f"{len(runs)} runs that differ in their seed."
     )
     return Claim("party", "The Senate clusters by party", verdict, evidence, _PARTY)
 
@@ -231,6 +231,7 @@ def _judge_headline(numbers: Numbers) -> Claim:
     evidence = (
         f"With the paper's settings {min(runs)} to {max(runs)} Republican links in {len(runs)} runs that differ in "
         f"their seed; converged {links[0]} with nays (of {may_be} further pairs noise does not exclude it) and "
-        f"{links[1]} with holes modelled; any at all in {resampled[0]:.0%} and {resampled[1]:.0%} of the resamples."
+        f"{links[1]} with missing votes modelled; any at all in {resampled[0]:.0%} and {resampled[1]:.0%} of the "
+        "resamples."
     )
     return Claim("headline", "Jay Rockefeller has many links with Republicans", verdict, evidence, _HEADLINE)

@@ -13,21 +13,20 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from sparsefield.estimators import SparseMRF
-from sparsefield.model import PairwiseMRF
-from sparsefield.solvers import certify
-from sparsefield.fits import Fit, StepInfo
-from sparsefield._schedule import Sampler, fixed, perfect
-from sparsefield.data import Table
 from sparsefield.experiments import _headline_figures as figures
 from sparsefield.experiments._record import Record
 from sparsefield.experiments._senate import describe_links, describe_steps, fit_as_paper
 from sparsefield.experiments._trials import check_ended, follow
 from sparsefield.experiments._votes import ALPHA, MANY, N_CHAINS, NELSON, ROCKEFELLER, Votes, load_votes
+from sparsefield.fits import Fit, GradientStep
+from sparsefield.gradients import Fixed, PerfectDraws, Simulation
+from sparsefield.model import PairwiseMRF, as_theta
+from sparsefield.solvers import certify
 
 _SHORT_SWEEPS = 3  # an iteration, of chains that go on, where steps are short
 _STAY_DRAWS = (100_000, N_CHAINS)
 _RESAMPLE_GAP = 0.02
-Holes = Literal["zero", "model"]
+Missing = Literal["zero", "model"]
 Counts = NDArray[np.int64]
 Matrix = NDArray[np.float64]
 
@@ -68,7 +67,7 @@ _QUICK = Size(n_seeds=2, limits=(10,), n_short=100, n_stay=5, gap=0.02, n_draws=
 
 
 def run_headline(record: Record) -> None:
-    """Fit as the paper did, to convergence, with holes modelled, and to resampled roll calls."""
+    """Fit as the paper did, to convergence, with missing votes modelled, and to resampled roll calls."""
     votes, size = load_votes(), _QUICK if record.quick else _FULL
     as_paper = {}
     for k, limit in enumerate(size.limits):
@@ -90,7 +89,7 @@ def run_headline(record: Record) -> None:
     models = {
         "(a) as in the paper": runs[0].model,
         "(b) converged, nays": fits["nay"].model,
-        "(c) converged, holes modelled": fits["modelled"].model,
+        "(c) converged, missing votes modelled": fits["modelled"].model,
     }
     figures.draw_networks(record, votes, models)
     figures.draw_paths(record, votes, paths, short, fits)
@@ -120,7 +119,7 @@ class _PaperRun:
     """A field fitted with the paper's settings, and what its iterations say."""
 
     model: PairwiseMRF
-    steps: list[StepInfo]
+    steps: list[GradientStep]
 
 
 def _run_as_paper(
@@ -138,9 +137,9 @@ def _run_as_paper(
 
 def _run_short(votes: Votes, size: Size, tell: Callable[[float], None]) -> tuple[Counts, float]:
     """Make the paper's steps no longer than 1 / L; return the links across parties after each, and the last length."""
-    sampler = Sampler(N_CHAINS, 1, persist=True)
+    simulation = Simulation(N_CHAINS, 1, persist=True)
     found, lengths = [], []
-    for _, info, theta in follow(votes.problem, fixed(_SHORT_SWEEPS), sampler, size.n_short, step_size="auto"):
+    for _, info, theta in follow(votes.problem, Fixed(_SHORT_SWEEPS), simulation, size.n_short, step_size="auto"):
         found.append(votes.links_across(theta))
         lengths.append(info.step_size)
         tell(len(found) / size.n_short)
@@ -149,10 +148,10 @@ def _run_short(votes: Votes, size: Size, tell: Callable[[float], None]) -> tuple
 
 def _stay(votes: Votes, fit: Fit, step_size: float, size: Size) -> list[dict[str, Any]]:
     """Make short steps from a converged fit, on many exact draws and on fewer, and say how far they lead."""
-    start = fit.model.interactions + np.diag(fit.model.main)
+    start = as_theta(fit.model)
     rows = []
     for n_draws in _STAY_DRAWS:
-        steps = follow(votes.problem, perfect(), Sampler(n_draws, 2), size.n_stay, step_size, start)
+        steps = follow(votes.problem, PerfectDraws(), Simulation(n_draws, 2), size.n_stay, step_size, start)
         *_, (_, _, end) = steps
         links = _count_two(votes, votes.links_across(end))
         rows.append({"n_iter": size.n_stay, "n_draws": n_draws, "moved": float(np.abs(end - start).max()), **links})
@@ -163,17 +162,19 @@ def _count_two(votes: Votes, links: Counts) -> dict[str, int]:
     return {name: int(links[votes.names.index(name)]) for name in (ROCKEFELLER, NELSON)}
 
 
-def _fit(votes: Votes, holes: Holes, size: Size, *, seed: int) -> Fit:
+def _fit(votes: Votes, missing: Missing, size: Size, *, seed: int) -> Fit:
     """Fit to convergence by Newton steps on exact draws, and certify."""
-    # With holes the chains that fill them limit how near one gets: many of them, and no closer than that.
-    gap = size.gap if holes == "zero" else max(size.gap, 0.01)
-    mrf = SparseMRF(ALPHA, gap=gap, n_chains=30_000, missing=holes, random_state=seed, progress=False).fit(votes.table)
+    # The chains that fill missing votes limit how near one gets: many of them, and no closer than that.
+    gap = size.gap if missing == "zero" else max(size.gap, 0.01)
+    mrf = SparseMRF(ALPHA, gap=gap, n_chains=30_000, missing=missing, random_state=seed, progress=False).fit(
+        votes.table
+    )
     check_ended(mrf.fit_)
-    return certify(mrf.fit_, votes.nays if holes == "zero" else votes.table, n_draws=size.n_draws, seed=seed)
+    return certify(mrf.fit_, votes.table, n_draws=size.n_draws, seed=seed)
 
 
 def _resample(
-    votes: Votes, holes: Holes, size: Size, tell: Callable[[float], None]
+    votes: Votes, missing: Missing, size: Size, tell: Callable[[float], None]
 ) -> tuple[NDArray[np.bool_], dict[str, Any]]:
     """Draw roll calls with replacement and fit, many times.
 
@@ -184,15 +185,15 @@ def _resample(
     for k in range(size.n_resamples):
         tell(k / size.n_resamples)
         rows = rng.integers(0, votes.table.n_rows, votes.table.n_rows)
-        table = Table(votes.table.domain, np.asfortranarray(votes.table.codes[rows]))
+        table = votes.table[rows]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # counted instead
-            mrf = SparseMRF(ALPHA, gap=_RESAMPLE_GAP, missing=holes, random_state=k, progress=False).fit(table)
+            mrf = SparseMRF(ALPHA, gap=_RESAMPLE_GAP, missing=missing, random_state=k, progress=False).fit(table)
         check_ended(mrf.fit_)
         fits.append(mrf.fit_)
         found.append((mrf.interactions_ > 0) & votes.is_across)
-    # Where the model fills holes gradients have no certificate.
-    certified = sum(fit.steps[-1].is_certified for fit in fits) if holes == "zero" else None
+    # Where the model fills missing votes gradients have no certificate.
+    certified = sum(fit.steps[-1].is_certified for fit in fits) if missing == "zero" else None
     n_converged = sum(fit.status.code in ("converged", "noise floor") for fit in fits)
     return np.array(found), {"gap": _RESAMPLE_GAP, "n_converged": n_converged, "n_certified": certified}
 
@@ -264,7 +265,7 @@ def _describe_fit(votes: Votes, fit: Fit) -> dict[str, Any]:
         "reason": last.reason,
         "optimality": str(fit.optimality),
         "gap": fit.optimality.gap if np.isfinite(fit.optimality.gap) else None,
-        "slope": fit.optimality.slope if np.isfinite(fit.optimality.slope) else None,
+        "slope": fit.optimality.subgradient if np.isfinite(fit.optimality.subgradient) else None,
     }
 
 

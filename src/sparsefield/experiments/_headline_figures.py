@@ -7,10 +7,10 @@ import polars as pl
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from sparsefield.model import PairwiseMRF
-from sparsefield.fits import Fit
 from sparsefield.experiments._record import Record
 from sparsefield.experiments._votes import COLORS, NELSON, ROCKEFELLER, Votes
+from sparsefield.fits import Fit
+from sparsefield.model import PairwiseMRF
 from sparsefield.plotting import Curve, place_nodes, plot_curves, plot_dots, plot_network
 
 _TWO = {ROCKEFELLER: "#e08214", NELSON: "#1f5fa8"}
@@ -18,15 +18,15 @@ _MOST_MISSED, _MOST_LINKS = 15, 25
 
 
 def draw_networks(record: Record, votes: Votes, models: dict[str, PairwiseMRF]) -> None:
-    """Draw the networks side by side, nodes at the same places, with the names of those that link the parties."""
+    """Draw the networks side by side, nodes at the same positions, with the names of those that link the parties."""
     graphs = {title: votes.graph(model) for title, model in models.items()}
-    places = place_nodes(list(graphs.values())[1], seed=1)
+    positions = place_nodes(list(graphs.values())[1], seed=1)
     figure = Figure(figsize=(16, 6), layout="constrained")
     for ax, (title, graph) in zip(figure.subplots(1, len(models)), graphs.items(), strict=True):
         links = votes.links_across(models[title].interactions)
         order = np.argsort(-links, kind="stable")[:12]
         named = dict.fromkeys([ROCKEFELLER, NELSON, *(votes.names[k] for k in order if links[k] > 0)])
-        plot_network(graph, groups=votes.party, colors=COLORS, positions=places, labels=list(named), ax=ax)
+        plot_network(graph, groups=votes.party, colors=COLORS, positions=positions, labels=list(named), ax=ax)
         ax.set_title(f"{title}: {int(links.sum()) // 2} of {graph.number_of_edges()} links across parties")
     record.draw(figure, "headline-networks")
 
@@ -37,10 +37,10 @@ def draw_paths(
     """Draw the Republican links of two Democrats from iteration to iteration, with long steps and with short ones."""
     figure = Figure(figsize=(12, 4), layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True)
-    places = np.arange(1, paths.shape[1] + 1)
+    iterations = np.arange(1, paths.shape[1] + 1)
     for name, color in _TWO.items():
         k = votes.names.index(name)
-        plot_curves(left, [Curve("", places, path[:, k], color=color) for path in paths])
+        plot_curves(left, [Curve("", iterations, path[:, k], color=color) for path in paths])
         plot_curves(right, [Curve(name, np.arange(1, len(short) + 1), short[:, k], color=color)])
         for fit, style in zip(fits.values(), ("--", ":"), strict=True):
             right.axhline(int(votes.links_across(fit.model.interactions)[k]), color=color, linestyle=style, linewidth=1)
@@ -77,7 +77,7 @@ def draw_links(record: Record, links: pl.DataFrame) -> None:
         ax,
         names,
         [shown["resamples_nay"].to_list(), shown["resamples_modelled"].to_list()],
-        labels=["holes as nays", "holes modelled"],
+        labels=["missing votes as nays", "missing votes modelled"],
         colors=["#e08214", "#7b3294"],
         x="share of the resamples in which the link is there",
     )

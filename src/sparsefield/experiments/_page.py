@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from sparsefield._writing import write_text
 from sparsefield.experiments._claims import Claim, Numbers, find_rows
-from sparsefield.experiments._record import write_text
 from sparsefield.experiments._votes import NELSON, ROCKEFELLER
 
 _MOST_MISSED, _MOST_LINKS = 10, 15  # rows of tables

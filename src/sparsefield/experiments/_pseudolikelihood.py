@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from sparsefield.solvers import solve_pseudo_likelihood
-from sparsefield._schedule import tay
 from sparsefield.experiments._record import Record
 from sparsefield.experiments._trials import (
     QUICK,
@@ -21,7 +19,9 @@ from sparsefield.experiments._trials import (
     run_path,
     standard_error,
 )
+from sparsefield.gradients import Tay
 from sparsefield.plotting import Curve, plot_curves
+from sparsefield.solvers import solve_pseudo_likelihood
 
 _FACTORS = (0.25, 0.5, 1.0, 2.0)  # of the paper's penalty
 
@@ -51,7 +51,7 @@ def _run_trial(trial: Trial, setting: Setting) -> dict[str, Any]:
     for fit in pseudo:
         check_ended(fit)
     return {
-        "tay": run_path(trial, setting.alphas[0], tay("paper"), setting).end,
+        "tay": run_path(trial, setting.alphas[0], Tay("paper"), setting).end,
         "likelihood": [trial.auc(find_optimum(trial.problem(alpha), trial.seed)[0]) for alpha in alphas],
         "pseudo": [trial.auc(fit.model.interactions) for fit in pseudo],
     }

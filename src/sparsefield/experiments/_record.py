@@ -18,7 +18,7 @@ import polars as pl
 import polars.selectors as cs
 from matplotlib.figure import Figure
 
-from sparsefield._writing import whole_file
+from sparsefield._writing import whole_file, write_text
 
 _DPI = 110
 _FORMAT = 1  # of the numbers: files of another form are as if they were not there
@@ -73,12 +73,6 @@ def read_numbers(folder: Path, name: str) -> dict[str, Any] | None:
         return None
     numbers: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return numbers if numbers.get("made_by", {}).get("format") == _FORMAT else None
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a text whole or not at all."""
-    with whole_file(path) as rough:
-        rough.write_text(text, encoding="utf-8")
 
 
 def describe_machine() -> dict[str, Any]:

@@ -10,11 +10,8 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from sparsefield.model import PairwiseMRF
-from sparsefield.model import Matrix
-from sparsefield.fits import StepInfo
-from sparsefield._schedule import Sampler, tay
-from sparsefield.experiments._record import Record, write_text
+from sparsefield._writing import write_text
+from sparsefield.experiments._record import Record
 from sparsefield.experiments._trials import STEP_SIZE, follow
 from sparsefield.experiments._votes import (
     ALPHA,
@@ -26,6 +23,9 @@ from sparsefield.experiments._votes import (
     Votes,
     load_votes,
 )
+from sparsefield.fits import GradientStep
+from sparsefield.gradients import Simulation, Tay
+from sparsefield.model import Matrix, PairwiseMRF
 from sparsefield.plotting import place_nodes, plot_network
 
 MOST_SWEEPS = {False: 100, True: 10}  # where the paper's criterion is not met; for a quick run
@@ -36,15 +36,15 @@ def run_senate(record: Record) -> None:
     votes = load_votes()
     model, steps = fit_as_paper(votes, seed=1, max_sweeps=MOST_SWEEPS[record.quick], tell=record.tell)[:2]
     graph = votes.graph(model)
-    places = place_nodes(graph, seed=1)
+    positions = place_nodes(graph, seed=1)
     figure = Figure(figsize=(10, 10), layout="constrained")
-    ax = plot_network(graph, groups=votes.party, colors=COLORS, positions=places, ax=figure.subplots())
+    ax = plot_network(graph, groups=votes.party, colors=COLORS, positions=positions, ax=figure.subplots())
     names = {"R": "Republican", "D": "Democrat", "I": "Independent"}
     marks = [Line2D([], [], marker="o", linestyle="", color=COLORS[key], label=names[key]) for key in names]
     marks.append(Line2D([], [], color="black", label="link across parties"))
     ax.legend(handles=marks, frameon=False, loc="upper left")
     record.draw(figure, "senate")
-    _write_gexf(record, graph, places)
+    _write_gexf(record, graph, positions)
     numbers = {
         "settings": {
             "alpha": ALPHA,
@@ -62,10 +62,11 @@ def run_senate(record: Record) -> None:
 
 def fit_as_paper(
     votes: Votes, *, seed: int, max_sweeps: int, tell: Any = None
-) -> tuple[PairwiseMRF, list[StepInfo], list[Matrix]]:
+) -> tuple[PairwiseMRF, list[GradientStep], list[Matrix]]:
     """Run TAY with the paper's settings; return the field, what each iteration says, and the parameters after each."""
     steps, thetas = [], []
-    for _, info, theta in follow(votes.problem, tay("paper", max_sweeps=max_sweeps), Sampler(N_CHAINS, seed), N_ITER):
+    schedule, simulation = Tay("paper", max_sweeps=max_sweeps), Simulation(N_CHAINS, seed)
+    for _, info, theta in follow(votes.problem, schedule, simulation, N_ITER):
         steps.append(info)
         thetas.append(theta)
         if tell is not None:
@@ -73,9 +74,9 @@ def fit_as_paper(
     return votes.problem.model(thetas[-1]), steps, thetas
 
 
-def describe_steps(steps: list[StepInfo]) -> dict[str, float]:
+def describe_steps(steps: list[GradientStep]) -> dict[str, float]:
     """Return how often the criterion of TAY was met, and the norm of the last step map."""
-    return {"certified": float(np.mean([info.is_certified for info in steps])), "step_norm": steps[-1].step_norm}
+    return {"certified": float(np.mean([info.is_certified for info in steps])), "step_norm": steps[-1].step_map_norm}
 
 
 def describe_links(votes: Votes, model: PairwiseMRF) -> dict[str, Any]:
@@ -99,10 +100,10 @@ def describe_links(votes: Votes, model: PairwiseMRF) -> dict[str, Any]:
     }
 
 
-def _write_gexf(record: Record, graph: nx.Graph, places: dict[str, Any]) -> None:
-    """Write the network for Gephi, with the colours and places of the picture."""
+def _write_gexf(record: Record, graph: nx.Graph, positions: dict[str, Any]) -> None:
+    """Write the network for Gephi, with the colours and positions of the picture."""
     graph = graph.copy()
-    for name, (x, y) in places.items():
+    for name, (x, y) in positions.items():
         red, green, blue = (round(255 * part) for part in to_rgb(COLORS[graph.nodes[name]["party"]]))
         graph.nodes[name]["viz"] = {
             "color": {"r": red, "g": green, "b": blue, "a": 1.0},

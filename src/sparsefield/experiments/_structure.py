@@ -12,7 +12,6 @@ import polars as pl
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from sparsefield._schedule import perfect, tay
 from sparsefield.experiments._record import Record
 from sparsefield.experiments._trials import (
     BURN_IN,
@@ -30,6 +29,7 @@ from sparsefield.experiments._trials import (
     run_path,
     standard_error,
 )
+from sparsefield.gradients import PerfectDraws, Tay
 from sparsefield.plotting import Curve, plot_curves
 
 _NEAR = 0.01  # of the AUC that SPG with many sweeps ends with: to be there
@@ -76,12 +76,12 @@ def _run_group(group: str, trial: Trial, alpha: float, setting: Setting) -> dict
     if group == "restart":
         return {name: run_path(trial, alpha, way, setting) for name, way in setting.methods.items()}
     if group == "persistent":
-        ways = setting.methods | {"TAY": tay("persistent")}
+        ways = setting.methods | {"TAY": Tay("persistent")}
         return {name: run_path(trial, alpha, way, setting, persist=True) for name, way in ways.items()}
     return {
-        "TAY, sharp": run_path(trial, alpha, tay("sharp"), setting),
-        "TAY, bounding chains": run_path(trial, alpha, tay("coalescence"), setting),
-        "SPG, exact draws": run_path(trial, alpha, perfect(), setting),
+        "TAY, sharp": run_path(trial, alpha, Tay("sharp"), setting),
+        "TAY, bounding chains": run_path(trial, alpha, Tay("coalescence"), setting),
+        "SPG, exact draws": run_path(trial, alpha, PerfectDraws(), setting),
         "Newton": run_newton(trial, alpha),
     }
 
@@ -142,15 +142,15 @@ def _summarise(
     return rows
 
 
-def _add_times_to_goal(rows: list[dict[str, Any]], runs: Runs, rival: str) -> None:
-    """Add when each method first comes near the AUC that the rival ends with, in the trials where it does."""
+def _add_times_to_goal(rows: list[dict[str, Any]], runs: Runs, other_name: str) -> None:
+    """Add when each method first comes near the AUC that another one ends with, in the trials where it does."""
     for row, paths in zip(rows, runs.values(), strict=True):
-        places = [path.first_above(other.end - _NEAR) for path, other in zip(paths, runs[rival], strict=True)]
+        firsts = [path.first_above(other.end - _NEAR) for path, other in zip(paths, runs[other_name], strict=True)]
         row["seconds_to_goal"] = [
-            None if k is None else float(p.seconds[k]) for k, p in zip(places, paths, strict=True)
+            None if k is None else float(p.seconds[k]) for k, p in zip(firsts, paths, strict=True)
         ]
         row["sweeps_to_goal"] = [
-            None if k is None else float(p.n_sweeps[: k + 1].sum()) for k, p in zip(places, paths, strict=True)
+            None if k is None else float(p.n_sweeps[: k + 1].sum()) for k, p in zip(firsts, paths, strict=True)
         ]
 
 
@@ -167,8 +167,8 @@ def _against_time(paths: list[Run], first: float, last: float) -> tuple[NDArray[
     times = np.geomspace(first, last, _TIMES)
     rows = []
     for path in paths:
-        place = np.searchsorted(path.seconds, times, side="right")
-        rows.append(np.concatenate([[0.5], path.auc])[place])
+        index = np.searchsorted(path.seconds, times, side="right")
+        rows.append(np.concatenate([[0.5], path.auc])[index])
     shown = times <= np.mean([path.seconds[-1] for path in paths])
     return times[shown], np.mean(rows, axis=0)[shown]
 
@@ -231,9 +231,9 @@ def _draw_row(axes: Any, runs: Runs, best: float, title: str) -> None:
     for (method, paths), color in zip(runs.items(), cycle(_COLORS), strict=False):
         by_time.append(Curve(method, *_against_time(paths, first, last), color=color))
         aucs = _stack(paths, "auc").mean(axis=0)
-        places = np.arange(1, len(aucs) + 1)
-        by_iteration.append(Curve(method, places, aucs, color=color))
-        sweeps.append(Curve(method, places, _stack(paths, "n_sweeps").mean(axis=0), color=color))
+        iterations = np.arange(1, len(aucs) + 1)
+        by_iteration.append(Curve(method, iterations, aucs, color=color))
+        sweeps.append(Curve(method, iterations, _stack(paths, "n_sweeps").mean(axis=0), color=color))
     for ax in axes[:2]:
         ax.axhline(best, color="#555555", linestyle="--", linewidth=1, label="exact optimum")
     plot_curves(axes[0], by_time, title=title, x="seconds", y="AUC")

@@ -8,16 +8,14 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
-from sparsefield.model import Matrix
-from sparsefield.objective import Problem
-from sparsefield._schedule import Sampler, tay
-from sparsefield.certificates import Disagreement, coalescence, fischer
-from sparsefield.model import norm
-from sparsefield.certificates import fischer_sweeps
+from sparsefield.certificates import Disagreement, coalescence, fischer, fischer_sweeps
 from sparsefield.experiments._law import Law
 from sparsefield.experiments._record import Record
 from sparsefield.experiments._trials import SETTINGS, follow, make_trial
+from sparsefield.gradients import Simulation, Tay
 from sparsefield.inference import Gibbs
+from sparsefield.model import Matrix, norm
+from sparsefield.objective import Problem
 from sparsefield.plotting import Curve, plot_curves
 
 _N_ITER = {False: 300, True: 30}
@@ -43,7 +41,7 @@ def run_tightness(record: Record) -> None:
     problem = trial.problem(alpha)
     persistent = _Persistent(problem)
     rows: list[dict[str, float]] = []
-    for theta, info, _ in follow(problem, tay("paper"), Sampler(setting.n_chains, trial.seed), n_iter):
+    for theta, info, _ in follow(problem, Tay("paper"), Simulation(setting.n_chains, trial.seed), n_iter):
         record.tell(len(rows) / n_iter)
         n_sweeps = int(info.n_sweeps)
         chains = Gibbs(setting.n_chains, n_sweeps, trial.seed + info.iteration)

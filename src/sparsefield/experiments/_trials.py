@@ -12,20 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from sparsefield.estimators import SparseMRF
-from sparsefield.network import edge_auc
-from sparsefield.model import PairwiseMRF
-from sparsefield.data import moments_of_table
-from sparsefield.solvers import find_move
-from sparsefield.model import Matrix
-from sparsefield.objective import Problem
-from sparsefield.fits import Fit, StepInfo
-from sparsefield._sample import Draws
-from sparsefield._schedule import Sampler, Schedule, fixed, increasing, tay
-from sparsefield.solvers import begin, step
-from sparsefield.data import Table
+from sparsefield.data import Table, moments_of_table
 from sparsefield.datasets import make_field
+from sparsefield.estimators import SparseMRF
+from sparsefield.fits import Fit, GradientStep
+from sparsefield.gradients import Fixed, Increasing, Schedule, Simulation, Tay
 from sparsefield.inference import Exact, Perfect
+from sparsefield.model import Matrix, PairwiseMRF, as_theta
+from sparsefield.network import edge_auc
+from sparsefield.objective import Problem
+from sparsefield.solvers import begin, find_move, step
 
 STEP_SIZE = 0.4
 BURN_IN = 1000  # sweeps before a row of data is taken
@@ -63,10 +59,10 @@ class Setting:
     def methods(self) -> dict[str, Schedule]:
         """The paper's methods."""
         return {
-            "TAY": tay("paper"),
-            f"SPG, {self.n_many} sweeps": fixed(self.n_many),
-            "SPG, 1 sweep": fixed(1),
-            "SPG-Inc": increasing(),
+            "TAY": Tay("paper"),
+            f"SPG, {self.n_many} sweeps": Fixed(self.n_many),
+            "SPG, 1 sweep": Fixed(1),
+            "SPG-Inc": Increasing(),
         }
 
 
@@ -100,8 +96,8 @@ class Run:
 
     def first_above(self, goal: float) -> int | None:
         """Return the first iteration, from 0 on, whose AUC is at the goal."""
-        places = np.flatnonzero(self.auc >= goal)
-        return int(places[0]) if len(places) else None
+        reached = np.flatnonzero(self.auc >= goal)
+        return int(reached[0]) if len(reached) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +110,7 @@ class Trial:
 
     def problem(self, alpha: float) -> Problem:
         """Return what is minimised."""
-        return Problem(moments_of_table(self.table), self.table.domain, alpha)
+        return Problem.with_l1(moments_of_table(self.table), self.table.domain, alpha)
 
     def auc(self, theta: Matrix) -> float:
         """Return the AUC of the edges of some parameters."""
@@ -130,23 +126,23 @@ def make_trial(setting: Setting, seed: int) -> Trial:
 def follow(
     problem: Problem,
     schedule: Schedule,
-    sampler: Sampler,
+    simulation: Simulation,
     n_iter: int,
     step_size: float | str = STEP_SIZE,
     start: Matrix | None = None,
-) -> Iterator[tuple[Matrix, StepInfo, Matrix]]:
+) -> Iterator[tuple[Matrix, GradientStep, Matrix]]:
     """Make the paper's steps; yield the parameters before each, what it says, and those after it."""
-    state = begin(problem, sampler, step_size, start)
+    state = begin(problem, simulation, step_size, start)
     for _ in range(n_iter):
-        after, info = step(problem, state, schedule, sampler)
+        after, info = step(problem, state, schedule, simulation)
         yield state.theta, info, after.theta
         state = after
 
 
 def run_path(trial: Trial, alpha: float, schedule: Schedule, setting: Setting, *, persist: bool = False) -> Run:
     """Run a method of the paper's kind."""
-    sampler = Sampler(setting.n_chains, trial.seed, persist)
-    steps = list(follow(trial.problem(alpha), schedule, sampler, setting.n_iter))
+    simulation = Simulation(setting.n_chains, trial.seed, persist)
+    steps = list(follow(trial.problem(alpha), schedule, simulation, setting.n_iter))
     thetas = np.array([after for _, _, after in steps])
     has_certificates = any(info.certificate is not None for _, info, _ in steps)
     return Run(
@@ -170,7 +166,7 @@ def run_newton(trial: Trial, alpha: float) -> Run:
         seconds.append(time.perf_counter() - clock)
         check_ended(mrf.fit_)
         fits.append(mrf)
-    thetas = np.array([mrf.interactions_ + np.diag(mrf.main_effects_) for mrf in fits])
+    thetas = np.array([as_theta(mrf.model_) for mrf in fits])
     return Run(
         np.maximum.accumulate(seconds),
         np.array([mrf.trace_["n_sweeps"][-1] for mrf in fits]),
@@ -186,16 +182,18 @@ def find_optimum(problem: Problem, seed: int) -> tuple[Matrix, float]:
     By Newton steps with gradients from enumeration, until that entry is below a small share of the penalty; only their
     curvature is that of draws.
     """
-    theta = np.zeros_like(problem.penalty)
+    theta = np.zeros((problem.domain.n_slots,) * 2)
     for k in range(_MOST_POLISHES):
         model = problem.model(theta)
         moments = Exact().moments(model)
-        violation = float(np.abs(problem.violation(theta, problem.gradient(moments))).max())
-        if violation <= TOLERANCE * problem.alpha:
+        violation = float(np.abs(problem.subgradient(theta, problem.gradient(moments))).max())
+        if violation <= TOLERANCE * problem.penalty.alpha:
             return theta, violation
-        sample = Draws(Perfect(_POLISH_DRAWS, Sampler(seed=seed).seed_of(k)).run(model))
-        theta = theta + find_move(problem, sample, theta, moments.pair).made
-    raise RuntimeError(f"The optimum was not found in {_MOST_POLISHES} steps: the slope is still {violation:.2g}.")
+        draws = Perfect(_POLISH_DRAWS, Simulation(seed=seed).seed_of(k)).run(model).draws()
+        theta = theta + find_move(problem, draws, theta, moments.pair).made
+    raise RuntimeError(
+        f"The optimum was not found in {_MOST_POLISHES} steps: the subgradient is still {violation:.2g}."
+    )
 
 
 def check_ended(fit: Fit) -> None:

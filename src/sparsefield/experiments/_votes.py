@@ -9,12 +9,11 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield.network import make_graph
-from sparsefield.model import PairwiseMRF
-from sparsefield.data import moments_of_table
-from sparsefield.objective import Problem
-from sparsefield.data import Table
+from sparsefield.data import Table, moments_of_table
 from sparsefield.datasets import Senate, load_senate
+from sparsefield.model import PairwiseMRF
+from sparsefield.network import make_graph
+from sparsefield.objective import Problem
 
 ALPHA, N_CHAINS, N_ITER = 0.1, 5000, 100  # the paper's
 MANY = 5  # links with the other party
@@ -24,13 +23,13 @@ COLORS = {"D": "#1f5fa8", "R": "#b3202c", "I": "#4d9221"}
 
 @dataclass(frozen=True, eq=False)
 class Votes:
-    """The votes with holes, with nays in their place, and the parties."""
+    """The votes as they were cast, with nays for the missing ones, and the parties."""
 
     senate: Senate
 
     @property
     def table(self) -> Table:
-        """Votes, with holes where a senator did not vote."""
+        """Votes, missing where a senator did not vote."""
         return self.senate.votes
 
     @cached_property
@@ -41,7 +40,7 @@ class Votes:
     @cached_property
     def problem(self) -> Problem:
         """What the paper minimises."""
-        return Problem(moments_of_table(self.nays), self.nays.domain, ALPHA)
+        return Problem.with_l1(moments_of_table(self.nays), self.nays.domain, ALPHA)
 
     @property
     def names(self) -> tuple[str, ...]:

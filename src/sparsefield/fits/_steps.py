@@ -147,7 +147,7 @@ def read_trace(text: str) -> tuple[StepInfo, ...]:
     kind = next((own for own in _KINDS if [part.name for part in fields(own)] == header), None)
     if kind is None:
         raise ValueError("its iterations are those of another version: fit it again")
-    rows = pl.read_csv(io.StringIO(text), schema=_schema(kind), missing_utf8_is_empty_string=True)
+    rows = pl.read_csv(io.StringIO(text), schema=_schema(kind)).with_columns(pl.col(_TEXT).fill_null(""))
     return tuple(kind(**row) for row in rows.iter_rows(named=True))
 
 

@@ -1,7 +1,8 @@
 """How a gradient is estimated: how many sweeps, of how many chains, and when it is good enough.
 
 A schedule is a value with one method, `estimate`. The paper's algorithms: `Fixed(n)` is SPG, `Increasing()` SPG-Inc,
-`Tay()` TAY. `PerfectDraws()` and `ExactMoments()` have no bias to control; `BestDraws()` takes the best draws there are.
+`Tay()` TAY. `PerfectDraws()` and `ExactMoments()` have no bias to control, and `BestDraws()` takes the best draws that
+there are.
 """
 
 from sparsefield.gradients._best import BestDraws, negligible_bias

@@ -16,7 +16,7 @@ _BOUNDING_CHAINS = 5000  # behind a coalescence certificate: its floor is about 
 
 
 class SharedRisk:
-    """Confidences of repeated interim checks of the simulation error: check t takes 1 / (t (t + 1)) of half the risk."""
+    """Confidences of interim checks of the simulation error: check t takes 1 / (t (t + 1)) of half the risk."""
 
     def __init__(self, confidence: float) -> None:
         self._risk, self._n = (1 - confidence) / 2, 0

@@ -1,4 +1,4 @@
-"""Where chains, bounding chains, exact draws and enumerations are made: on this machine, or behind the same protocol."""
+"""What makes chains, bounding chains, exact draws and enumerations: this machine, or another behind one protocol."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Backend(Protocol):
 
 @dataclass(frozen=True)
 class Cpu:
-    """This machine's processors.
+    """The processors of this machine.
 
     Parameters
     ----------

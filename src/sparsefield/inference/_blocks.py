@@ -20,7 +20,7 @@ SWEEPS, STARTS, PILOT, CONTINUED = range(4)  # independent streams of random num
 
 
 class Blocks:
-    """Blocks of chains, all swept together: states in one or more planes, and a stream of random numbers for each block."""
+    """Blocks of chains, all swept together: states in one or more planes, and random numbers of each block's own."""
 
     n_planes = 1
     _states: NDArray[Any]

@@ -18,8 +18,8 @@ class BoundingChains(Blocks):
     """Bounds on Gibbs chains from all starts at once.
 
     Each variable of a chain has a least and a largest level, at first its two levels. An update takes the least and the
-    largest log-odds that neighbours within their bounds allow, and compares one random number with both probabilities. A
-    Gibbs chain that uses the same random numbers stays between the bounds wherever it started; where they have met,
+    largest log-odds that neighbours within their bounds allow, and compares one random number with both probabilities.
+    A Gibbs chain that uses the same random numbers stays between the bounds wherever it started; where they have met,
     every start has led to the same level. (`Chains` of the same seed, swept in the same form, use the same random
     numbers.)
 
@@ -103,9 +103,7 @@ class BoundingChains(Blocks):
             states = make_states(slots, self.n_blocks, self.storage)
             states[:, : len(zero)] = np.where(zero, zeros ^ full, ones)
             bounds.append(
-                Chains.from_states(
-                    slots, self.n_chains, states, seed=0, storage=self.storage, n_threads=self.n_threads
-                )
+                Chains.from_states(slots, self.n_chains, states, seed=0, storage=self.storage, n_threads=self.n_threads)
             )
         return bounds[0], bounds[1]
 

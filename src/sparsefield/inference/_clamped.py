@@ -26,9 +26,7 @@ class ClampedChains(Chains):
         As for `Chains`.
     """
 
-    def __init__(
-        self, domain: Domain, codes: NDArray[np.uint8], *, seed: int, n_threads: int | None = None
-    ) -> None:
+    def __init__(self, domain: Domain, codes: NDArray[np.uint8], *, seed: int, n_threads: int | None = None) -> None:
         is_missing = codes == MISSING
         uniform = np.random.default_rng(seed).integers(0, domain.n_levels, codes.shape)
         start = np.where(is_missing, uniform, codes)

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from sparsefield.data import Domain
 
-
 _ROWS_AT_ONCE = 8192  # states whose indicators are held as floats at one time
 
 

@@ -68,8 +68,8 @@ def list_planes(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the lines (planes, P, 2) that each plane looks at for pairs of neighbours, and the interactions (P, 2).
 
-    The least state of a variable needs its least log-odds: the least state of neighbours with a positive interaction and
-    the largest state of the others; and the other way round.
+    The least state of a variable needs its least log-odds: the least state of neighbours with a positive interaction
+    and the largest state of the others; and the other way round.
     """
     neighbours, values = list_pairs(interactions, starts)
     if n_planes == 1:

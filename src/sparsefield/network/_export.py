@@ -98,8 +98,8 @@ def export(
     path : str or path
         The file. It is written whole or not at all.
     format : "gexf", "graphml", "edges", "adjacency" or "json", optional
-        For Gephi; for yEd, Cytoscape and igraph; a .csv with one edge per row; a .csv with the matrix of weights; nodes,
-        edges and how the fit ended. Told by the ending of the path unless given (.csv: edges).
+        For Gephi; for yEd, Cytoscape and igraph; a .csv with one edge per row; a .csv with the matrix of weights;
+        nodes, edges and how the fit ended. Told by the ending of the path unless given (.csv: edges).
     nodes : mapping of variable to attributes, optional
         Further attributes of nodes, such as a group, for the formats that have them.
 

@@ -137,9 +137,7 @@ def _find_strengths(
     return np.asarray(np.where(is_signed, member.T @ model.interactions @ member, norms))
 
 
-def _find_open(
-    model: PairwiseMRF, member: NDArray[np.float64], marked: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
+def _find_open(model: PairwiseMRF, member: NDArray[np.float64], marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Say for each pair whether noise leaves it open: an edge is settled as soon as one of its parameters is."""
     is_settled = member.T @ ((model.interactions != 0) & ~marked) @ member > 0
     found = (member.T @ marked @ member > 0) & ~is_settled

@@ -12,15 +12,15 @@ _MOST_STATES = 2**20  # that the missing values of a row may have, to be enumera
 
 
 def expected_moments(model: PairwiseMRF, table: Table, weights: NDArray[np.float64]) -> Moments:
-    """Return the data moments that a model expects given the observed cells, enumerating the missing ones of each row."""
+    """Return the data moments that a model expects given the observed cells, by enumeration of the missing ones."""
     domain = model.domain
     is_whole = ~table.mask.any(axis=1)
     n_states = np.where(table.mask, domain.n_levels, 1).astype(np.float64).prod(axis=1)
     if n_states.max(initial=1) > _MOST_STATES:
         worst = int(n_states.argmax())
         raise ValueError(
-            f"Row {worst} has {table.mask[worst].sum()} missing values, with {n_states[worst]:.3g} ways to fill them: exact "
-            f"expectations are for up to {_MOST_STATES}."
+            f"Row {worst} has {table.mask[worst].sum()} missing values, with {n_states[worst]:.3g} ways to fill them: "
+            f"exact expectations are for up to {_MOST_STATES}."
         )
     pair = np.zeros((domain.n_slots, domain.n_slots))
     if is_whole.any():

@@ -21,7 +21,7 @@ Floats = NDArray[np.floating[Any]]
 
 
 class PseudoLikelihoodLoss:
-    """Half the mean negative pseudo-log-likelihood of a table without missing values; theta is laid out as in `Problem`.
+    """Half the mean negative pseudo-log-likelihood of a table without missing values; theta as in `Problem`.
 
     The pseudo-likelihood of a row is the product of the probabilities of each value given the others. An interaction
     is in two of them. Half of it makes its gradient comparable with that of the likelihood, and so the penalty: where

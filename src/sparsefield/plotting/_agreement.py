@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
-from sparsefield.data import count_codes
-from sparsefield.data import Table
+from sparsefield.data import Table, count_codes
 
 GROUP_COLORS = (
     *("#1f5fa8", "#b3202c", "#4d9221", "#7b3294", "#e08214"),
@@ -34,7 +33,7 @@ def plot_agreement(
     Parameters
     ----------
     table : Table
-        Variables with the same levels; holes are left out pair by pair.
+        Variables with the same levels; missing values are left out pair by pair.
     groups : sequence of str, optional
         A group for each variable, whose name is written in the group's colour.
     colors : mapping of group to colour, optional

@@ -58,14 +58,14 @@ def plot_dots(
     x: str = "",
 ) -> Axes:
     """Draw a line for each name, first on top, with a dot for each series of values."""
-    places = np.arange(len(names))
-    ax.hlines(places, 0, np.max(values, axis=0, initial=0.0), color="#d9d9d9", linewidth=1, zorder=1)
-    # The first series as rings, so that dots of the others at the same place do not hide them.
+    heights = np.arange(len(names))
+    ax.hlines(heights, 0, np.max(values, axis=0, initial=0.0), color="#d9d9d9", linewidth=1, zorder=1)
+    # The first series as rings, so that dots of the others at the same point do not hide them.
     for k, (series, label, color) in enumerate(zip(values, labels, colors, strict=True)):
         face = "none" if k == 0 and len(values) > 1 else color
         size = 8 if k == 0 and len(values) > 1 else 5
-        ax.plot(series, places, "o", color=color, markerfacecolor=face, label=label, markersize=size, zorder=2)
-    ax.set_yticks(places, names, fontsize=8)
+        ax.plot(series, heights, "o", color=color, markerfacecolor=face, label=label, markersize=size, zorder=2)
+    ax.set_yticks(heights, names, fontsize=8)
     ax.invert_yaxis()
     ax.set(title=title, xlabel=x)
     for text, color in zip(ax.get_yticklabels(), name_colors or (), strict=False):

@@ -9,9 +9,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from sparsefield.network import edge_strengths
-from sparsefield.model import PairwiseMRF
 from sparsefield.fits import Fit
+from sparsefield.model import PairwiseMRF
+from sparsefield.network import Network
 from sparsefield.plotting._agreement import choose_colors, order_by_likeness, write_names
 from sparsefield.plotting._display import Display
 
@@ -52,10 +52,10 @@ class HeatmapDisplay(Display):
         self.names, self.strengths, self.groups, self.colors = tuple(names), strengths, groups, colors
 
     @classmethod
-    def from_fit(cls, fitted: PairwiseMRF | Fit, **options: Any) -> HeatmapDisplay:
+    def from_fit(cls, fitted: PairwiseMRF | Fit | Network, **options: Any) -> HeatmapDisplay:
         """Make the map of a field or a fit; options as for the class."""
-        model = fitted.model if isinstance(fitted, Fit) else fitted
-        return cls(model.domain.names, edge_strengths(model), **options)
+        network = Network.of(fitted)
+        return cls(network.names, network.strengths, **options)
 
     def _draw(self, ax: Axes) -> None:
         most = float(np.abs(self.strengths).max(initial=0.0)) or 1.0

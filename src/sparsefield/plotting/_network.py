@@ -15,9 +15,9 @@ from matplotlib.lines import Line2D
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
-from sparsefield.network import make_graph
-from sparsefield.model import PairwiseMRF
 from sparsefield.fits import Fit
+from sparsefield.model import PairwiseMRF
+from sparsefield.network import Network, make_graph
 from sparsefield.plotting._agreement import choose_colors
 from sparsefield.plotting._display import Display
 
@@ -34,7 +34,7 @@ def place_nodes(graph: nx.Graph, *, seed: int) -> dict[Any, Any]:
     pulled = {node for a, b, weight in edges if weight > 0 for node in (a, b)}
     pulled = pulled or {node for a, b, _ in edges for node in (a, b)}  # where all are negative, these must do
     joined, alone = ([node for node in graph if (node in pulled) == wanted] for wanted in (True, False))
-    places: dict[Any, Any] = {}
+    positions: dict[Any, Any] = {}
     if joined:
         # Springs of one strength: strong edges would pull their nodes on top of each other. Negative ones hardly pull.
         springs = nx.Graph()
@@ -42,10 +42,10 @@ def place_nodes(graph: nx.Graph, *, seed: int) -> dict[Any, Any]:
         springs.add_weighted_edges_from(
             (a, b, 1.0 if weight > 0 else _WEAK) for a, b, weight in edges if a in pulled and b in pulled
         )
-        places = nx.spring_layout(springs, k=_ROOM / np.sqrt(len(joined)), iterations=300, seed=seed)
+        positions = nx.spring_layout(springs, k=_ROOM / np.sqrt(len(joined)), iterations=300, seed=seed)
     for k, node in enumerate(alone):
-        places[node] = np.array([(k + 0.5) / len(alone) * 2 - 1, -1.25])
-    return places
+        positions[node] = np.array([(k + 0.5) / len(alone) * 2 - 1, -1.25])
+    return positions
 
 
 def plot_network(
@@ -85,20 +85,20 @@ def plot_network(
     """
     if ax is None:
         ax = Figure(figsize=(8, 8), layout="constrained").subplots()
-    places = place_nodes(graph, seed=seed) if positions is None else positions
+    positions = place_nodes(graph, seed=seed) if positions is None else positions
     own = choose_colors((groups or {}).values(), colors)
-    _draw_edges(ax, graph, places, groups, own)
+    _draw_edges(ax, graph, positions, groups, own)
     nodes = list(graph)
-    points = np.array([places[node] for node in nodes]).reshape(-1, 2)
+    points = np.array([positions[node] for node in nodes]).reshape(-1, 2)
     shades = [_NODE if groups is None else own[groups[node]] for node in nodes]
     ax.scatter(points[:, 0], points[:, 1], s=36, c=shades, edgecolors="white", linewidths=0.8, zorder=3)
     ax.set_axis_off()
     ax.margins(0.08)
-    _write_names(ax, nodes if labels is None else list(labels), points, places)
+    _write_names(ax, nodes if labels is None else list(labels), points, positions)
     return ax
 
 
-def _write_names(ax: Axes, nodes: list[Any], points: NDArray[np.float64], places: Positions) -> None:
+def _write_names(ax: Axes, nodes: list[Any], points: NDArray[np.float64], positions: Positions) -> None:
     """Write names beside their dots, on the side where they cover least; those for which there is no room are left out.
 
     A name may cover dots, but no other name.
@@ -112,7 +112,7 @@ def _write_names(ax: Axes, nodes: list[Any], points: NDArray[np.float64], places
         for x, y, across, along in _SIDES:
             text = ax.annotate(
                 str(node),
-                places[node],
+                positions[node],
                 xytext=(x, y),
                 textcoords="offset points",
                 ha=across,
@@ -135,7 +135,7 @@ def _write_names(ax: Axes, nodes: list[Any], points: NDArray[np.float64], places
 
 
 def _draw_edges(
-    ax: Axes, graph: nx.Graph, places: Positions, groups: Mapping[Any, str] | None, colors: Mapping[str, str]
+    ax: Axes, graph: nx.Graph, positions: Positions, groups: Mapping[Any, str] | None, colors: Mapping[str, str]
 ) -> None:
     edges = []
     for a, b, own_data in graph.edges(data=True):
@@ -144,7 +144,7 @@ def _draw_edges(
         layer, shade, fade = _style(weight, own, other, colors)
         if own is None and not own_data.get("signed", True):
             shade = _UNSIGNED
-        edges.append((layer, shade, fade, (places[a], places[b]), abs(weight)))
+        edges.append((layer, shade, fade, (positions[a], positions[b]), abs(weight)))
     edges.sort(key=lambda edge: edge[0])
     most = max((size for *_, size in edges), default=1.0)
     lines = LineCollection(
@@ -203,7 +203,7 @@ class NetworkDisplay(Display):
         self.graph, self.groups, self.colors, self.seed = graph, groups, colors, seed
 
     @classmethod
-    def from_fit(cls, fitted: PairwiseMRF | Fit, **options: Any) -> NetworkDisplay:
+    def from_fit(cls, fitted: PairwiseMRF | Fit | Network, **options: Any) -> NetworkDisplay:
         """Make the picture of a field or a fit; options as for the class."""
         return cls(make_graph(fitted), **options)
 

@@ -7,9 +7,9 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 from sklearn.metrics import roc_curve
 
-from sparsefield.network import edge_auc, edge_strengths
-from sparsefield.model import PairwiseMRF
 from sparsefield.fits import Fit
+from sparsefield.model import PairwiseMRF
+from sparsefield.network import Network, edge_auc
 from sparsefield.plotting._curves import Curve, plot_curves
 from sparsefield.plotting._display import Display
 
@@ -41,18 +41,18 @@ class RocDisplay(Display):
     @classmethod
     def from_fit(cls, fitted: PairwiseMRF | Fit, truth: PairwiseMRF) -> RocDisplay:
         """Compare a field or a fit with the truth."""
-        model = fitted.model if isinstance(fitted, Fit) else fitted
-        if model.domain.names != truth.domain.names:
+        found, known = Network.of(fitted), Network.of(truth)
+        if found.names != known.names:
             raise ValueError("The field and the truth have different variables: compare fields of the same ones.")
         pairs = np.triu_indices(truth.domain.n_variables, 1)
-        strengths = np.abs(edge_strengths(model))
+        strengths = np.abs(found.strengths)
         auc = float(edge_auc(strengths, truth))
-        false, true, _ = roc_curve(edge_strengths(truth)[pairs] != 0, strengths[pairs])
+        false, true, _ = roc_curve(known.strengths[pairs] != 0, strengths[pairs])
         return cls(false, true, auc)
 
     def _draw(self, ax: Axes) -> None:
         curve = Curve(f"AUC {self.auc:.3f}", self.false_positives, self.true_positives, color="#1f5fa8")
-        chance = Curve("chance", [0, 1], [0, 1], color="#9a9a9a", style=":")
+        chance = Curve("by chance", [0, 1], [0, 1], color="#9a9a9a", style=":")
         plot_curves(ax, [curve, chance], x="share of pairs without an edge", y="share of edges found")
         ax.set_aspect("equal")
         ax.legend(frameon=False, loc="lower right")

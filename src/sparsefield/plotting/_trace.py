@@ -12,7 +12,7 @@ from sparsefield.plotting._display import Display
 
 
 class TraceDisplay(Display):
-    """The trace of a fit: the norm of the slope, its noise and its certificate, and the sweeps, iteration by iteration.
+    """The trace of a fit, iteration by iteration: how far from optimal it was, noise, certificate, and sweeps.
 
     Parameters
     ----------
@@ -44,15 +44,16 @@ class TraceDisplay(Display):
     def _draw(self, ax: Axes) -> None:
         trace = self.fit.trace
         x = trace["iteration"].to_numpy()
+        # The norm that is zero at the optimum: of the step map, or of the smallest subgradient.
+        violations = np.array([step.violation for step in self.fit.steps])
         columns = {
-            "step_norm": ("slope", "#1f5fa8", "o-"),
-            "noise_norm": ("its noise", "#9a9a9a", "o:"),
-            "certificate": ("certificate: its bias is below", "#b3202c", "o-"),
+            "gradient, less what the penalty allows": (violations, "#1f5fa8", "o-"),
+            "its noise": (trace["noise_norm"].to_numpy(), "#9a9a9a", "o:"),
+            "certificate: its bias is below": (trace["certificate"].to_numpy().astype(float), "#b3202c", "o-"),
         }
         curves = []
-        for name, (label, color, style) in columns.items():
-            values = trace[name].to_numpy().astype(float)
-            if np.any(values > 0):  # zeros, of exact draws, have no place on a scale of powers
+        for label, (values, color, style) in columns.items():
+            if np.any(values > 0):  # zeros, of exact draws, cannot be shown on a scale of powers
                 curves.append(Curve(label, x, np.where(values > 0, values, np.nan), color=color, style=style))
         plot_curves(ax, curves, x="iteration", y="L2 norm")
         ax.set_yscale("log")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
-from sparsefield._writing import whole_file
-from sparsefield.network import centrality_table, edge_table, make_graph
-from sparsefield.fits import Fit
+from sparsefield._writing import write_text
 from sparsefield.data import Table
+from sparsefield.fits import Fit
+from sparsefield.network import Network, centrality_table, make_graph
 from sparsefield.plotting import choose_colors, place_nodes
 
 _MOST_VARIABLES = 2000  # springs compare all pairs of nodes
@@ -67,6 +67,7 @@ def write_report(
         )
     if groups is not None and (odd := [name for name in names if name not in groups]):
         raise ValueError(f"groups has no group for variable {odd[0]!r}: give one for each variable.")
+    network = Network.of(fit)
     environment = Environment(
         loader=PackageLoader("sparsefield.report", "page"),
         autoescape=select_autoescape(default=True),
@@ -75,32 +76,34 @@ def write_report(
     page = environment.get_template("report.html").render(
         title=title or "The network behind the data",
         fit=fit,
-        network=_network(fit, groups, colors, seed),
+        network=_draw_network(network, groups, colors, seed),
         trace=_trace(fit),
         summary=_summary(table),
-        n_edges=len(edge_table(fit.model)),
-        n_pairs=len(names) * (len(names) - 1) // 2,
-        n_undecided=_count_undecided(fit),
+        n_edges=network.n_edges,
+        n_pairs=network.n_pairs,
+        n_undecided=network.n_undecided,
+        n_open_pairs=network.n_open_pairs,
         # Texts of this package and of plotly, which hold no data.
         plotly=Markup(get_plotlyjs()),
         script=Markup(environment.loader.get_source(environment, "report.js")[0]),  # type: ignore[union-attr]
         style=Markup(environment.loader.get_source(environment, "report.css")[0]),  # type: ignore[union-attr]
     )
-    with whole_file(Path(path)) as rough:
-        rough.write_text(page, encoding="utf-8")
+    write_text(Path(path), page)
 
 
-def _network(fit: Fit, groups: Mapping[str, str] | None, colors: Mapping[str, str] | None, seed: int) -> dict[str, Any]:
-    """Return nodes with their places, and edges, strongest first."""
-    graph = make_graph(fit)
-    places = place_nodes(graph, seed=seed)
+def _draw_network(
+    network: Network, groups: Mapping[str, str] | None, colors: Mapping[str, str] | None, seed: int
+) -> dict[str, Any]:
+    """Return nodes with their positions, and edges, strongest first."""
+    graph = make_graph(network)
+    positions = place_nodes(graph, seed=seed)
     central = {row["node"]: row for row in centrality_table(graph).to_dicts()}
     numbers = {name: k for k, name in enumerate(graph)}
     nodes = [
         {
             "name": name,
-            "x": round(float(places[name][0]), 4),
-            "y": round(float(places[name][1]), 4),
+            "x": round(float(positions[name][0]), 4),
+            "y": round(float(positions[name][1]), 4),
             "group": None if groups is None else str(groups[name]),
             "degree": central[name]["degree"],
             "strength": round(central[name]["strength"], 4),
@@ -117,17 +120,17 @@ def _network(fit: Fit, groups: Mapping[str, str] | None, colors: Mapping[str, st
 
 
 def _trace(fit: Fit) -> dict[str, Any]:
-    """Return the columns of the trace that are drawn; zeros have no place on a scale of powers."""
+    """Return the columns of the trace that are drawn; zeros cannot be shown on a scale of powers."""
 
-    def positive(name: str) -> list[float | None]:
-        return [value if value is not None and value > 0 else None for value in fit.trace[name].to_list()]
+    def positive(values: Iterable[float | None]) -> list[float | None]:
+        return [value if value is not None and value > 0 else None for value in values]
 
     return {
-        "iteration": fit.trace["iteration"].to_list(),
-        "slope": positive("step_norm"),
-        "noise": positive("noise_norm"),
-        "certificate": positive("certificate"),
-        "sweeps": fit.trace["n_sweeps"].to_list(),
+        "iteration": [step.iteration for step in fit.steps],
+        "violation": positive(step.violation for step in fit.steps),
+        "noise": positive(step.noise_norm for step in fit.steps),
+        "certificate": positive(step.certificate for step in fit.steps),
+        "sweeps": [step.n_sweeps for step in fit.steps],
     }
 
 
@@ -142,12 +145,3 @@ def _summary(table: Table | None) -> dict[str, Any] | None:
         "n_whole": int(np.count_nonzero(~table.mask.any(axis=1))),
         "rows": rows,
     }
-
-
-def _count_undecided(fit: Fit) -> dict[str, int] | None:
-    """Count the edges that noise leaves open, and the pairs of which it leaves open that they have one."""
-    edges = edge_table(fit)
-    if "undecided" not in edges.columns:
-        return None
-    is_edge, is_open = edges["weight"] != 0, edges["undecided"]
-    return {"edges": int((is_edge & is_open).sum()), "others": int((~is_edge & is_open).sum())}

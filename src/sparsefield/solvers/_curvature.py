@@ -49,8 +49,6 @@ def follow_curvature(
 ) -> tuple[Matrix, float]:
     """Follow the curvature at a point, seen by its chains, or by some of its own if it has none."""
     if chains is None:
-        chains = simulation.backend.chains(
-            point.model.domain, _N_CHAINS, seed=simulation.seed_of(point.iteration)
-        )
+        chains = simulation.backend.chains(point.model.domain, _N_CHAINS, seed=simulation.seed_of(point.iteration))
         chains.sweep(simulation.backend.prepare(point.model), _ROUGH_SWEEPS)
     return power_step(direction, chains)

@@ -88,9 +88,7 @@ def step(
     said["noise_norm"] = float(np.hypot(said["noise_norm"], data.noise(step_map != 0)))
     said["seconds"] = time.perf_counter() - start
     objective = problem.objective(state.theta) if track else None
-    return after, GradientStep(
-        **said, objective=objective, step_map_norm=norm(step_map), step_size=state.step_size
-    )
+    return after, GradientStep(**said, objective=objective, step_map_norm=norm(step_map), step_size=state.step_size)
 
 
 def begin(problem: Problem, simulation: Simulation, step_size: float | str, start: Matrix | None = None) -> State:
@@ -153,9 +151,7 @@ def solve(
 class _GradientSteps:
     """Proximal gradient steps, one after the other, and what tells when they lead nowhere any more."""
 
-    def __init__(
-        self, problem: Problem, schedule: Schedule, simulation: Simulation, state: State, tol: float
-    ) -> None:
+    def __init__(self, problem: Problem, schedule: Schedule, simulation: Simulation, state: State, tol: float) -> None:
         self._problem, self._schedule, self._simulation, self._tol = problem, schedule, simulation, tol
         self._is_tracked = is_small(problem)
         self.state, self.total = state, np.zeros_like(state.theta)
@@ -165,9 +161,7 @@ class _GradientSteps:
 
     def advance(self) -> StepInfo:
         """Make one step."""
-        self.state, info = step(
-            self._problem, self.state, self._schedule, self._simulation, track=self._is_tracked
-        )
+        self.state, info = step(self._problem, self.state, self._schedule, self._simulation, track=self._is_tracked)
         self.total += self.state.theta
         self._steps.append(info)
         if len(self._steps) % _WINDOW == 0:

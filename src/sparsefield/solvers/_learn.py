@@ -158,7 +158,7 @@ def make_schedule(
         return Fixed(int(schedule))
     if not isinstance(schedule, str):
         return schedule
-    limit = {} if max_sweeps is None else {"max_sweeps": max_sweeps}
+    limit: dict[str, Any] = {} if max_sweeps is None else {"max_sweeps": max_sweeps}
     if schedule == "auto":
         schedule = "best" if solver == "newton" else "tay"
     known: dict[str, Callable[[], Schedule]] = {

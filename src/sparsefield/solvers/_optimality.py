@@ -196,8 +196,7 @@ def _fit_tighter(
     # here must have no say in it: the second fit may not depend on them.
     margin = 2 * float(np.sqrt(np.log(2 * count_statistics(problem.domain) / risk) / (2 * n_draws)))
     alpha = problem.penalty.alpha
-    is_free = np.any(np.diagonal(problem.penalty.weights) == 0)
-    if margin >= _MOST_MARGIN * alpha or is_free:
+    if margin >= _MOST_MARGIN * alpha or not problem.penalty.facts()["penalize_main"]:
         return []
     tighter = replace(problem, penalty=L1(problem.domain, alpha - margin))
     simulation = Simulation(max(1, n_draws // 4), Simulation(seed=seed).seed_of(0, 3), backend=backend)
