@@ -25,10 +25,9 @@ from threadpoolctl import threadpool_limits
 
 from measure import best_times, name_machine, store
 from sparsefield import PairwiseMRF, moments_of_table
-from sparsefield.certificates import Disagreement, coalescence, fischer
-from sparsefield.certificates._fischer import fischer_sweeps
+from sparsefield.certificates import Disagreement, coalescence, fischer, fischer_sweeps
 from sparsefield.datasets import make_field
-from sparsefield.experiments._law import Law
+from sparsefield.experiments import Law
 from sparsefield.inference import BoundingChains, Chains, Exact, Gibbs, Perfect, Scan
 
 N_SWEEPS = 60
@@ -146,13 +145,14 @@ def bench_draws(case: Case) -> dict[str, Any]:
     model, n = case.model, 20_480
     _, run = Perfect(n, seed=1, n_threads=1).draw(model)
     n_sweeps = round(run.sweeps_per_draw)
-    plain, bounds = Chains(model.domain, 5120, seed=1), BoundingChains(model.domain, 5120, seed=1)
+    plain = Chains(model.domain, 5120, seed=1, n_threads=1)
+    bounds = BoundingChains(model.domain, 5120, seed=1, n_threads=1)
     scan, scan_bounds = Scan(model), Scan(model, n_planes=2)
     actions: dict[str, Callable[[], Any]] = {
         "perfect": lambda: Perfect(n, seed=1, n_threads=1).run(model),
         "gibbs": lambda: Gibbs(n, n_sweeps, seed=1, n_threads=1).run(model),
-        "plain sweeps": lambda: plain.sweep(scan, 20, n_threads=1),
-        "bounding sweeps": lambda: bounds.sweep(scan_bounds, 20, n_threads=1),
+        "plain sweeps": lambda: plain.sweep(scan, 20),
+        "bounding sweeps": lambda: bounds.sweep(scan_bounds, 20),
     }
     times = best_times(actions)
     return {
@@ -170,7 +170,8 @@ def bench_draws(case: Case) -> dict[str, Any]:
 def bench_disagreement() -> dict[str, float]:
     """Measure a sweep of the disagreement, with the bias after it, beside a Gibbs sweep of 5000 chains; one thread."""
     model = make_field(1000, degree=6, strength=(0.1, 0.3), seed=1)
-    disagreement, chains, scan = Disagreement(model), Chains(model.domain, 5000, seed=1), Scan(model)
+    disagreement, scan = Disagreement(model), Scan(model)
+    chains = Chains(model.domain, 5000, seed=1, n_threads=1)
 
     def sweep_and_bias() -> float:
         disagreement.sweep()
@@ -180,7 +181,7 @@ def bench_disagreement() -> dict[str, float]:
         "disagreement sweep": disagreement.sweep,
         "disagreement sweep and bias": sweep_and_bias,
         "influence matrix": lambda: Disagreement(model),
-        "gibbs sweep": lambda: chains.sweep(scan, 1, n_threads=1),
+        "gibbs sweep": lambda: chains.sweep(scan, 1),
     }
     return {name: seconds * 1e6 for name, seconds in best_times(actions).items()}
 

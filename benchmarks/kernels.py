@@ -24,9 +24,8 @@ from threadpoolctl import threadpool_limits
 from measure import best_times, name_machine, store
 from peers import PEERS, NumpyGibbs
 from sparsefield import PairwiseMRF
-from sparsefield._moments import count_packed
 from sparsefield.datasets import make_field
-from sparsefield.inference import Chains, Scan
+from sparsefield.inference import Chains, Scan, count_packed
 
 N_CHAINS = 5000
 CASES = [(20, 6), (20, None), (100, 6), (100, 20), (100, None), (1000, 6), (1000, 20), (1000, None)]
@@ -52,7 +51,7 @@ def bench_sweeps(p: int, degree: int | None, peers: bool) -> dict[str, Any]:
     """Measure million updates a second on one field."""
     model = make_case(p, degree)
     scan = Scan(model)
-    chains = Chains(model.domain, N_CHAINS, seed=1)
+    chains, on_two = (Chains(model.domain, N_CHAINS, seed=1, n_threads=n) for n in (1, 2))
     reference = Chains(model.domain, 10 * N_CHAINS, seed=2)
     n_check = 30 if p < 1000 or degree else 8
     reference.sweep(scan, n_check)
@@ -60,20 +59,20 @@ def bench_sweeps(p: int, degree: int | None, peers: bool) -> dict[str, Any]:
     chains.sweep(scan, n_check)
     check_sampler("sparsefield", chains.moments().main, expected)
     n_sweeps = max(1, int(5e7 / (N_CHAINS * p * max(1.0, scan.degree / 20))))
-    rivals: dict[str, Any] = {"numpy": NumpyGibbs(model, N_CHAINS)}
+    others: dict[str, Any] = {"numpy": NumpyGibbs(model, N_CHAINS)}
     for name, make in PEERS.items() if peers else ():
         try:
-            rivals[name] = make(model, N_CHAINS)
+            others[name] = make(model, N_CHAINS)
         except NotImplementedError as reason:
             print(f"p = {p}, degree {degree or p - 1}: {name} left out ({reason}).")
-    for name, rival in rivals.items():
-        rival.sweep(n_check)
-        check_sampler(name, rival.means(), expected)
+    for name, other in others.items():
+        other.sweep(n_check)
+        check_sampler(name, other.means(), expected)
     actions: dict[str, Callable[[], Any]] = {
-        "ours, 1 thread": lambda: chains.sweep(scan, n_sweeps, n_threads=1),
-        "ours, 2 threads": lambda: chains.sweep(scan, n_sweeps, n_threads=2),
+        "ours, 1 thread": lambda: chains.sweep(scan, n_sweeps),
+        "ours, 2 threads": lambda: on_two.sweep(scan, n_sweeps),
     }
-    actions |= {name: rival.one_sweep for name, rival in rivals.items()}
+    actions |= {name: other.one_sweep for name, other in others.items()}
     times = best_times(actions)
     updates = p * N_CHAINS / 1e6
     rates = {name: updates * (n_sweeps if name.startswith("ours") else 1) / t for name, t in times.items()}

@@ -1,4 +1,4 @@
-"""The learner: TAY beside the same algorithm straight in numpy, all schedules, and rivals on larger fields.
+"""The learner: TAY beside the same algorithm straight in numpy, all schedules, and alternatives on larger fields.
 
     make bench-learner [PEERS=1]
 
@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 from rich.console import Console
 from sklearn.exceptions import ConvergenceWarning
 
+from alternatives import by_skglm, by_sklearn
 from measure import name_machine, store
-from rivals import by_skglm, by_sklearn
 from sparsefield import PairwiseMRF, PseudoLikelihood, SparseMRF, Table, moments_of_table
-from sparsefield._graph import edge_auc
-from sparsefield._problem import Problem
 from sparsefield.datasets import make_field
+from sparsefield.model import as_theta
+from sparsefield.network import edge_auc
+from sparsefield.objective import Problem
 
 N_CHAINS, ALPHA, STEP_SIZE, MAX_SWEEPS = 5000, 0.017, 0.4, 60  # the paper's 20-variable setting
 SCHEDULES: dict[str, dict[str, Any]] = {
@@ -155,10 +156,10 @@ def bench_numpy(table: Table, truth: PairwiseMRF, n_iter: int = 300) -> list[dic
 
 def bench_schedules(table: Table, truth: PairwiseMRF) -> list[dict[str, Any]]:
     """Fit the paper's setting with each schedule, 300 iterations, and compare exact objectives."""
-    problem = Problem(moments_of_table(table), table.domain, ALPHA)
+    problem = Problem.with_l1(moments_of_table(table), table.domain, ALPHA)
     spg: dict[str, Any] = {"solver": "spg", "schedule": "exact", "step_size": STEP_SIZE}
     best = SparseMRF(ALPHA, max_iter=3000, tol=1e-5, **spg).fit(table)
-    lowest = problem.objective(best.interactions_ + np.diag(best.main_effects_))
+    lowest = problem.objective(as_theta(best.model_))
     rows = []
     for name, options in SCHEDULES.items():
         settings: dict[str, Any] = {
@@ -178,7 +179,7 @@ def bench_schedules(table: Table, truth: PairwiseMRF) -> list[dict[str, Any]]:
                 "iterations": mrf.n_iter_,
                 "sweeps": float(mrf.trace_["n_sweeps"].sum()),
                 "certified": sum(info.is_certified for info in mrf.fit_.steps) / mrf.n_iter_,
-                "gap": problem.objective(mrf.interactions_ + np.diag(mrf.main_effects_)) - lowest,
+                "gap": problem.objective(as_theta(mrf.model_)) - lowest,
                 "auc": float(edge_auc(mrf.interactions_, truth)),
                 "ending": mrf.status_.code,
             }
@@ -187,7 +188,7 @@ def bench_schedules(table: Table, truth: PairwiseMRF) -> list[dict[str, Any]]:
 
 
 def bench_large(p: int, *, with_peers: bool, n_rows: int = 2000, alpha: float = 0.03) -> list[dict[str, Any]]:
-    """Learn a sparse field of p variables, beside rivals."""
+    """Learn a sparse field of p variables, beside alternatives."""
     truth = make_field(p, degree=4, strength=(0.5, 1.0), seed=1)
     table = truth.sample(n_rows, n_sweeps=300, seed=1)
     rows = []

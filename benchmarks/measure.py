@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsefield.experiments._record import describe_machine
+from sparsefield.experiments import describe_machine
 
 ROUNDS = 25
 

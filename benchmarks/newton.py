@@ -24,24 +24,21 @@ from rich.console import Console
 from sklearn.exceptions import ConvergenceWarning
 
 import sparsefield as sf
+from alternatives import by_skglm, by_sklearn
 from measure import name_machine, store
-from rivals import by_skglm, by_sklearn
-from sparsefield import PairwiseMRF, PseudoLikelihood, SparseMRF, Table
-from sparsefield._graph import edge_auc
-from sparsefield._problem import Problem, sum_once
-from sparsefield._schedule import Sampler, best, tay
-from sparsefield._solver import State, step
+from sparsefield import PseudoLikelihood, SparseMRF, Table
 from sparsefield.datasets import load_senate, make_field
+from sparsefield.gradients import BestDraws, Simulation, Tay
 from sparsefield.inference import enumerate_states
+from sparsefield.model import as_theta, sum_once
+from sparsefield.network import edge_auc
+from sparsefield.objective import Problem
+from sparsefield.solvers import State, step
 
 GAP = 0.002  # to which all solvers are timed
 ASKED = 0.001  # of the Newton solver, whose gap is that on average
 SPG_CHAINS, SPG_STEPS, SPG_SECONDS = 40_000, 3000, 6.0
 Matrix = NDArray[np.float64]
-
-
-def theta_of(model: PairwiseMRF) -> Matrix:
-    return model.interactions + np.diag(model.main)
 
 
 def fista(
@@ -51,7 +48,7 @@ def fista(
 
     def smooth(theta: Matrix) -> tuple[float, Matrix]:
         log_partition, moments = enumerate_states(problem.model(theta))
-        return log_partition - sum_once(theta * problem.data.pair), problem.gradient(moments)
+        return log_partition - sum_once(theta * problem.data.moments.pair), problem.gradient(moments)
 
     theta, ahead, momentum, step_size = start, start, 1.0, 1.0
     value, gradient = smooth(ahead)
@@ -64,7 +61,7 @@ def fista(
             if new_value <= value + sum_once(gradient * move) + sum_once(move * move) / (2 * step_size) + 1e-12:
                 break
             step_size /= 2
-        last, objective = objective, new_value + problem.penalty_of(after)
+        last, objective = objective, new_value + problem.penalty.value(after)
         if is_done(objective):
             return after, objective
         if objective > last:
@@ -92,15 +89,16 @@ def best_objective(problem: Problem, start: Matrix) -> float:
 
 def time_spg(problem: Problem, lowest: float) -> tuple[float, int, float]:
     """Time the paper's steps until the gap is reached; objectives are not on the clock."""
-    state = State(np.zeros_like(problem.penalty), 1.0, curvature=np.ones_like(problem.penalty))
-    schedule, sampler = tay("coalescence", max_sweeps=100), Sampler(SPG_CHAINS, 1)
+    zeros = np.zeros_like(problem.data.moments.pair)
+    state = State(zeros, 1.0, curvature=np.ones_like(zeros))
+    schedule, simulation = Tay("coalescence", max_sweeps=100), Simulation(SPG_CHAINS, 1)
     seconds, gap = 0.0, np.inf
     # The first step only finds the curvature.
-    after, _ = step(problem, state, schedule, sampler)
+    after, _ = step(problem, state, schedule, simulation)
     state = State(state.theta, after.step_size, curvature=after.curvature)
     for k in range(1, SPG_STEPS + 1):
         start = time.perf_counter()
-        state, _ = step(problem, state, schedule, sampler)
+        state, _ = step(problem, state, schedule, simulation)
         seconds += time.perf_counter() - start
         if k % 10 == 0:
             gap = problem.objective(state.theta) - lowest
@@ -113,26 +111,26 @@ def bench_paper(p: int, seed: int) -> dict[str, Any]:
     """Time three solvers to the same gap in the paper's setting."""
     truth = make_field(p, seed=seed)
     table = truth.sample(2000, method="perfect", seed=seed)
-    problem = Problem(sf.moments_of_table(table), table.domain, 0.017)
+    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.017)
     start = time.perf_counter()
     mrf = SparseMRF(0.017, gap=ASKED, random_state=seed).fit(table)
     seconds = time.perf_counter() - start
-    lowest = best_objective(problem, theta_of(mrf.model_))
+    lowest = best_objective(problem, as_theta(mrf.model_))
     row: dict[str, Any] = {"p": p, "seed": seed, "seconds": seconds, "iterations": mrf.n_iter_}
-    row["gap"] = problem.objective(theta_of(mrf.model_)) - lowest
+    row["gap"] = problem.objective(as_theta(mrf.model_)) - lowest
     row["spg_seconds"], row["spg_iterations"], row["spg_gap"] = time_spg(problem, lowest)
     start = time.perf_counter()
-    fista(problem, np.zeros_like(problem.penalty), lambda objective: objective - lowest <= GAP)
+    fista(problem, np.zeros_like(problem.data.moments.pair), lambda objective: objective - lowest <= GAP)
     row["fista_seconds"] = time.perf_counter() - start
     return row
 
 
 def bench_senate(alpha: float) -> list[dict[str, Any]]:
-    """Fit the Senate, holes as nay, to a certificate of optimality; the paper's steps from the same start beside it."""
+    """Fit the Senate, missing votes as nay, and certify it; the paper's steps from the same start are beside it."""
     votes = load_senate().votes
     table = Table(votes.domain, np.where(votes.mask, 0, votes.codes).astype(np.uint8))
     rows = []
-    spg = {"solver": "spg", "schedule": best(), "init": "pseudolikelihood", "max_iter": 10**6}
+    spg = {"solver": "spg", "schedule": BestDraws(), "init": "pseudolikelihood", "max_iter": 10**6}
     ways: dict[str, dict[str, Any]] = {"Newton": {}, "SPG, same draws": spg}
     for name, options in ways.items():
         start = time.perf_counter()
@@ -150,7 +148,7 @@ def bench_senate(alpha: float) -> list[dict[str, Any]]:
                 "iterations": mrf.n_iter_,
                 "edges": mrf.graph().number_of_edges(),
                 "certify_seconds": time.perf_counter() - start,
-                "slope": found.slope,
+                "subgradient": found.subgradient,
                 "gap": found.gap,
                 "ending": mrf.status_.code,
             }
@@ -188,8 +186,8 @@ def bench_large(p: int, alpha: float, method: str) -> dict[str, Any]:
         optimality = sf.certify(found.fit_, table, n_draws=100_000, seed=2).optimality
         assert optimality is not None
         row["note"] = (
-            f"{found.n_iter_} iterations, {found.status_.code}, bias {found.certificate_:g}; slope at most "
-            f"{optimality.slope:.2g}, gap at most {optimality.gap:.3g}, in {time.perf_counter() - start:.0f} s"
+            f"{found.n_iter_} iterations, {found.status_.code}, bias {found.certificate_:g}; subgradient at most "
+            f"{optimality.subgradient:.2g}, gap at most {optimality.gap:.3g}, in {time.perf_counter() - start:.0f} s"
         )
     row["mebibytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return row
@@ -238,12 +236,12 @@ def write_tables(
         "",
         "Certificates with confidence 0.99 from 100,000 fresh draws. SPG is stopped after half a minute.",
         "",
-        "| alpha | solver | seconds | steps | edges | ending | slope at most | gap at most | certified in, s |",
+        "| alpha | solver | seconds | steps | edges | ending | subgradient at most | gap at most | certified in, s |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     lines += [
         f"| {r['alpha']} | {r['name']} | {r['seconds']:.1f} | {r['iterations']} | {r['edges']} | {r['ending']} | "
-        f"{r['slope']:.3f} | {r['gap']:.2f} | {r['certify_seconds']:.1f} |"
+        f"{r['subgradient']:.3f} | {r['gap']:.2f} | {r['certify_seconds']:.1f} |"
         for r in senate
     ]
     lines += [

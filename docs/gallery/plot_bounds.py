@@ -11,7 +11,7 @@ import numpy as np
 
 import sparsefield as sf
 from sparsefield.certificates import Disagreement, coalescence, fischer
-from sparsefield.experiments._law import Law
+from sparsefield.experiments import Law
 from sparsefield.plotting import Curve, plot_curves
 
 model = sf.datasets.make_field(10, strength=(0.7, 1.4), seed=1)

@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -86,6 +87,7 @@ def fit(
             n_threads=threads,
             watch=watch,
         )
+        found = replace(found, settings={"random_state": seed, **found.settings})
         found.save(output)  # what comes after may fail or be interrupted
     files = [output]
     if certify and found.status.code != "interrupted":

@@ -158,7 +158,7 @@ def load_groups(path: Path | None, color: str | None, names: Sequence[str]) -> G
             near = difflib.get_close_matches(missing[0], rows, n=1)
             raise TableError(
                 f"Column {key!r} does not have the variable {missing[0]!r}",
-                f"add a row for it; is it {near[0]!r} there?" if near else "add a row for it",
+                f"add a row for it. Is it {near[0]!r}?" if near else "add a row for it",
                 column=key,
                 value=missing[0],
             )

@@ -64,7 +64,8 @@ class TableError(ValueError):
         remedy = self.remedy if self.option is None else self.remedy.replace("{option}", spell(self.option))
         if not remedy:
             return f"{self.problem}."
-        return f"{self.problem}{'.' if remedy[0].isupper() else ':'} {remedy}."
+        end = "" if remedy.endswith("?") else "."
+        return f"{self.problem}{'.' if remedy[0].isupper() else ':'} {remedy}{end}"
 
 
 class ConstantColumnWarning(UserWarning):

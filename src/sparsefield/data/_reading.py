@@ -38,7 +38,7 @@ def read_table(
         if ending not in _SEPARATORS:
             raise TableError(
                 f"File {str(path)!r} does not end in .csv, .tsv or .parquet",
-                "rename or convert it, or give {option}",
+                "rename or convert it, or set {option}",
                 option="separator",
                 path=path,
             )
@@ -117,7 +117,7 @@ def _check_header(path: Path, separator: str) -> None:
     if len(names) == 1 and other is not None:
         raise TableError(
             f"File {str(path)!r} has a single column named {names[0]!r}: values seem to be separated by {other!r}",
-            "Give it as {option}, or save the file with commas as .csv or with tabs as .tsv",
+            "Set {option} to it, or save the file with commas as .csv or with tabs as .tsv",
             option="separator",
             path=path,
         )

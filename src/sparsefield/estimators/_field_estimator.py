@@ -44,7 +44,8 @@ class FieldEstimator(BaseEstimator):  # type: ignore[misc]
         return table
 
     def _store(self, fit: Fit, **more: Any) -> None:
-        self.fit_ = replace(fit, settings={"estimator": type(self).__name__, **fit.settings, **more})
+        own = {"estimator": type(self).__name__, **self.get_params()}
+        self.fit_ = replace(fit, settings={**own, **fit.settings, **more})
         self.model_ = fit.model
         self.main_effects_ = fit.model.main
         self.interactions_ = fit.model.interactions

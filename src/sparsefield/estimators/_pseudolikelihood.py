@@ -81,5 +81,5 @@ class PseudoLikelihood(FieldEstimator):
                 tol=self.tol,
                 watch=watch,
             )
-        self._store(fit, **self.get_params(), n_rows=table.n_rows, data=table.fingerprint())
+        self._store(fit, n_rows=table.n_rows, data=table.fingerprint())
         return self

@@ -8,14 +8,15 @@ from pathlib import Path
 
 from sparsefield.experiments._claims import Claim, judge
 from sparsefield.experiments._headline import run_headline
+from sparsefield.experiments._law import Law
 from sparsefield.experiments._page import write_headline, write_page
 from sparsefield.experiments._pseudolikelihood import run_pseudolikelihood
-from sparsefield.experiments._record import Record, read_numbers
+from sparsefield.experiments._record import Record, describe_machine, read_numbers
 from sparsefield.experiments._senate import run_senate
 from sparsefield.experiments._structure import run_structure
 from sparsefield.experiments._tightness import run_tightness
 
-__all__ = ["EXPERIMENTS", "Claim", "run_paper", "write_pages"]
+__all__ = ["EXPERIMENTS", "Claim", "Law", "describe_machine", "run_paper", "write_pages"]
 
 EXPERIMENTS: dict[str, Callable[[Record], None]] = {
     "structure-10": partial(run_structure, n_variables=10),

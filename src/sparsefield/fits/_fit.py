@@ -42,7 +42,8 @@ class Fit:
     optimality : Optimality, optional
         How far the fit can be from the optimum, once `certify` has found out.
     settings : mapping of str to str, number, bool or None
-        What it takes to repeat the fit: its options, the number of rows, and versions.
+        What it takes to repeat the fit: its options, the number of rows, and versions. Of other values, such as a model
+        to start from, the name of their kind is kept.
     """
 
     model: PairwiseMRF
@@ -53,6 +54,9 @@ class Fit:
     penalize_main: bool = True
     optimality: Optimality | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "settings", {name: _plain(value) for name, value in self.settings.items()})
 
     @property
     def certified(self) -> str:
@@ -121,6 +125,13 @@ class Fit:
 def is_fit(path: str | PathLike[str]) -> bool:
     """Say whether a saved field has a fit beside it."""
     return has_text(path, _STATUS)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value that a file can hold: itself, or the name of its kind."""
+    if isinstance(value, np.generic):
+        return value.item()
+    return value if isinstance(value, str | int | float | bool | None) else type(value).__name__
 
 
 def _mark(pairs: list[list[int]], size: int) -> NDArray[np.bool_]:

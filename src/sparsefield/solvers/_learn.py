@@ -128,7 +128,7 @@ missing
     else:
         fit = solve(problem, way, simulation, step_size=step_size, **common)
     facts = {"n_rows": table.n_rows, "data": table.fingerprint()}
-    return replace(fit, settings={**{name: _plain(own) for name, own in options.items()}, **_versions(), **facts})
+    return replace(fit, settings={**options, **_versions(), **facts})
 
 
 _STORED = (
@@ -208,13 +208,6 @@ def _find_start(
     if found.status.code == "interrupted":
         raise KeyboardInterrupt
     return as_theta(found.model)
-
-
-def _plain(value: Any) -> Any:
-    """Return a value that a file can hold: itself, or the name of its kind."""
-    if isinstance(value, np.generic):
-        return value.item()
-    return value if isinstance(value, str | int | float | bool | None) else type(value).__name__
 
 
 def _versions() -> dict[str, str]:

@@ -1,0 +1,98 @@
+"""What every certificate says, keeps and refuses."""
+
+import numpy as np
+import pytest
+
+import exact_chains
+from sparsefield.certificates import (
+    Certificate,
+    Disagreement,
+    coalescence,
+    concentration,
+    dobrushin,
+    fischer,
+)
+from sparsefield.datasets import make_field
+from sparsefield.inference import Chains, Gibbs
+from zoo import BINARY, LEVELS
+
+
+def test_confidences_add_up():
+    model = make_field(5, seed=1)
+    bias = coalescence(model, 20, 1000, seed=1, confidence=0.97)
+    moments = Gibbs(500, 20, seed=2).moments(model)
+    assert concentration(model, moments, bias, confidence=0.98).confidence == pytest.approx(0.95)
+    run = bias.for_run(10)
+    assert run.confidence == pytest.approx(0.7)
+    assert run.scope == "run"
+    assert bias.scope == "iteration"
+    assert "with confidence 0.7 for the whole run" in str(run)
+    assert dobrushin(model, 3).for_run(1000).confidence == 1
+    with pytest.raises(ValueError, match="n_certificates is 0"):
+        bias.for_run(0)
+
+
+def test_certificates_say_what_they_certify():
+    weak, strong = make_field(10, strength=(0.5, 1.0), seed=1), make_field(10, strength=(3.0, 4.0), seed=1)
+    good = dobrushin(weak, 5)
+    about = "(L2 norm over 55 statistics, sharp bound)"
+    assert str(good) == f"After 5 sweeps the bias of the gradient is at most {good.bias:.3g} {about}."
+    early = dobrushin(weak, 0)
+    assert early.is_vacuous
+    assert "nothing is certified" in str(early)
+    assert "Use more sweeps" in str(early)
+    hopeless = dobrushin(strong, 30, kind="paper")
+    assert hopeless.is_vacuous
+    assert f"radius {hopeless.radius:.3g}, not below 1" in str(hopeless)
+    assert "coalescence()" in str(hopeless)
+    assert "for comparison" in str(fischer(strong, 3))
+    assert "with confidence 0.95 at most" in str(coalescence(weak, 20, 1000, seed=1))
+    assert "more chains" in str(coalescence(strong, 0, 1000, seed=1))
+
+
+def test_certificates_do_not_change():
+    certificate = dobrushin(make_field(5, seed=1), 3)
+    assert isinstance(certificate, Certificate)
+    with pytest.raises(AttributeError):
+        certificate.bias = 0.0
+    for array in (certificate.main, certificate.pair):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0.0
+    assert certificate.bias == pytest.approx(exact_chains.norm(certificate.pair))
+    np.testing.assert_array_equal(certificate.main, np.diagonal(certificate.pair))
+
+
+def test_bad_requests_are_refused():
+    model = make_field(5, seed=1)
+    for function in (dobrushin, fischer, lambda m, n: coalescence(m, n, seed=1)):
+        with pytest.raises(ValueError, match="n_sweeps is -1"):
+            function(model, -1)
+    for function in (fischer, lambda m, n: coalescence(m, n, seed=1)):
+        with pytest.raises(ValueError, match=r"Variable 'v0' has 3 levels.*two levels so far"):
+            function(LEVELS["three levels"], 1)
+    with pytest.raises(ValueError, match="kind is 'best'"):
+        dobrushin(model, 1, kind="best")
+    with pytest.raises(ValueError, match="start is 'cold'"):
+        Disagreement(model, start="cold")
+    with pytest.raises(ValueError, match="each of the variables 0 to 4 once"):
+        dobrushin(model, 1, order=[0, 1])
+    for confidence in (0, 1, 95):
+        with pytest.raises(ValueError, match=f"confidence is {confidence}"):
+            coalescence(model, 1, seed=1, confidence=confidence)
+    moments = Chains(model.domain, 100, seed=1).moments()
+    with pytest.raises(ValueError, match="about another model"):
+        concentration(model, moments, dobrushin(make_field(5, seed=2), 3))
+    with pytest.raises(ValueError, match="for a whole run already"):
+        dobrushin(model, 3).for_run(2).for_run(2)
+    for function in (dobrushin, fischer, lambda m, n: coalescence(m, n, seed=1)):
+        with pytest.raises(ValueError, match=r"n_sweeps is 2\.5"):
+            function(model, 2.5)
+    with pytest.raises(ValueError, match=r"n_chains is 1000\.0"):
+        coalescence(model, 1, 1e3, seed=1)
+    assert dobrushin(BINARY["a constant, no reference"], 0).is_vacuous
+    with pytest.raises(ValueError, match="two or more chains"):
+        concentration(model, model.moments())
+    with pytest.raises(ValueError, match="of 5 main statistics, but the model has 6"):
+        concentration(make_field(6, seed=1), moments)
+    with pytest.raises(ValueError, match="kind is 'best'"):
+        concentration(model, moments, kind="best")

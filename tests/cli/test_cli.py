@@ -1,0 +1,352 @@
+"""The program as people use it: their own tables, with typos, and files that others read."""
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+import matplotlib.image
+import networkx as nx
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import sparsefield as sf
+from sparsefield import Fit
+from sparsefield.cli import app
+from sparsefield.solvers import _newton
+
+
+def run(*words, code=0):
+    """Run a command, check its exit code, and return what it said, without frames and line ends."""
+    result = CliRunner().invoke(app, [str(word) for word in words])
+    assert result.exit_code == code, (result.output, result.exception)
+    return " ".join(result.output.replace("│", " ").split())
+
+
+@pytest.fixture
+def answers(tmp_path):
+    """A table as people have them: names of rows, text and numbers, missing cells."""
+    truth = sf.datasets.make_field(6, strength=(1.0, 1.5), seed=7)
+    codes = truth.sample(800, method="perfect", seed=1).codes
+    columns = {f"item {k}": pl.Series(["no", "yes"]).gather(codes[:, k]) for k in range(3)}
+    columns |= {f"score {k}": codes[:, k].astype(int) for k in range(3, 6)}
+    frame = pl.DataFrame({"person": [f"p{k}" for k in range(800)], **columns})
+    frame = frame.with_columns(
+        pl.when(pl.int_range(800) % 50 == 0).then(None).otherwise(pl.col("item 1")).alias("item 1")
+    )
+    path = tmp_path / "answers.csv"
+    frame.write_csv(path)
+    return path
+
+
+@pytest.fixture
+def field(answers):
+    """The answers, fitted and saved."""
+    path = answers.with_suffix(".field")
+    run("fit", answers, "--id", "person", "--alpha", "0.05", "-o", path, "--quiet")
+    return path
+
+
+def test_a_table_is_fitted_saved_and_told_about(answers):
+    said = run("fit", answers, "--id", "person", "--alpha", "0.05", "--seed", "3")
+    assert "800 rows, 6 variables, 16 missing values (0.3%)." in said
+    assert "Strongest edges" in said
+    assert "Converged in" in said
+    assert "Certificate:" in said
+    fit = Fit.load(answers.with_suffix(".field"))
+    assert fit.alpha == 0.05
+    assert fit.settings["random_state"] == 3
+    assert fit.settings["missing"] == "model"
+    assert fit.model.domain.names == ("item 0", "item 1", "item 2", "score 3", "score 4", "score 5")
+    mrf = sf.SparseMRF(0.05, random_state=3).fit(pl.read_csv(answers).drop("person"))
+    np.testing.assert_array_equal(fit.model.interactions, mrf.interactions_)
+
+
+def test_programs_get_one_object(answers, tmp_path):
+    result = CliRunner().invoke(app, ["fit", str(answers), "--id", "person", "--json", "-o", str(tmp_path / "a.field")])
+    found = json.loads(result.stdout)
+    assert found["status"] == "converged"
+    assert found["n_variables"] == 6
+    assert found["n_rows"] == 800
+    assert found["files"] == [str(tmp_path / "a.field")]
+    assert found["n_edges"] == sum(Fit.load(found["files"][0]).model.interactions[np.triu_indices(6, 1)] != 0)
+
+
+def test_quiet_means_quiet(answers):
+    assert run("fit", answers, "--id", "person", "--quiet") == ""
+
+
+def test_columns_can_be_chosen(answers, tmp_path):
+    run("fit", answers, "--columns", "item 0, score 3,score 4", "-o", tmp_path / "a.field", "-q")
+    assert Fit.load(tmp_path / "a.field").model.domain.names == ("item 0", "score 3", "score 4")
+    run("fit", answers, "--ignore", "person,item 1", "-o", tmp_path / "b.field", "-q")
+    assert len(Fit.load(tmp_path / "b.field").model.domain.names) == 5
+
+
+def test_other_separators_and_markers_are_read(tmp_path):
+    path = tmp_path / "german.txt"
+    path.write_text("a;b\n" + "1;0\n0;1\n-;1\n1;1\n" * 20, encoding="utf-8")
+    said = run("fit", path, "--separator", ";", "--missing-marker", "-")
+    assert "80 rows, 2 variables, 20 missing values" in said
+
+
+# --- What can be wrong ---
+
+
+def test_a_typo_in_a_cell_is_named_with_its_place_and_remedy(answers):
+    text = answers.read_text().replace("\np7,", "\np7x,", 1).split("\n")
+    text[30] = text[30][:-1] + "0.5"
+    answers.write_text("\n".join(text))
+    said = run("fit", answers, "--id", "person", code=2)
+    assert "answers.csv', line 31: Column 'score 5' is continuous: row 29 holds 0.5." in said
+    assert "Cut it into a few levels, or leave it out." in said
+    assert not answers.with_suffix(".field").exists()
+
+
+def test_a_word_among_numbers_is_taken_for_a_typo_unless_told_otherwise(answers, tmp_path):
+    lines = answers.read_text().split("\n")
+    lines[40] = lines[40][:-1] + "x"
+    answers.write_text("\n".join(lines))
+    said = run("fit", answers, "--id", "person", code=2)
+    assert (
+        "answers.csv', line 41: Column 'score 5' holds numbers, but row 39 has 'x' (1 such cell(s)): correct it" in said
+    )
+    path = tmp_path / "a.field"
+    run("fit", answers, "--id", "person", "--missing-marker", "x", "-o", path, "-q")
+    assert Fit.load(path).model.domain.levels[5] == (0, 1)
+    run("fit", answers, "--id", "person", "--text", "score 5", "-o", path, "-q")
+    assert Fit.load(path).model.domain.levels[5] == ("0", "1", "x")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ([], "Column 'person' has 800 levels"),
+        (["--id", "persn"], "There is no column 'persn'. Is it 'person'?"),
+        (["--columns", "item 9"], "There is no column 'item 9'. Is it 'item 2'?"),
+        (["--id", "person", "--alpha", "-1"], "alpha is -1.0: use a number from zero on."),
+        (["--id", "person", "--missing", "guess"], "missing is 'guess'"),
+        (["--id", "person", "--color", "kind"], "name the table that has this column with --nodes"),
+        (["--id", "person", "-o", "no/such/a.field"], "there is no folder 'no/such': make it first."),
+        (["--id", "person", "--separator", ";;"], "use a single character"),
+    ],
+)
+def test_wrong_options_get_a_sentence(answers, options, sentence):
+    assert sentence in run("fit", answers, *options, code=2)
+    assert [path.name for path in answers.parent.iterdir()] == ["answers.csv"]
+
+
+def test_options_reach_the_fit(answers, tmp_path):
+    path = tmp_path / "a.field"
+    words = ["--gap", "0.01", "--free-main", "--max-seconds", "50", "--threads", "1", "--missing", "drop"]
+    run("fit", answers, "--id", "person", *words, "-o", path, "-q")
+    settings = Fit.load(path).settings
+    assert settings["gap"] == 0.01
+    assert settings["penalize_main"] is False
+    assert settings["max_seconds"] == 50
+    assert settings["n_threads"] == 1
+    assert settings["n_rows"] == 784
+    said = run("certify", path, answers, "--draws", 20_000)
+    assert "fresh draws" in said
+
+
+def test_outputs_never_replace_inputs_or_each_other(answers, tmp_path):
+    text = answers.read_text()
+    for words in (["-o", answers], ["-o", tmp_path / "a.field", "--report", tmp_path / "a.field"]):
+        assert "is named twice" in run("fit", answers, "--id", "person", *words, code=2)
+    assert answers.read_text() == text
+
+
+def test_another_table_is_not_what_was_fitted(answers, field):
+    frame = pl.read_csv(answers)
+    frame.head(300).write_csv(answers)
+    assert "These are not the 800 rows" in run("certify", field, answers, code=2)
+
+
+def test_a_fit_is_kept_when_its_certificate_cannot_be_had(answers, tmp_path, monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sparsefield.cli._fit.certify_fit", stop)
+    path = tmp_path / "a.field"
+    said = run("fit", answers, "--id", "person", "--certify", "-o", path, code=130)
+    assert "Interrupted. What there was by then is in" in said
+    assert Fit.load(path).status.code == "converged"
+
+
+def test_rare_levels_are_pointed_at(tmp_path):
+    path = tmp_path / "words.csv"
+    path.write_text("a,b\n" + "yes,no\nno,yes\n" * 40 + "yess,no\n", encoding="utf-8")
+    assert "Column 'a' has the value 'yess' in 1 of 81 rows, the first in row 80: is it a typo?" in run("fit", path)
+
+
+def test_names_that_look_like_markup_are_shown(tmp_path):
+    path = tmp_path / "odd.csv"
+    rows = sf.datasets.make_field(3, 1.0, seed=1).sample(300, method="perfect", seed=1).codes
+    pl.DataFrame(rows, schema=["[/b]", ":heart:", "cost $ to $"]).write_csv(path)
+    said = run("fit", path, "--picture", tmp_path / "odd.png", "--alpha", "0.01")
+    assert "[/b]" in said
+    assert ":heart:" in said
+
+
+def test_lines_are_counted_with_blank_ones(tmp_path):
+    path = tmp_path / "blank.csv"
+    path.write_text("a,b\n0,1\n\n\n1,0\n1,0.5\n", encoding="utf-8")
+    assert "line 6: Column 'b' is continuous" in run("fit", path, code=2)
+
+
+def test_a_field_without_a_fit_can_be_exported_and_says_so_elsewhere(tmp_path):
+    path = tmp_path / "plain.field"
+    sf.datasets.make_chain(4, seed=1).save(path)
+    run("export", path, "-o", tmp_path / "plain.graphml")
+    assert nx.read_graphml(tmp_path / "plain.graphml").number_of_edges() == 3
+    assert "holds a field without a fit" in run("report", path, code=2)
+
+
+def test_remedies_are_options_of_the_program(answers, tmp_path):
+    assert "raise --max-levels (32)" in run("fit", answers, code=2)
+    path = tmp_path / "semicolons.csv"
+    path.write_text("a;b\n0;1\n", encoding="utf-8")
+    assert "Set --separator" in run("fit", path, code=2)
+    strong = sf.datasets.make_field(12, 0.9, (6.0, 8.0), seed=1)
+    strong.save(tmp_path / "strong.field")
+    assert "use --sweeps 1000" in run("sample", tmp_path / "strong.field", "-o", tmp_path / "rows.csv", code=2)
+
+
+def test_groups_reach_the_page(answers, tmp_path):
+    nodes = tmp_path / "nodes.csv"
+    names = ["item 0", "item 1", "item 2", "score 3", "score 4", "score 5"]
+    nodes.write_text("name,kind\n" + "".join(f"{name},kind-{name.split()[0]}\n" for name in names))
+    run("fit", answers, "--id", "person", "--report", tmp_path / "a.html", "--nodes", nodes, "--color", "kind", "-q")
+    text = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert text.count('"group": "kind-item"') == 3
+    nodes.write_text(nodes.read_text() + "item 0,again\n")
+    said = run("fit", answers, "--id", "person", "--nodes", nodes, "--color", "kind", code=2)
+    assert "names the variable 'item 0' more than once" in said
+
+
+def test_a_file_that_is_not_there_or_not_a_field_gets_a_sentence(answers, tmp_path):
+    assert "There is no file" in run("fit", tmp_path / "answer.csv", code=2)
+    assert "The folder has" in run("fit", tmp_path / "answer.csv", code=2)
+    for command in (["report"], ["export", "-o", tmp_path / "a.gexf"], ["sample", "-o", tmp_path / "a.csv"]):
+        assert "is not a saved field" in run(*command, answers, code=2)
+
+
+def test_an_interrupt_leaves_a_usable_result(answers, monkeypatch):
+    original, calls = _newton.find_move, []
+
+    def stop_at_the_second(*words):
+        calls.append(words)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return original(*words)
+
+    monkeypatch.setattr(_newton, "find_move", stop_at_the_second)
+    said = run("fit", answers, "--id", "person", code=130)
+    assert "Interrupted after 1 iterations: this is what there was by then." in said
+    assert Fit.load(answers.with_suffix(".field")).status.code == "interrupted"
+
+
+# --- What comes out ---
+
+
+def test_exact_rows_are_drawn(field, tmp_path):
+    run("sample", field, "-n", 50, "-o", tmp_path / "rows.csv", "--seed", 4)
+    frame = pl.read_csv(tmp_path / "rows.csv")
+    assert frame.shape == (50, 6)
+    assert set(frame["item 0"]) <= {"no", "yes"}
+    expected = Fit.load(field).model.sample(50, method="perfect", seed=4).to_frame()
+    assert frame.equals(expected)
+    run("sample", field, "-n", 50, "-o", tmp_path / "gibbs.csv", "--sweeps", 20)
+    assert pl.read_csv(tmp_path / "gibbs.csv").shape == (50, 6)
+
+
+def test_a_fit_is_certified_and_the_certificate_saved(answers, tmp_path):
+    path = tmp_path / "a.field"
+    run("fit", answers, "--id", "person", "--missing", "zero", "-o", path, "-q")
+    said = run("certify", path, answers, "--draws", 50_000)
+    assert "With confidence 0.99, from 50000 fresh draws: the objective is at most" in said
+    assert Fit.load(path).optimality.gap > 0
+    said = run("fit", answers, "--id", "person", "--missing", "zero", "--certify", "-o", path)
+    assert "With confidence 0.99, from 200000 fresh draws" in said
+
+
+def test_networks_are_written_for_other_programs(field, tmp_path):
+    nodes = tmp_path / "nodes.csv"
+    names = Fit.load(field).model.domain.names
+    nodes.write_text("name,kind\n" + "".join(f"{name},{name.split()[0]}\n" for name in names))
+    model = Fit.load(field).model
+    weights = sf.make_graph(model).edges(data="weight")
+    for ending, read in (("gexf", nx.read_gexf), ("graphml", nx.read_graphml)):
+        path = tmp_path / f"net.{ending}"
+        run("export", field, "-o", path, "--nodes", nodes)
+        ET.parse(path)
+        graph = read(path)
+        assert set(graph.nodes) == set(names)
+        assert graph.nodes["item 0"]["kind"] == "item"
+        assert {frozenset(e[:2]): pytest.approx(e[2]) for e in graph.edges(data="weight")} == {
+            frozenset(e[:2]): e[2] for e in weights
+        }
+    run("export", field, "-o", tmp_path / "edges.csv")
+    edges = pl.read_csv(tmp_path / "edges.csv")
+    assert edges.columns[:3] == ["first", "second", "weight"]
+    assert len(edges.filter(pl.col("weight") != 0)) == len(weights)
+    run("export", field, "-o", tmp_path / "matrix.csv", "--format", "adjacency")
+    matrix = pl.read_csv(tmp_path / "matrix.csv")
+    np.testing.assert_allclose(matrix[:, 1:].to_numpy(), model.interactions)
+    run("export", field, "-o", tmp_path / "net.json")
+    found = json.loads((tmp_path / "net.json").read_text())
+    assert [node["name"] for node in found["nodes"]] == list(names)
+    assert found["fit"]["status"] == "converged"
+    assert "does not end in .gexf" in run("export", field, "-o", tmp_path / "net.xyz", code=2)
+    assert "use gexf, graphml" in run("export", field, "-o", tmp_path / "net.xyz", "--format", "dot", code=2)
+
+
+def test_a_table_of_variables_must_have_them_all(field, tmp_path):
+    nodes = tmp_path / "nodes.csv"
+    nodes.write_text("name,kind\nitem 0,a\nitem one,a\n")
+    assert "does not have the variable 'item 1': add a row for it." in run(
+        "export", field, "-o", tmp_path / "a.gexf", "--nodes", nodes, code=2
+    )
+
+
+def test_pages_and_pictures_are_written(answers, tmp_path):
+    nodes = tmp_path / "nodes.csv"
+    names = ["item 0", "item 1", "item 2", "score 3", "score 4", "score 5"]
+    nodes.write_text("name,kind\n" + "".join(f"{name},{name.split()[0]}\n" for name in names))
+    page, picture = tmp_path / "a.html", tmp_path / "a.png"
+    run("fit", answers, "--id", "person", "--report", page, "--picture", picture, "--nodes", nodes, "--color", "kind")
+    assert matplotlib.image.imread(picture).shape[0] > 500
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    run("report", answers.with_suffix(".field"), "-o", tmp_path / "b.html", "--data", answers, "--title", "My answers")
+    text = (tmp_path / "b.html").read_text(encoding="utf-8")
+    assert "<h1>My answers</h1>" in text
+    assert "800 rows, 16 missing cells" in text
+    assert "does not end in .png" in run("fit", answers, "--id", "person", "--picture", tmp_path / "a.bmp", code=2)
+
+
+def test_the_demo_summarises_learns_and_draws(tmp_path):
+    said = run("demo", "--output", tmp_path)
+    assert "279 roll calls by 100 senators" in said
+    assert "Rockefeller" in said
+    assert "Strongest edges" in said
+    assert "Certificate of the gradient: The last gradient had no bias" in said
+    assert "With confidence 0.99" in said
+    assert matplotlib.image.imread(tmp_path / "senate.png").shape[0] > 500
+    assert "The Senate of 2006" in (tmp_path / "senate.html").read_text(encoding="utf-8")
+
+
+def test_the_demo_says_when_it_cannot_write(tmp_path):
+    assert "there is no folder" in run("demo", "--output", tmp_path / "none", code=2)
+
+
+@pytest.mark.parametrize("command", [["version"], ["--help"], ["fit", "--help"]])
+def test_the_module_runs(command):
+    result = subprocess.run(
+        [sys.executable, "-m", "sparsefield", *command], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert result.stdout.strip()
+    if command == ["version"]:
+        assert result.stdout.strip() == sf.__version__

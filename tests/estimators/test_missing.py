@@ -1,0 +1,86 @@
+"""Missing cells and weights."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sparsefield as sf
+from problems import QUICK, make_table, theta_of
+from sparsefield import SparseMRF
+
+# Most fits here are short on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:Stopped after max_iter")
+
+
+def test_weights_are_repeated_rows():
+    observed = make_table(5, 60)
+    weights = np.random.default_rng(1).integers(0, 4, 60)
+    options = {"alpha": 0.05, "schedule": "exact", "step_size": 0.5, "max_iter": 50}
+    weighted = SparseMRF(**options).fit(observed, sample_weight=weights)
+    repeated = sf.Table(observed.domain, np.repeat(observed.codes, weights, axis=0))
+    np.testing.assert_allclose(theta_of(weighted), theta_of(SparseMRF(**options).fit(repeated)), atol=1e-12)
+    for bad in (np.ones(59), -np.ones(60), np.full(60, np.nan)):
+        with pytest.raises(ValueError, match="Weights must be 60 numbers"):
+            SparseMRF(**options).fit(observed, sample_weight=bad)
+    with pytest.raises(ValueError, match="add up to zero"):
+        SparseMRF(**options).fit(observed, sample_weight=np.zeros(60))
+
+
+def test_modelled_missing_values_cost_less_than_filled_or_dropped_ones():
+    observed = make_table(8, 2000, seed=2)
+    whole = observed.codes.astype(float)
+    incomplete = whole.copy()
+    incomplete[np.random.default_rng(0).random(incomplete.shape) < 0.3] = np.nan
+    options = {"alpha": 0.02, "schedule": "perfect", "n_chains": 20_000, "random_state": 1, "max_iter": 150}
+    full = theta_of(SparseMRF(**options).fit(whole))
+    far = {
+        m: np.linalg.norm(theta_of(SparseMRF(missing=m, **options).fit(incomplete)) - full)
+        for m in ("model", "zero", "drop")
+    }
+    assert far["model"] < min(far["zero"], far["drop"]) / 1.5
+
+
+def test_nothing_hidden_is_the_same_fit_bit_for_bit():
+    observed = make_table()
+    fits = [theta_of(SparseMRF(missing=m, **QUICK).fit(observed)) for m in ("model", "zero", "drop", "error")]
+    for other in fits[1:]:
+        np.testing.assert_array_equal(fits[0], other)
+
+
+def test_gradients_with_filled_missing_values_are_not_certified():
+    incomplete = make_table().codes.astype(float)
+    incomplete[0, 0] = np.nan
+    for schedule in ("tay", "perfect", "exact"):
+        mrf = SparseMRF(schedule=schedule, **QUICK).fit(incomplete)
+        assert mrf.certificate_ is None
+        assert not mrf.trace_["is_certified"].any()
+        assert "without a certificate" in mrf.trace_["reason"][0]
+
+
+def test_weights_of_zero_are_rows_that_are_not_there():
+    observed = make_table(5, 300)
+    incomplete = sf.Table(observed.domain, observed.codes.copy())
+    incomplete.codes[:100, 0] = 255
+    for counted in (slice(0, 100), slice(100, 300), slice(50, 150)):
+        weights = np.zeros(300)
+        weights[counted] = 0.3
+        weighted = SparseMRF(solver="spg", **QUICK).fit(incomplete, sample_weight=weights)
+        alone = SparseMRF(solver="spg", **QUICK).fit(sf.Table(incomplete.domain, incomplete.codes[counted]))
+        np.testing.assert_allclose(theta_of(weighted), theta_of(alone), atol=1e-9)
+
+
+def test_missing_values_with_weights_and_in_every_row():
+    rng = np.random.default_rng(1)
+    codes = make_table(5, 400).codes.astype(float)
+    codes[np.arange(400), rng.integers(0, 5, 400)] = np.nan
+    mrf = SparseMRF(0.05, **QUICK).fit(codes, sample_weight=rng.random(400))
+    assert np.isfinite(theta_of(mrf)).all()
+    with pytest.raises(ValueError, match="Every row has a missing value"):
+        SparseMRF(missing="drop", **QUICK).fit(codes)
+    with pytest.raises(ValueError, match=r"contains NaN.*missing='model'"):
+        SparseMRF(missing="error", **QUICK).fit(codes)
+    frame = pd.DataFrame({"a": ["x", None, "y"], "b": ["u", "v", "v"]})
+    with pytest.raises(ValueError, match=r"1 missing value\(s\).*column 'a'"):
+        SparseMRF(missing="error", **QUICK).fit(frame)
+    with pytest.raises(ValueError, match="missing is 'guess'"):
+        SparseMRF(missing="guess", **QUICK).fit(frame)

@@ -1,0 +1,254 @@
+"""The estimator: what it promises, finds, refuses and shows."""
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+import exact_chains
+import sparsefield as sf
+from noise import assert_gaps_are_noise, curvature, enumerate_statistics, largest_floor, largest_norm
+from problems import QUICK, make_table, theta_of
+from sparsefield import PairwiseMRF, PseudoLikelihood, SparseMRF
+from sparsefield.datasets import make_field
+from sparsefield.gradients import Fixed
+from sparsefield.model import norm
+from sparsefield.objective import Problem
+from statistics_ import FALSE_ALARM
+from zoo import LEVELS
+
+# Most fits here are short on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:Stopped after max_iter")
+
+
+def test_a_fit_has_what_it_promises():
+    frame = make_table().to_frame()
+    mrf = SparseMRF(0.05, random_state=1).fit(frame)
+    assert mrf.n_features_in_ == 6
+    assert list(mrf.feature_names_in_) == frame.columns
+    assert mrf.n_iter_ == len(mrf.trace_)
+    assert mrf.status_.code == "converged"
+    assert mrf.certificate_ == 0
+    assert mrf.model_.domain.names == tuple(frame.columns)
+    assert mrf.sample(50, seed=1).codes.shape == (50, 6)
+    graph = mrf.graph()
+    assert set(graph.nodes) == set(frame.columns)
+    for first, second, weight in sf.edge_table(mrf.model_).iter_rows():
+        i, j = mrf.model_.domain.index_of(first), mrf.model_.domain.index_of(second)
+        assert weight == mrf.interactions_[i, j] == graph[first][second]["weight"]
+    assert graph.number_of_edges() == np.count_nonzero(np.triu(mrf.interactions_))
+
+
+@pytest.mark.filterwarnings("default:Stopped after max_iter")
+def test_a_fit_that_ends_early_says_so():
+    with pytest.warns(ConvergenceWarning, match="raise max_iter"):
+        SparseMRF(0.05, max_iter=1).fit(make_table())
+    with pytest.warns(ConvergenceWarning, match="raise max_iter"):
+        SparseMRF(0.05, solver="spg", **QUICK).fit(make_table())
+    with pytest.warns(ConvergenceWarning, match="raise max_iter"):
+        PseudoLikelihood(0.01, max_iter=2).fit(make_table())
+    short = SparseMRF(0.05, max_seconds=1e-3, random_state=1).fit(make_table())
+    assert short.status_.code == "time"
+    assert short.n_iter_ == 1
+    with pytest.raises(ValueError, match="max_seconds is -1: use a number from zero on"):
+        SparseMRF(max_seconds=-1).fit(make_table())
+
+
+def test_any_table_gives_the_same_fit():
+    observed = make_table()
+    fits = [
+        SparseMRF(0.05, **QUICK).fit(data)
+        for data in (observed, observed.codes.astype(int), observed.to_frame(), observed.to_frame().to_pandas())
+    ]
+    for other in fits[1:]:
+        np.testing.assert_array_equal(theta_of(fits[0]), theta_of(other))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_estimator_finds_the_optimum():
+    observed = make_table(7, 2000)
+    exactly = SparseMRF(0.03, solver="spg", schedule="exact", step_size=0.5, max_iter=5000, tol=1e-8).fit(observed)
+    assert exactly.status_.code == "converged"
+    newton = SparseMRF(0.03, schedule="exact", tol=1e-10).fit(observed)
+    np.testing.assert_allclose(theta_of(newton), theta_of(exactly), atol=1e-6)
+    # With draws, both solvers end above it by what noise costs.
+    problem = Problem.with_l1(sf.moments_of_table(observed), observed.domain, 0.03)
+    lowest = problem.objective(theta_of(newton))
+    many = {"schedule": "perfect", "n_chains": 50_000, "random_state": 1}
+    drawn = SparseMRF(0.03, **many).fit(observed)
+    assert_gaps_are_noise(problem.objective(theta_of(drawn)) - lowest, drawn.fit_.steps[-1:], 7 * 8 // 2)
+    drawn = SparseMRF(0.03, solver="spg", max_iter=500, **many).fit(observed)
+    assert drawn.status_.code == "noise floor"
+    assert problem.objective(theta_of(drawn)) - lowest < largest_floor([drawn.fit_], 50_000)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("solver", ["spg", "newton"])
+@pytest.mark.parametrize("schedule", ["tay", "conservative", "increasing", 5, Fixed(5)], ids=str)
+def test_every_schedule_is_as_near_to_the_optimum_as_its_trace_says(schedule, solver):
+    observed = make_table(7, 2000)
+    problem = Problem.with_l1(sf.moments_of_table(observed), observed.domain, 0.03)
+    options = {"solver": solver, "schedule": schedule, "n_chains": 20_000, "random_state": 1}
+    fit = SparseMRF(0.03, max_iter=30, **options).fit(observed)
+    last = fit.fit_.steps[-1]
+    # The same fit, up to the place where the last gradient was taken; and the exact law of the chains behind that.
+    before = SparseMRF(0.03, max_iter=last.iteration - 1, **options).fit(observed).model_
+    chances, statistics, _ = enumerate_statistics(before)
+    law = np.full((1, 2**7), 2.0**-7)
+    for _ in range(int(last.n_sweeps)):
+        law = exact_chains.sweep(law, before.main, before.interactions)
+    bias = (law[0] - chances) @ statistics
+    if last.certificate is not None:
+        assert np.linalg.norm(bias) <= last.certificate
+    # Slopes follow gradients, which are off by the bias and the noise, and no further than these: soft thresholds
+    # bring points nearer to each other. TAY chooses among 100 sweeps, and 10 numbers of chains where conservative.
+    gradient = problem.gradient(before.moments())
+    if solver == "spg":
+        slope = problem.step_map(theta_of(before), gradient, last.step_size)
+    else:
+        slope = problem.subgradient(theta_of(before), gradient)
+    noise = largest_norm(law[0], statistics, last.n_chains, n_looks=1000)
+    assert abs(norm(slope) - last.violation) <= np.linalg.norm(bias) + noise
+    _, lowest = exact_chains.penalised_optimum(problem.data.moments.pair, problem.penalty.weights)
+    gap = problem.objective(theta_of(fit)) - lowest
+    if solver == "newton":
+        bias_by_curvature = np.sqrt(bias @ np.linalg.solve(curvature(before), bias))
+        assert_gaps_are_noise(gap, [last], 7 * 8 // 2, bias=bias_by_curvature)
+    assert gap < problem.objective(np.zeros((7, 7))) - lowest
+
+
+@pytest.mark.parametrize("solver", ["newton", "spg"])
+@pytest.mark.parametrize("schedule", ["tay", 3, "perfect"])
+def test_same_seed_same_fit_whatever_the_threads(solver, schedule, monkeypatch):
+    monkeypatch.setattr("sparsefield._threads.SMALLEST_SHARE", 1e-15)
+    observed = make_table(8)
+    options = {"solver": solver, "schedule": schedule, **QUICK}
+    one, two = (SparseMRF(n_threads=n, **options).fit(observed) for n in (1, 2))
+    np.testing.assert_array_equal(theta_of(one), theta_of(two))
+    again = clone(one).fit(observed)
+    np.testing.assert_array_equal(theta_of(one), theta_of(again))
+
+
+def test_the_score_is_the_likelihood_or_says_that_it_is_not():
+    observed = make_table(6, 300)
+    mrf = SparseMRF(0.05, **QUICK).fit(observed)
+    assert mrf.score_kind_ == "log-likelihood"
+    assert mrf.score(observed) == pytest.approx(mrf.model_.log_prob(observed.codes).mean())
+    wide = make_field(40, degree=2, strength=(0.5, 1.0), seed=1).sample(200, n_sweeps=50, seed=1)
+    large = SparseMRF(0.1, **QUICK).fit(wide)
+    assert large.score_kind_ == "pseudo-log-likelihood"
+    expected = sum(
+        np.log(large.model_.conditional(i, wide.codes)[np.arange(200), wide.codes[:, i]]).mean() for i in range(40)
+    )
+    assert large.score(wide) == pytest.approx(expected)
+    with pytest.raises(ValueError, match="has missing values"):
+        mrf.score(np.where(observed.codes[:5] == 1, np.nan, 0.0))
+    with pytest.raises(NotFittedError):
+        SparseMRF().score(observed)
+
+
+@pytest.mark.filterwarnings("ignore:.*constant")
+def test_odd_tables():
+    for rows in (
+        np.array([[0, 1, 1]]),  # one row
+        np.array([[0], [1], [1]]),  # one column
+        np.array([[0, 1], [0, 0], [0, 1]]),  # a constant column
+        np.random.default_rng(1).integers(0, 2, (5, 30)),  # more columns than rows
+        np.random.default_rng(1).integers(0, 3, (50, 4)),  # three levels
+    ):
+        mrf = SparseMRF(0.1, **QUICK).fit(rows)
+        assert np.isfinite(theta_of(mrf)).all()
+        assert mrf.status_.sentence
+    everything = SparseMRF(5.0, **QUICK).fit(make_table())
+    assert not theta_of(everything).any()
+
+
+def test_a_model_to_start_from():
+    observed = make_table()
+    options = {"alpha": 0.05, "schedule": "exact", "step_size": 0.5}
+    first = SparseMRF(max_iter=2000, tol=1e-7, **options).fit(observed)
+    again = SparseMRF(max_iter=1, init=first.model_, **options).fit(observed)
+    np.testing.assert_allclose(theta_of(again), theta_of(first), atol=1e-6)
+    with pytest.raises(ValueError, match="init is a model over other variables"):
+        SparseMRF(init=make_field(5, seed=1), **options).fit(observed)
+
+
+def test_serious_endings_are_warned_of():
+    with pytest.warns(ConvergenceWarning, match="too long"):
+        SparseMRF(0.001, solver="spg", schedule="exact", step_size=50.0, max_iter=20).fit(make_table(8))
+
+
+def test_levels_are_learned_too():
+    truth = LEVELS["three levels"]
+    observed = sf.Table(truth.domain, truth.sample(20_000, n_sweeps=50, seed=1).codes)
+    mrf = SparseMRF(0.0, schedule="exact", step_size=0.5, max_iter=3000, tol=1e-7).fit(observed)
+    # Estimates are normal, with the inverse of Fisher's information for their covariance: each by itself, and together.
+    _, _, slots = enumerate_statistics(truth)
+    information = 20_000 * curvature(truth)
+    off = (theta_of(mrf) - theta_of(truth))[slots]
+    errors = np.sqrt(np.diagonal(np.linalg.inv(information)))
+    assert np.all(np.abs(off) <= stats.norm.isf(FALSE_ALARM / (2 * len(off))) * errors)
+    assert off @ information @ off <= stats.chi2.isf(FALSE_ALARM, len(off))
+    for solver in ("newton", "spg"):
+        certified = SparseMRF(0.05, solver=solver, random_state=1, max_iter=20).fit(observed)
+        assert certified.trace_["is_certified"].all()
+
+
+def test_bad_requests_are_refused():
+    observed = make_table()
+    for options, message in (
+        ({"schedule": "fast"}, "schedule is 'fast'"),
+        ({"solver": "fast"}, "solver is 'fast'"),
+        ({"gap": 0.0}, "gap is 0"),
+        ({"init": None}, "init is None"),
+        ({"schedule": 0}, "n_sweeps is 0"),
+        ({"certificate": "best"}, "certificate is 'best'"),
+        ({"chains": "anew"}, "chains is 'anew'"),
+        ({"alpha": -1.0}, "alpha is -1"),
+        ({"step_size": -1.0}, "step_size is -1"),
+        ({"n_chains": 0}, "n_chains is 0"),
+        ({"max_iter": 0}, "max_iter is 0"),
+        (
+            {"schedule": "perfect", "max_sweeps": 1, "init": make_field(6, strength=(3.0, 4.0), seed=1)},
+            "within 1 sweeps",
+        ),
+        ({"schedule": "conservative", "chains": "persistent"}, "chains='restart'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            SparseMRF(**options).fit(observed)
+    with pytest.raises(TypeError, match="Sparse data are not supported"):
+        SparseMRF().fit(csr_array(observed.codes))
+
+
+def test_progress_is_shown_where_it_is_wanted(capsys):
+    SparseMRF(progress=True, **QUICK).fit(make_table())
+    shown = capsys.readouterr()
+    assert "fitting" in shown.out + shown.err
+    SparseMRF(**QUICK).fit(make_table())
+    quiet = capsys.readouterr()
+    assert quiet.out + quiet.err == ""
+
+
+def test_strings_and_booleans_are_levels():
+    rng = np.random.default_rng(1)
+    wet = rng.random(500) < 0.4
+    frame = pl.DataFrame({"rain": wet, "umbrella": np.where(wet ^ (rng.random(500) < 0.1), "yes", "no")})
+    mrf = SparseMRF(0.02, random_state=1).fit(frame)
+    assert mrf.interactions_[0, 1] > 1
+    assert isinstance(mrf.model_, PairwiseMRF)
+
+
+def test_pseudo_likelihood_is_a_start():
+    observed = make_table(7, 1500)
+    quick = {"alpha": 0.03, "solver": "spg", "schedule": "exact", "step_size": 0.5, "max_iter": 3}
+    cold, warm = (SparseMRF(init=init, **quick).fit(observed) for init in ("zero", "pseudolikelihood"))
+    assert warm.trace_["objective"][0] < cold.trace_["objective"][0]
+    with pytest.raises(ValueError, match="init is 'guess'"):
+        SparseMRF(init="guess").fit(observed)
+    incomplete = np.where(np.random.default_rng(1).random(observed.codes.shape) < 0.1, np.nan, observed.codes)
+    assert SparseMRF(init="pseudolikelihood", solver="spg", **QUICK).fit(incomplete).n_iter_ == 5
+    with pytest.raises(ValueError, match="missing is 'model': use 'zero', 'drop' or 'error'"):
+        PseudoLikelihood(missing="model").fit(incomplete)

@@ -1,0 +1,123 @@
+"""What each schedule does: how many sweeps, of how many chains, and when it stops."""
+
+import numpy as np
+import pytest
+
+import sparsefield as sf
+from problems import make_problem, theta_of
+from sparsefield.certificates import Disagreement
+from sparsefield.gradients import ExactMoments, Fixed, Increasing, PerfectDraws, Simulation, Tay
+from sparsefield.inference import Chains, Scan
+from sparsefield.model import norm
+from sparsefield.objective import Problem
+from sparsefield.solvers import State, solve, step
+
+
+@pytest.mark.parametrize("certificate", ["paper", "sharp"])
+def test_tay_sweeps_as_often_as_checking_after_every_sweep(certificate, monkeypatch):
+    problem = make_problem(7, alpha=0.05, seed=3, strength=(0.3, 0.8))
+    simulation = Simulation(n_chains=2000, seed=4)
+    n_passes = []
+    counted = Chains.moments
+    monkeypatch.setattr(Chains, "moments", lambda *a, **k: n_passes.append(1) or counted(*a, **k))
+    state = State(np.zeros((7, 7)), 0.4)
+    n_checked = 0
+    for k in range(1, 30):
+        model = problem.model(state.theta)
+        chains = Chains(problem.domain, 2000, seed=simulation.seed_of(k))
+        far = Disagreement(model, kind=certificate)
+        while True:
+            chains.sweep(Scan(model), 1)
+            far.sweep()
+            moments = counted(chains)
+            n_checked += 1
+            if far.bias < norm(problem.step_map(state.theta, problem.gradient(moments), 0.4)) / 2:
+                break
+        state, info = step(problem, state, Tay(certificate), simulation)
+        assert info.is_certified
+        assert info.n_sweeps == far.n_sweeps
+        assert info.certificate == pytest.approx(far.bias)
+        assert info.certificate < info.step_map_norm / 2
+    # And took moments less often, where the bound says nothing at first.
+    assert len(n_passes) < n_checked if certificate == "paper" else len(n_passes) <= n_checked
+
+
+def slow_problem():
+    """A problem whose optimum is near a balanced ring with an influence radius of 0.9."""
+    p = 16
+    coupling = 4 * np.arctanh(0.45)
+    interactions = np.zeros((p, p))
+    for i in range(p):
+        interactions[i, (i + 1) % p] = interactions[(i + 1) % p, i] = coupling
+    model = sf.PairwiseMRF.binary(-interactions.sum(axis=1) / 2, interactions)
+    start = theta_of(model)
+    return Problem.with_l1(sf.moments_of_table(model.sample(500, n_sweeps=100, seed=1)), model.domain, 0.02), start
+
+
+@pytest.mark.parametrize("certificate", ["paper", "sharp"])
+def test_tay_waits_for_a_bound_that_falls_late(certificate):
+    # The paper's bound is flat while the disagreements add up to more than one.
+    problem, start = slow_problem()
+    far = Disagreement(problem.model(start), kind=certificate)
+    chains = Chains(problem.domain, 2000, seed=Simulation(2000, 4).seed_of(1))
+    while True:
+        chains.sweep(Scan(problem.model(start)), 1)
+        far.sweep()
+        if far.bias < norm(problem.step_map(start, problem.gradient(chains.moments()), 0.4)) / 2:
+            break
+    assert far.n_sweeps > 10
+    _, info = step(problem, State(start, 0.4), Tay(certificate), Simulation(2000, seed=4))
+    assert info.is_certified
+    assert info.n_sweeps == far.n_sweeps
+
+
+def test_persistent_chains_are_certified_with_fewer_sweeps():
+    problem = make_problem(8, alpha=0.04, seed=5, strength=(0.3, 0.8))
+    runs = {}
+    for certificate, persist in (("sharp", False), ("persistent", True)):
+        fit = solve(problem, Tay(certificate), Simulation(4000, seed=1, persist=persist), step_size=0.4, max_iter=40)
+        assert fit.trace["is_certified"].all()
+        runs[certificate] = fit.trace["n_sweeps"].sum()
+    assert runs["persistent"] < runs["sharp"]
+
+
+def test_schedules_do_what_their_names_say():
+    problem = make_problem(5)
+    simulation = Simulation(500, seed=1)
+    assert solve(problem, Fixed(7), simulation, max_iter=5).trace["n_sweeps"].to_list() == [7] * 5
+    assert solve(problem, Increasing(), simulation, max_iter=5).trace["n_sweeps"].to_list() == [1, 2, 3, 4, 5]
+    exactly = solve(problem, PerfectDraws(), simulation, max_iter=3)
+    assert exactly.trace["certificate"].to_list() == [0.0] * 3
+    assert exactly.trace["is_certified"].all()
+    assert solve(problem, ExactMoments(), max_iter=3, tol=0).trace["n_chains"].to_list() == [0] * 3
+
+
+def test_conservative_tay_takes_the_chains_that_it_needs():
+    problem = make_problem(5, alpha=0.05, strength=(0.3, 0.8))
+    schedule = Tay("sharp", conservative=True, max_chains=200_000)
+    fit = solve(problem, schedule, Simulation(500, seed=1), step_size=0.4, max_iter=20)
+    certified = [s for s in fit.steps if s.is_certified]
+    assert certified
+    assert all(s.certificate < s.step_map_norm / 2 for s in certified)
+    assert max(s.n_chains for s in fit.steps) > 500
+    assert max(s.n_chains for s in fit.steps) <= 200_000
+    # The whole error is what it bounds: checked against exact moments.
+    state = State(np.zeros((5, 5)), 0.4)
+    for _ in range(5):
+        after, info = step(problem, state, schedule, Simulation(500, seed=1))
+        error = norm(after.chains.moments().pair - problem.model(state.theta).moments().pair)
+        assert error <= info.certificate
+        state = after
+
+
+def test_bad_schedules_are_refused():
+    with pytest.raises(ValueError, match="n_sweeps is 0"):
+        Fixed(0)
+    with pytest.raises(ValueError, match="certificate is 'best'"):
+        Tay("best")
+    with pytest.raises(ValueError, match="max_sweeps is 0"):
+        Tay(max_sweeps=0)
+    with pytest.raises(ValueError, match="starts its chains anew"):
+        Tay("persistent", conservative=True)
+    with pytest.raises(ValueError, match="chains='restart'"):
+        solve(make_problem(4), Tay("sharp", conservative=True), Simulation(300, persist=True))

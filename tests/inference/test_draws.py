@@ -1,0 +1,60 @@
+"""Draws as a solver sees them: moments, curvature, and how far they speak for other parameters."""
+
+import numpy as np
+import pytest
+
+import sparsefield as sf
+from sparsefield._kernels._target import HAS_AVX2
+from sparsefield.datasets import make_field
+from sparsefield.inference import Chains, EnumeratedStates, Gibbs
+from statistics_ import assert_moments_agree
+from zoo import BINARY, ZOO
+
+# Fields of two levels are packed where the processor can; every field can be held as bytes.
+HELD = [(name, "bytes") for name in ZOO] + [(name, "packed") for name in BINARY if HAS_AVX2]
+
+
+@pytest.mark.parametrize(("name", "storage"), HELD)
+def test_draws_know_their_moments(name, storage):
+    model = ZOO[name]
+    d = model.domain.n_slots
+    chains = Chains(model.domain, 700, seed=1, storage=storage)
+    s = model.domain.indicators(chains.codes())
+    a, b = np.triu_indices(d)
+    psi = s[:, a] * s[:, b]
+    draws = chains.draws()
+    counts, scale = draws.second_moments(a, b)
+    np.testing.assert_array_equal(counts, psi.T @ psi)
+    assert scale == 1 / 700
+    move = np.random.default_rng(2).normal(size=(d, d))
+    move = np.triu(move) + np.triu(move, 1).T
+    values = draws.along(move)
+    np.testing.assert_allclose(values, psi @ move[a, b], atol=1e-12)
+    log_mean, share = draws.reweight(values)
+    weights = np.exp(values)
+    assert log_mean == pytest.approx(np.log(weights.mean()))
+    assert share == pytest.approx(weights.sum() ** 2 / (weights**2).sum() / 700)
+    covariance = (psi - psi.mean(axis=0)).T @ values / 700
+    np.testing.assert_allclose(draws.project(values)[a, b], covariance, atol=1e-12)
+
+
+def test_enumerated_states_are_draws_without_noise():
+    model = ZOO["dense"]
+    d = model.domain.n_slots
+    exactly, drawn = EnumeratedStates(model), model_draws(model, 200_000).draws()
+    np.testing.assert_allclose(exactly.moments.pair, model.moments().pair, atol=1e-12)
+    a, b = np.triu_indices(d)
+    counts, scale = drawn.second_moments(a, b)
+    # Products of indicators are indicators.
+    assert_moments_agree(scale * counts, exactly.second_moments(a, b)[0], 200_000)
+    move = 0.1 * (model.interactions + np.diag(model.main))
+    log_mean, share = exactly.reweight(exactly.along(move))
+    other = sf.PairwiseMRF(model.domain, 1.1 * model.main, 1.1 * model.interactions)
+    assert log_mean == pytest.approx(other.log_partition() - model.log_partition())
+    assert share == 1
+    with pytest.raises(ValueError, match="exact Newton steps are for up to 16384"):
+        EnumeratedStates(make_field(15, seed=1))
+
+
+def model_draws(model, n):
+    return Gibbs(n, 100, seed=1).run(model)

@@ -1,0 +1,89 @@
+"""How far noise can lead a fit: bounds at the rate of false alarms of `statistics_`, from laws found by enumeration."""
+
+import numpy as np
+from scipy import stats
+
+from statistics_ import FALSE_ALARM
+
+
+def enumerate_statistics(model):
+    """Return the probabilities (n,) of all states, the statistics (n, m) that have parameters, and these' slots."""
+    domain = model.domain
+    states = np.indices(tuple(domain.n_levels), dtype=np.uint8).reshape(domain.n_variables, -1).T
+    a, b = np.triu_indices(domain.n_slots)
+    own = (a == b) | (domain.slot_variables[a] != domain.slot_variables[b])
+    a, b = a[own], b[own]
+    s = domain.indicators(states).astype(float)
+    return np.exp(model.log_prob(states)), s[:, a] * s[:, b], (a, b)
+
+
+def covariance(chances, values):
+    """Return the covariance (m, m) of values (n, m) that states of these probabilities have."""
+    centred = values - chances @ values
+    return (centred.T * chances) @ centred
+
+
+def curvature(model):
+    """Return the curvature of the log-partition function, which is Fisher's information of one row."""
+    chances, statistics, _ = enumerate_statistics(model)
+    return covariance(chances, statistics)
+
+
+def largest_norm(chances, values, n, n_looks=1):
+    """Bound the norm of the error of a mean of n independent values, at each of several looks.
+
+    Bousquet's form of Talagrand's inequality, for every n: the norm is the supremum of sums along unit vectors. Its
+    mean is at most e = sqrt(trace / n); above that it has the tail of a sum of variance v = largest eigenvalue + 2 b e,
+    b the largest norm of a centred value: norm <= e + sqrt(2 v t / n) + b t / (3 n) except with probability exp(-t).
+    """
+    own = covariance(chances, values)
+    t = np.log(n_looks / FALSE_ALARM)
+    e = np.sqrt(np.trace(own) / n)
+    b = np.linalg.norm(values - chances @ values, axis=1).max()
+    return e + np.sqrt(2 * (np.linalg.eigvalsh(own)[-1] + 2 * b * e) * t / n) + b * t / (3 * n)
+
+
+def largest_floor(fits, n):
+    """Bound the mean gap of independent fits whose gradient steps only follow the noise of n draws each.
+
+    Along an eigenvector of the curvature with eigenvalue c, a step of size s makes (1 - s c) of a deviation and adds
+    noise of variance s^2 c / n. Deviations then have the variance s / (n (2 - s c)) and cost c / 2 of their square: the
+    gap is a sum of w z^2 / (2 n) with z standard normal and w = s c / (2 - s c). Thresholds only shorten deviations.
+    Laurent and Massart (2000): sum w z^2 <= sum w + 2 sqrt(t sum w^2) + 2 t max w, except with probability exp(-t).
+    Step sizes vary a little: the largest counts, of the 80 iterations over which fits look for noise.
+    """
+    sizes = [max(step.step_size for step in fit.steps[-80:]) for fit in fits]
+    c = np.concatenate([s * np.linalg.eigvalsh(curvature(fit.model)) for s, fit in zip(sizes, fits, strict=True)])
+    w, t = c / (2 - c), np.log(1 / FALSE_ALARM)
+    return (w.sum() + 2 * np.sqrt(t * (w**2).sum()) + 2 * t * w.max()) / (2 * n * len(fits))
+
+
+def assert_gaps_are_noise(gaps, steps, n_parameters, *, n_held=None, bias=0.0):
+    """Check that Newton fits, each with its gap and its last step, are off by no more than the noise of their draws.
+
+    A step from n draws finds the least f(x) + e . x + penalty(x), but for terms of higher order: f is the smooth part
+    of the objective, with the curvature H, and e the noise of the mean of m statistics, with the covariance H / n. So
+    -f'(x) - e is a subgradient of the penalty at the x found. By convexity, with d from the optimum to x,
+
+        gap <= -e . d - d . H d / 2 <= e . H^-1 e / 2,
+
+    whatever is zero and whatever is not: chi-squared with m degrees of freedom over 2 n, to leading order (and with as
+    many as are not zero where noise does not change which). What is left out adds to e, in the norm by H^-1. With |s|
+    the norm by H of the last step, half the square of which its quadratic model promises at least, it is
+
+    - 2 sqrt(m / n) |s|, since a covariance of m statistics over n draws is off by that share (Marchenko and Pastur):
+      n_held draws, where not all are kept for it;
+    - |s|^2 / sqrt(2), since moments are not linear along s: exp(z) - 1 - z has that norm for normal z of norm |s|;
+    - a twentieth of the noise, to which the quadratic model is minimised;
+    - the norm of the bias, where draws are not exact.
+
+    Zeros that violated nothing at the start of the step are not part of it; they are counted as if they were. The ridge
+    of the curvature is of order m / n, and left out. Chi-squares of independent fits add up, and the squares of the
+    rest (Minkowski's inequality).
+    """
+    n = np.array([step.n_chains for step in steps])
+    moved = np.sqrt([2 * step.predicted for step in steps])
+    beyond = 2 * np.sqrt(n_parameters / (n if n_held is None else n_held)) * moved + moved**2 / np.sqrt(2) + bias
+    noise = 1.05 * np.sqrt(stats.chi2.isf(FALSE_ALARM, len(steps) * n_parameters))
+    total, allowed = (2 * n * gaps).sum(), (noise + np.sqrt((n * beyond**2).sum())) ** 2
+    assert total < allowed, (total, allowed)

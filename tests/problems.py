@@ -1,0 +1,31 @@
+"""Small problems that several rooms try their hands on."""
+
+import numpy as np
+
+import sparsefield as sf
+from sparsefield.datasets import make_field
+from sparsefield.objective import Problem
+
+# Options of fits that are short on purpose.
+QUICK = {"max_iter": 5, "n_chains": 200, "random_state": 0}
+
+
+def make_problem(p=6, alpha=0.05, n=400, seed=1, strength=(0.5, 1.5), penalize_main=True):
+    truth = make_field(p, edge_probability=0.4, strength=strength, seed=seed)
+    data = sf.moments_of_table(truth.sample(n, method="perfect", seed=seed))
+    return Problem.with_l1(data, truth.domain, alpha, penalize_main)
+
+
+def make_table(p=6, n=1000, seed=1, strength=(0.7, 1.3)):
+    return make_field(p, strength=strength, seed=seed).sample(n, method="perfect", seed=seed)
+
+
+def theta_of(found):
+    """Return the parameters of a field, of a fit or of an estimator, laid out as in `Problem`."""
+    model = getattr(found, "model_", getattr(found, "model", found))
+    return model.interactions + np.diag(model.main)
+
+
+def safe_step(problem):
+    """Return 1 / L for L = m / 4: statistics are 0 or 1, so the largest eigenvalue of their covariance is no more."""
+    return 4 / (problem.domain.n_slots * (problem.domain.n_slots + 1) / 2)

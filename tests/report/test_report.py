@@ -1,0 +1,253 @@
+"""The interactive page, in a real browser that has no network."""
+
+import csv
+import io
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sparsefield as sf
+from sparsefield import Fit, PairwiseMRF, Table
+from sparsefield.fits import Status
+from sparsefield.report import write_report
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+ARTEFACTS = Path(os.environ.get("SPARSEFIELD_ARTEFACTS", Path(__file__).parents[2] / ".cache" / "artefacts"))
+HOSTILE = [
+    "<script>window.hit = 1</script>",
+    "</script><img src=x onerror='window.hit = 1'>",
+    '"quoted", with a comma',
+    "<b>bold</b> & <a href='javascript:window.hit=1'>link</a>",
+    "{{ 7 * 7 }} ${7*7}",
+    "line\nbreak",
+    "=1+1",
+    "naïve 統計 \u2028 \u202e",
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if BROWSER is None:
+        message = "There is no Chromium here: `apt-get install chromium` to test the page in a browser."
+        if os.environ.get("SPARSEFIELD_REQUIRE_BROWSER"):
+            pytest.fail(message)
+        pytest.skip(message)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(browser):
+    """Open a page with the network cut; what it complains about is collected, and must be nothing."""
+    context = browser.new_context(viewport={"width": 1280, "height": 1000}, accept_downloads=True, offline=True)
+    complaints = []
+
+    def visit(path):
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text) if message.type != "log" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: complaints.append(request.url) if "file:" not in request.url[:5] else None)
+        page.goto(path.as_uri())
+        page.wait_for_selector("body[data-ready=yes]", timeout=30_000)
+        return page
+
+    yield visit
+    context.close()
+    assert [text for text in complaints if not text.startswith(("data:", "blob:"))] == []
+
+
+def settle(page, selector, text):
+    """Wait until an element has a text (without evaluating a string in the page, which its policy forbids)."""
+    for _ in range(100):
+        if page.text_content(selector) == text:
+            return
+        page.wait_for_timeout(50)
+    assert page.text_content(selector) == text
+
+
+def make_fit(n_variables=8, names=None, seed=1):
+    truth = sf.datasets.make_field(n_variables, degree=3, strength=(0.8, 1.2), seed=seed)
+    table = truth.sample(2000, method="perfect", seed=seed)
+    if names is not None:
+        table = Table(replace(table.domain, names=tuple(names)), table.codes)
+    return sf.SparseMRF(0.02, random_state=1).fit(table).fit_, table
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory):
+    fit, table = make_fit(names=HOSTILE)
+    codes = table.codes.copy()
+    codes[:5, 0] = 255
+    path = tmp_path_factory.mktemp("report") / "hostile.html"
+    groups = {name: f"<i>group {k % 2}</i>" for k, name in enumerate(HOSTILE)}
+    write_report(fit, path, table=Table(table.domain, codes), groups=groups, title="<script>window.hit = 1</script>")
+    return path, fit
+
+
+def test_hostile_names_are_shown_and_not_run(hostile, visit):
+    path, fit = hostile
+    page = visit(path)
+    for name in HOSTILE:
+        page.fill("#search", name.replace("\n", " ") if "\n" in name else name)
+    page.wait_for_timeout(100)
+    assert page.evaluate("window.hit") is None
+    assert page.inner_text("h1") == "<script>window.hit = 1</script>"
+    shown = page.eval_on_selector_all("#edges tbody td", "cells => cells.map(cell => cell.textContent)")
+    joined = set(sf.edge_table(fit.model)["first"]) | set(sf.edge_table(fit.model)["second"])
+    assert joined <= set(shown)
+    assert len(joined) >= 6
+    assert (
+        page.eval_on_selector_all("img, a", "found => found.filter(e => e.getAttribute('href') === null).length") == 0
+    )
+    assert page.eval_on_selector_all("#network b, #network i", "found => found.length") == 0
+    assert "{{ 7 * 7 }}" in page.content()
+
+
+def test_the_slider_changes_the_number_of_edges(hostile, visit):
+    path, fit = hostile
+    page = visit(path)
+    weights = np.abs(sf.edge_table(fit.model)["weight"].to_numpy())
+    assert int(page.inner_text("#edge-count")) == len(weights)
+    page.evaluate("document.getElementById('strength').value = 500")
+    page.dispatch_event("#strength", "input")
+    expected = int((weights >= weights.max() / 2).sum())
+    settle(page, "#edge-count", str(expected))
+    drawn = page.evaluate(
+        "document.getElementById('network').data.filter(t => t.mode === 'lines')"
+        ".reduce((sum, t) => sum + t.x.filter(v => v === null).length, 0)"
+    )
+    assert drawn == expected < len(weights)
+
+
+def test_search_finds_a_node_and_its_edges(hostile, visit):
+    path, fit = hostile
+    page = visit(path)
+    table = sf.edge_table(fit.model)
+    name = table["first"][0]
+    page.fill("#search", name[:8])
+    settle(page, "#found h3", name)
+    own = table.filter((table["first"] == name) | (table["second"] == name))
+    assert page.locator("#found li").count() == len(own)
+    page.fill("#search", "no such variable")
+    assert page.inner_text("#found h3") == "Nothing found"
+
+
+def test_the_table_sorts(hostile, visit):
+    path, fit = hostile
+    page = visit(path)
+
+    def weights():
+        return [
+            float(text) for text in page.eval_on_selector_all("#edges td.number", "all => all.map(e => e.textContent)")
+        ]
+
+    sizes = np.abs(weights())
+    assert np.all(np.diff(sizes) <= 0)  # strongest first
+    page.click("#edges th[data-key=weight]")
+    assert np.all(np.diff(weights()) <= 0)
+    page.click("#edges th[data-key=weight]")
+    assert np.all(np.diff(weights()) >= 0)
+    assert page.get_attribute("#edges th[data-key=weight]", "aria-sort") == "ascending"
+    page.click("#edges th[data-key=first]")
+    first = page.eval_on_selector_all("#edges tr td:first-child", "all => all.map(e => e.textContent)")
+    assert first == page.evaluate("names => [...names].sort((a, b) => a.localeCompare(b))", first)
+    assert len(first) == len(sf.edge_table(fit.model))
+
+
+def test_the_download_has_the_rows(hostile, visit):
+    path, fit = hostile
+    page = visit(path)
+    with page.expect_download() as download:
+        page.click("#download")
+    text = Path(download.value.path()).read_bytes().decode("utf-8")
+    head, *rows = csv.reader(io.StringIO(text, newline=""))
+    assert head == ["first", "second", "weight", "undecided"]
+    expected = sf.edge_table(fit).filter(sf.edge_table(fit)["weight"] != 0)
+    found = {(frozenset((a, b)), float(weight), mark) for a, b, weight, mark in rows}
+    assert found == {
+        (frozenset((a, b)), float(f"{weight:.5g}"), str(mark).lower()) for a, b, weight, mark in expected.iter_rows()
+    }
+
+
+def test_words_and_settings_are_there(hostile, visit):
+    path, fit = hostile
+    page = visit(path)
+    assert page.inner_text("#status") == fit.status.sentence
+    assert fit.certified in page.inner_text("#certificate")
+    assert "Not certified yet" in page.inner_text("#optimality")
+    settings = dict(
+        page.eval_on_selector_all("#settings tr", "rows => rows.map(r => [...r.cells].map(c => c.textContent))")
+    )
+    assert settings["alpha"] == "0.02"
+    assert settings["random_state"] == "1"
+    assert settings["sparsefield"] == sf.__version__
+    assert "2000 rows, 5 missing cells" in page.inner_text("body")
+
+
+def test_a_large_network_stays_usable(visit, tmp_path):
+    """300 nodes and 5000 edges: the slider and the search answer."""
+    rng = np.random.default_rng(1)
+    interactions = np.zeros((300, 300))
+    first, second = np.triu_indices(300, 1)
+    some = rng.choice(len(first), 5000, replace=False)
+    interactions[first[some], second[some]] = rng.normal(size=5000)
+    model = PairwiseMRF.binary(np.zeros(300), interactions + interactions.T)
+    path = tmp_path / "large.html"
+    write_report(Fit(model, Status("converged", "Made up."), ()), path)
+    page = visit(path)
+    assert page.inner_text("#edge-count") == "5000"
+    assert page.locator("#edges tbody tr").count() == 5000
+    for change in (
+        "document.getElementById('strength').value = 300; "
+        "document.getElementById('strength').dispatchEvent(new Event('input'))",
+        "document.getElementById('search').value = 'x123'; "
+        "document.getElementById('search').dispatchEvent(new Event('input'))",
+    ):
+        took = page.evaluate(
+            f"new Promise(done => {{ const start = performance.now(); {change}; "
+            "requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() - start))) })"
+        )
+        # Speed is no matter of tests; that a page does not hang is. Headless, without a graphics card, on busy cores.
+        assert took < 10_000
+    assert page.text_content("#found h3") == "x123"
+    ARTEFACTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=ARTEFACTS / "report-large.png")
+
+
+def test_a_screenshot_is_kept(hostile, visit):
+    page = visit(hostile[0])
+    ARTEFACTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=ARTEFACTS / "report.png", full_page=True)
+    assert (ARTEFACTS / "report.png").stat().st_size > 20_000
+
+
+# --- Without a browser ---
+
+
+def test_the_page_needs_nothing_from_outside(hostile):
+    text = hostile[0].read_text(encoding="utf-8")
+    assert "default-src 'none'" in text
+    head = text.replace(text[text.index("<script>") : text.index("</script>")], "")  # less plotly, which names its home
+    assert "http://" not in head
+    assert "https://" not in head
+
+
+def test_groups_must_be_complete(tmp_path):
+    fit, _ = make_fit()
+    with pytest.raises(ValueError, match="no group for variable 'x1'"):
+        write_report(fit, tmp_path / "a.html", groups={"x0": "a"})
+    assert not list(tmp_path.iterdir())
+
+
+def test_fields_that_are_too_large_are_refused(tmp_path):
+    model = sf.datasets.make_chain(2001, seed=1)
+    with pytest.raises(ValueError, match="pages are for up to 2000"):
+        write_report(Fit(model, Status("converged", ""), ()), tmp_path / "a.html")

@@ -1,0 +1,221 @@
+"""Newton steps: with exact curvature against an independent solver, with draws against exact objectives."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import exact_chains
+import sparsefield as sf
+from noise import assert_gaps_are_noise
+from problems import make_problem, theta_of
+from sparsefield.datasets import make_field
+from sparsefield.gradients import BestDraws, ExactMoments, Fixed, PerfectDraws, Simulation
+from sparsefield.inference import Chains, EnumeratedStates, OutOfReachError
+from sparsefield.objective import Problem, choose_active
+from sparsefield.solvers import _move, _newton, find_move, solve, solve_newton
+from statistics_ import FALSE_ALARM
+from zoo import LEVELS
+
+
+@pytest.mark.parametrize("p", [1, 5, 8])
+@pytest.mark.parametrize("alpha", [0.0, 0.02, 0.1])
+@pytest.mark.parametrize("penalize_main", [True, False])
+def test_exact_curvature_leads_to_the_optimum_of_an_independent_solver(p, alpha, penalize_main):
+    problem = make_problem(p, alpha, seed=p, penalize_main=penalize_main, strength=(0.3, 0.9))
+    theta, value = exact_chains.penalised_optimum(problem.data.moments.pair, problem.penalty.weights)
+    fit = solve_newton(problem, ExactMoments(), tol=1e-9)
+    assert fit.status.code == "converged"
+    assert len(fit.steps) <= 15
+    assert problem.objective(theta_of(fit)) == pytest.approx(value, abs=1e-8)
+    np.testing.assert_allclose(theta_of(fit), theta, atol=1e-3)
+    assert not fit.undecided.any()
+
+
+@pytest.mark.parametrize("name", LEVELS)
+def test_levels_have_their_optimum_too(name):
+    model = LEVELS[name]
+    data = sf.moments_of_table(sf.Table(model.domain, model.sample(500, n_sweeps=50, seed=1).codes))
+    problem = Problem.with_l1(data, model.domain, 0.03)
+    fit = solve_newton(problem, ExactMoments(), tol=1e-9)
+    assert fit.status.code == "converged"
+    gradient = problem.gradient(fit.model.moments())
+    inside = (model.domain.slot_variables[:, None] == model.domain.slot_variables) & ~np.eye(len(gradient), dtype=bool)
+    assert np.abs(problem.subgradient(theta_of(fit), gradient))[~inside].max() < 1e-9
+
+
+def test_any_working_set_leads_to_the_same_optimum(monkeypatch):
+    problem = make_problem(8, 0.02, seed=3)
+    whole = {"tol": 1e-9, "max_iter": 1000}
+    free = solve_newton(problem, ExactMoments(), **whole)
+    monkeypatch.setattr(_move, "choose_active", lambda theta, *_: np.ones(theta.shape, dtype=bool))
+    full = solve_newton(problem, ExactMoments(), **whole)
+    monkeypatch.setattr(_move, "choose_active", choose_active)
+    monkeypatch.setattr(_move, "_MOST_ACTIVE", 6)
+    small = solve_newton(problem, ExactMoments(), **whole)
+    for other in (full, small):
+        assert other.status.code == "converged"
+        np.testing.assert_allclose(theta_of(free), theta_of(other), atol=1e-6)
+
+
+def test_where_the_plain_step_runs_away_the_solver_does_not():
+    # The undamped method diverges here: the first whole step would leave next to no draws with a say.
+    truth = make_field(12, strength=(1.0, 2.0), seed=1)
+    problem = Problem.with_l1(sf.moments_of_table(truth.sample(2000, method="perfect", seed=1)), truth.domain, 0.017)
+    lowest = problem.objective(theta_of(solve_newton(problem, ExactMoments(), tol=1e-9)))
+    for seed in range(5):
+        fit = solve_newton(problem, BestDraws(), Simulation(1000, seed), gap=0.001)
+        assert fit.status.code == "converged"
+        assert fit.steps[0].share < 1
+        assert fit.steps[0].effective >= 0.3
+        assert all(step.decrease >= -1e-12 for step in fit.steps)
+        assert fit.steps[0].objective == pytest.approx(problem.objective(np.zeros((12, 12))))
+        assert fit.steps[-1].objective < fit.steps[0].objective
+        assert fit.trace["is_certified"].all()
+        last = fit.steps[-1]
+        assert last.n_chains >= 0.9 * last.n_nonzero / 0.002
+        assert_gaps_are_noise(problem.objective(theta_of(fit)) - lowest, [last], 12 * 13 // 2)
+
+
+def test_a_smaller_gap_is_a_smaller_gap():
+    problem = make_problem(8, 0.03, n=1000, seed=2)
+    optimum = theta_of(solve_newton(problem, ExactMoments(), tol=1e-9))
+    totals = []
+    for gap in (0.02, 0.001):
+        fits = [solve_newton(problem, BestDraws(), Simulation(200, seed), gap=gap) for seed in range(20)]
+        lasts = [fit.steps[-1] for fit in fits]
+        gaps = np.array([problem.objective(theta_of(fit)) for fit in fits]) - problem.objective(optimum)
+        assert {fit.status.code for fit in fits} == {"converged"}
+        assert all(last.n_chains >= _newton._ENOUGH * last.n_nonzero / (2 * gap) for last in lasts)
+        assert_gaps_are_noise(gaps, lasts, 8 * 9 // 2)
+        totals.append((2 * np.array([last.n_chains for last in lasts]) * gaps).sum())
+    # Gaps fall as draws grow: 2 n gap has the same law at both, to leading order, chi-squared with as many degrees of
+    # freedom as the optimum has parameters that are not zero. So the ratio of the sums has the law of F.
+    degrees = 20 * np.count_nonzero(np.triu(optimum))
+    assert totals[1] / totals[0] < stats.f.isf(FALSE_ALARM, degrees, degrees)
+
+
+def test_a_warm_start_takes_few_steps():
+    problem = make_problem(10, 0.05, n=1000, seed=2)
+    fit = solve_newton(problem, BestDraws(), Simulation(2000, 1), gap=0.005)
+    for alpha in (0.045, 0.04, 0.036, 0.032):
+        near = Problem.with_l1(problem.data.moments, problem.domain, alpha)
+        fit = solve_newton(near, BestDraws(), Simulation(2000, 1), gap=0.005, start=theta_of(fit))
+        assert fit.status.code == "converged"
+        assert len(fit.steps) <= 4
+
+
+def test_too_strong_for_a_certificate_is_said():
+    strong = make_field(12, edge_probability=0.9, strength=(2.5, 3.5), seed=1)
+    data = sf.moments_of_table(strong.sample(500, n_sweeps=200, seed=1))
+    problem = Problem.with_l1(data, strong.domain, 0.001)
+    fit = solve_newton(problem, BestDraws(max_sweeps=30), Simulation(1000, 1), max_iter=8)
+    assert fit.status.code == "not certified"
+    assert "exact draws out of reach" in fit.status.sentence
+    assert fit.undecided is None
+    # A number of sweeps that was asked for promises nothing, and is not complained about.
+    assert solve_newton(make_problem(), Fixed(5), gap=0.05).status.code == "converged"
+
+
+def test_interrupts_and_limits():
+    problem = make_problem()
+
+    def stop(info):
+        if info.iteration == 2:
+            raise KeyboardInterrupt
+
+    fit = solve_newton(problem, BestDraws(), Simulation(500, 1), gap=0.0001, watch=stop)
+    assert fit.status.code == "interrupted"
+    assert len(fit.steps) == 2
+    assert solve_newton(problem, BestDraws(), gap=0.0001, max_iter=1).status.code == "max_iter"
+    assert solve_newton(problem, BestDraws(), gap=0.0001, max_seconds=0.0).status.code == "time"
+    for options, message in (({"gap": 0.0}, "gap is 0"), ({"start": np.ones((2, 2))}, "start must be")):
+        with pytest.raises(ValueError, match=message):
+            solve_newton(problem, BestDraws(), **options)
+
+
+def test_more_draws_than_the_limit_end_at_the_noise_floor(monkeypatch):
+    monkeypatch.setattr(_newton, "_MOST_DRAWS", 2000)
+    fit = solve_newton(make_problem(), BestDraws(), Simulation(500, 1), gap=1e-6)
+    assert fit.status.code == "noise floor"
+    assert fit.steps[-1].n_chains == 2000
+
+
+def test_draws_that_memory_does_not_hold_come_in_batches(monkeypatch):
+    problem = make_problem(6, 0.05, seed=2)
+    lowest = problem.objective(theta_of(solve_newton(problem, ExactMoments(), tol=1e-9)))
+    monkeypatch.setattr(_newton, "_MOST_CELLS", 6 * 1500)
+    held = []
+    draws_of = Chains.draws
+    monkeypatch.setattr(Chains, "draws", lambda chains: held.append(chains.n_chains) or draws_of(chains))
+    fit = solve_newton(problem, BestDraws(), Simulation(1000, 1), gap=0.001)
+    last = fit.steps[-1]
+    assert last.n_chains > 2 * 1500
+    assert max(held) == 1500
+    assert fit.trace["is_certified"].all()
+    assert fit.undecided is not None
+    assert_gaps_are_noise(problem.objective(theta_of(fit)) - lowest, [last], 6 * 7 // 2, n_held=1500)
+
+
+def test_a_step_that_gains_nothing_is_not_made():
+    problem = make_problem(6, 0.05, seed=2)
+    optimum = solve_newton(problem, ExactMoments(), tol=1e-12, max_iter=30)
+    sample = EnumeratedStates(optimum.model)
+    move = find_move(problem, sample, theta_of(optimum), sample.moments.pair)
+    assert np.abs(move.made).max() < 1e-9
+
+
+def exclusive_table(seed, n=300):
+    """Return rows in which the first two columns are never both one."""
+    rows = (np.random.default_rng(seed).random((n, 5)) < 0.4).astype(np.uint8)
+    rows[(rows[:, 0] == 1) & (rows[:, 1] == 1), 1] = 0
+    return sf.encode(rows)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_no_draw_shows_is_not_taken_for_certain(seed):
+    # The optimum makes the pair as rare as alpha, so that next to no draw shows it.
+    table = exclusive_table(seed)
+    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 5e-4)
+    lowest = problem.objective(theta_of(solve_newton(problem, ExactMoments(), tol=1e-8, max_iter=200)))
+    mrf = sf.SparseMRF(5e-4, random_state=seed).fit(table)
+    assert mrf.status_.code == "converged"
+    last = mrf.fit_.steps[-1]
+    gap = problem.objective(theta_of(mrf)) - lowest
+    # The noise of 14 statistics is normal. The pair is too rare for that: its mean is q = alpha at the optimum, so that
+    # at most k draws show it, by Poisson's law. A parameter that gives it a mean of r costs r - q - q log(r / q), which
+    # is below k / n for all r from k / n down to q exp(-k / (q n)). What is taken for certain has a much smaller r.
+    most = stats.poisson.isf(FALSE_ALARM, 5e-4 * last.n_chains)
+    assert_gaps_are_noise(gap - most / last.n_chains, [last], 14)
+    # Without a penalty there is no optimum, and still no failure.
+    assert sf.SparseMRF(0.0, random_state=seed, max_iter=30, schedule="perfect").fit(table).fit_.undecided is not None
+
+
+def test_batches_lead_as_far_as_draws_at_one_time(monkeypatch):
+    problem = make_problem(8, 0.03, seed=5)
+    monkeypatch.setattr(_newton, "_MOST_CELLS", 8 * 512)
+    for seed in range(10):
+        fit = solve_newton(problem, BestDraws(), Simulation(1000, seed), gap=0.003)
+        assert fit.status.code == "converged"
+        assert all(step.decrease >= -1e-12 for step in fit.steps)
+
+
+@pytest.mark.parametrize("run", [solve, solve_newton])
+def test_draws_that_get_out_of_reach_end_a_fit_with_what_there_is(run, monkeypatch):
+    problem = make_problem()
+    drawn = PerfectDraws.estimate
+
+    def estimate(self, problem, point, simulation):
+        if point.iteration == 3:
+            raise OutOfReachError("Exact draws are out of reach.")
+        return drawn(self, problem, point, simulation)
+
+    monkeypatch.setattr(PerfectDraws, "estimate", estimate)
+    fit = run(problem, PerfectDraws(), Simulation(1000, 1), max_iter=10, tol=0.0, start=5 * np.eye(6))
+    assert fit.status.code == "not certified"
+    assert fit.status.sentence == "Stopped after 2 iterations. Exact draws are out of reach."
+    assert len(fit.steps) == 2
+
+
+def test_few_draws_come_to_an_end():
+    for n in (1, 2, 3):
+        assert solve_newton(make_problem(), BestDraws(), Simulation(n, 1), gap=0.05).steps

@@ -1,0 +1,121 @@
+"""Certificates of optimality against exact gaps."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import sparsefield as sf
+from problems import theta_of
+from sparsefield.datasets import make_field
+from sparsefield.fits import Fit
+from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Simulation
+from sparsefield.objective import Problem, expected_moments
+from sparsefield.solvers import solve_newton
+from statistics_ import FALSE_ALARM
+from zoo import LEVELS
+
+
+@pytest.mark.parametrize("penalize_main", [True, False])
+def test_certified_gaps_hold(penalize_main):
+    # 200 fits of small fields: the exact gap is above the bound no more often than the confidence allows.
+    n_useful = n_broken = 0
+    for seed in range(200):
+        truth = make_field(5, edge_probability=0.4, strength=(0.5, 1.5), seed=seed)
+        table = truth.sample(300, method="perfect", seed=seed)
+        problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.06, penalize_main)
+        lowest = problem.objective(theta_of(solve_newton(problem, ExactMoments(), tol=1e-8)))
+        fit = solve_newton(problem, PerfectDraws(), Simulation(300, seed), gap=0.05)
+        certified = sf.certify(fit, table, confidence=0.99, n_draws=20_000, seed=seed)
+        found = certified.optimality
+        gap = problem.objective(theta_of(fit)) - lowest
+        gradient = problem.gradient(fit.model.moments())
+        slope = np.abs(problem.subgradient(theta_of(fit), gradient)).max()
+        n_broken += gap > found.gap or slope > found.subgradient
+        n_useful += found.gap < 0.5
+    assert n_broken <= stats.binom.isf(FALSE_ALARM, 200, 0.01)
+    # Free main effects cannot be certified by alpha, which the sentence says.
+    assert n_useful == 200 or not penalize_main
+    assert ("main effects are free" in str(found)) is not penalize_main
+
+
+def test_certificates_of_optimality_need_what_they_need(tmp_path):
+    table = make_field(6, seed=1).sample(500, method="perfect", seed=1)
+    mrf = sf.SparseMRF(0.05, random_state=1).fit(table)
+    certified = sf.certify(mrf.fit_, table, n_draws=20_000)
+    assert str(certified.optimality).startswith(
+        "With confidence 0.99, from 20000 fresh draws: the objective is at most"
+    )
+    certified.save(tmp_path / "fit")
+    assert Fit.load(tmp_path / "fit").optimality == certified.optimality
+    assert sf.certify(mrf.fit_, table.to_frame(), n_draws=20_000).optimality == certified.optimality
+    weighted = sf.certify(mrf.fit_, table, n_draws=20_000, sample_weight=np.full(500, 2.0)).optimality
+    assert weighted.gap == pytest.approx(certified.optimality.gap)
+    with pytest.raises(ValueError, match="not one of penalised likelihood"):
+        sf.certify(sf.PseudoLikelihood().fit(table).fit_, table)
+    with pytest.raises(ValueError, match="n_draws is 1"):
+        sf.certify(mrf.fit_, table, n_draws=1)
+    strong = Fit(make_field(12, edge_probability=0.9, strength=(6.0, 8.0), seed=1), mrf.status_, (), alpha=0.01)
+    data = strong.model.sample(50, n_sweeps=5, seed=1)
+    assert "cannot be certified" in str(sf.certify(strong, data, n_draws=100).optimality)
+
+
+def test_levels_are_certified_by_gibbs_chains():
+    model = LEVELS["three levels"]
+    table = sf.Table(model.domain, model.sample(400, n_sweeps=50, seed=1).codes)
+    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.05)
+    lowest = problem.objective(theta_of(solve_newton(problem, ExactMoments(), tol=1e-8)))
+    fit = solve_newton(problem, BestDraws(), Simulation(500, 1), gap=0.02)
+    found = sf.certify(fit, table, n_draws=20_000).optimality
+    assert problem.objective(theta_of(fit)) - lowest <= found.gap < 1
+
+
+def test_certify_reads_tables_in_any_order_of_levels_or_refuses():
+    table = make_field(5, seed=2).sample(400, method="perfect", seed=1)
+    fit = sf.SparseMRF(0.05, random_state=1).fit(table).fit_
+    known = sf.certify(fit, table, n_draws=5000).optimality
+    names, p = table.domain.names, table.domain.n_variables
+    reversed_levels = sf.Domain(names, ((1, 0),) * p, (0,) * p)
+    assert sf.certify(fit, sf.Table(reversed_levels, 1 - table.codes), n_draws=5000).optimality == known
+    swapped = sf.Domain(names[::-1], table.domain.levels, table.domain.reference)
+    with pytest.raises(ValueError, match="another order"):
+        sf.certify(fit, sf.Table(swapped, table.codes[:, ::-1]), n_draws=5000)
+    # Rows that do not count may have missing values.
+    incomplete = np.vstack([table.codes, np.full((1, p), 255, dtype=np.uint8)])
+    weights = np.append(np.ones(400), 0.0)
+    found = sf.certify(fit, sf.Table(table.domain, incomplete), n_draws=5000, sample_weight=weights).optimality
+    assert found.gap == pytest.approx(known.gap)
+    alone = sf.Domain(("x",), (("a",),), (0,))
+    nothing = Fit(sf.PairwiseMRF(alone, [], np.zeros((0, 0))), fit.status, (), alpha=0.1)
+    assert sf.certify(nothing, sf.Table(alone, np.zeros((3, 1), dtype=np.uint8))).optimality.gap == 0
+
+
+def test_interrupts_of_the_start_and_of_the_second_fit_are_not_lost(monkeypatch):
+    table = make_field(5, seed=2).sample(400, method="perfect", seed=1)
+    fit = sf.SparseMRF(0.05, random_state=1).fit(table).fit_
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sf.certify(fit, table, n_draws=20_000, watch=stop)
+    monkeypatch.setattr("sparsefield.solvers._pseudolikelihood.descend_pairs", stop)
+    with pytest.raises(KeyboardInterrupt):
+        sf.SparseMRF(0.05).fit(table)
+
+
+def test_fits_with_missing_values_are_certified_as_stationary():
+    table = make_field(6, seed=1).sample(400, method="perfect", seed=1)
+    codes = np.where(np.random.default_rng(1).random(table.codes.shape) < 0.15, 255, table.codes).astype(np.uint8)
+    incomplete = sf.Table(table.domain, codes)
+    fit = sf.SparseMRF(0.05, gap=0.0005, n_chains=20_000, random_state=1).fit(incomplete).fit_
+    found = sf.certify(fit, incomplete, n_draws=100_000).optimality
+    assert found.gap == np.inf
+    expected = expected_moments(fit.model, incomplete, np.ones(400))
+    problem = Problem.with_l1(expected, table.domain, 0.05)
+    slope = np.abs(problem.subgradient(theta_of(fit), problem.gradient(fit.model.moments()))).max()
+    assert slope <= found.subgradient < 0.05
+    assert "no bound on the gap: missing values" in str(found)
+    wide = sf.Table(sf.Domain.binary(21), np.full((3, 21), 255, dtype=np.uint8))
+    strong = Fit(make_field(21, seed=1), fit.status, (), alpha=0.1)
+    with pytest.raises(ValueError, match="Row 0 has 21 missing values"):
+        sf.certify(strong, wide)
