@@ -2,9 +2,10 @@
 Contacts in a protein family
 ============================
 
-4915 sequences of the Kunitz domain (PF00014), 53 columns of up to 23 letters (data of PlmDCA.jl, MIT). Columns that
-touch in the folded protein change together; the strongest edges should be contacts (PDB entry 5PTI). The files are not
-part of the project; ``SPARSEFIELD_OUTSIDE`` names the folder that has them.
+Which columns of a protein touch? The data are 4915 sequences of the Kunitz domain (PF00014), with 53 columns of up to
+23 letters (data of PlmDCA.jl, MIT). Columns that touch in the folded protein change together, so that the strongest
+edges should be contacts (PDB entry 5PTI). The files are not part of the project; ``SPARSEFIELD_OUTSIDE`` names the
+folder that has them.
 """
 
 import os
@@ -38,7 +39,7 @@ for n in (10, 20, 30):
     print(f"of the strongest {n} edges {hits[n - 1]} are contacts")
 
 # %%
-# Contacts in grey, the 30 strongest edges in red where they are one, else black.
+# Contacts are grey. Each of the 30 strongest edges is red where it is a contact, and black where it is not.
 figure, ax = plt.subplots(figsize=(6, 6), layout="constrained")
 ax.plot(*np.array([(int(i), int(j)) for i, j in touching]).T, "s", color="#dddddd", markersize=5)
 for first, second in edges[:30]:

@@ -9,10 +9,10 @@ import sparsefield as sf
 from sparsefield.plotting import HeatmapDisplay, NetworkDisplay, TraceDisplay
 
 senate = sf.datasets.load_senate()
-print(senate.votes.summary().sort("holes", descending=True).head(4))
+print(senate.votes.summary().sort("missing", descending=True).head(4))
 
 # %%
-# Votes that were not cast are filled by the model, given the other votes of the roll call.
+# The model fills votes that were not cast, given the other votes of the roll call.
 mrf = sf.SparseMRF(alpha=0.1, random_state=1).fit(senate.votes)
 print(mrf.status_)
 print(sf.edge_table(mrf.model_).head(8))
@@ -28,9 +28,9 @@ NetworkDisplay.from_fit(mrf.fit_, groups=parties, colors=colors).plot()
 print(sf.centrality_table(mrf.graph()).sort("strength", descending=True).head(5))
 
 # %%
-# All interactions, ordered by cluster.
+# The heat map has all interactions, ordered by cluster.
 HeatmapDisplay.from_fit(mrf.fit_, groups=parties, colors=colors).plot()
 
 # %%
-# What happened while learning.
+# What happened while the field was learned?
 TraceDisplay.from_fit(mrf.fit_).plot()

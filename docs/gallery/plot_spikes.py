@@ -2,8 +2,9 @@
 Spikes of 50 neurons
 ====================
 
-40,000 moments, each neuron silent or not (example data of the maxent toolbox, MIT). The file is not part of the
-project; ``SPARSEFIELD_OUTSIDE`` names the folder that has it.
+Which neurons spike together, given all others? The data are 40,000 points in time, at each of which a neuron spikes
+or is silent (example data of the maxent toolbox, MIT). The file is not part of the project; ``SPARSEFIELD_OUTSIDE``
+names the folder that has it.
 """
 
 import os
@@ -21,7 +22,7 @@ print(mrf.status_)
 print(mrf.fit_.certified)
 
 # %%
-# Are frequencies of pairs those of the data, up to the penalty? Exact draws from the model say so.
+# Are the frequencies of pairs those of the data, up to the penalty? Exact draws from the model answer that.
 drawn = sf.moments_of_table(mrf.sample(200_000, method="perfect", seed=1)).pair
 data = sf.moments_of_table(sf.encode(spikes)).pair
 figure, ax = plt.subplots(figsize=(5, 5), layout="constrained")
@@ -30,5 +31,5 @@ ax.loglog(data[pairs] + 1e-5, drawn[pairs] + 1e-5, ".", markersize=3)
 ax.set(xlabel="both spike, data", ylabel="both spike, model")
 
 # %%
-# All interactions, ordered by cluster.
+# The heat map has all interactions, ordered by cluster.
 HeatmapDisplay.from_fit(mrf.fit_).plot()

@@ -2,8 +2,9 @@
 Symptoms of ADHD
 ================
 
-18 symptoms of 355 children, present or absent (Silk et al. 2019, from the R package bgms, CC-BY 4.0). The file is not
-part of the project; ``SPARSEFIELD_OUTSIDE`` names the folder that has it.
+Which symptoms come together, given all others? The data are 18 symptoms of 355 children, each present or absent (Silk
+et al. 2019, from the R package bgms, CC-BY 4.0). The file is not part of the project; ``SPARSEFIELD_OUTSIDE`` names
+the folder that has it.
 """
 
 import os

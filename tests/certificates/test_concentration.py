@@ -1,4 +1,4 @@
-"""Bounds on sampling error: the formulas, and how often they hold."""
+"""Bounds on simulation error: the formulas, and how often they hold."""
 
 import numpy as np
 import pytest

@@ -30,7 +30,7 @@ class Certificate:
     """A bound on the bias of a Gibbs gradient: how far expected moments of chains are from those of the model.
 
     It is about the expectation over the chains' random numbers. The simulation error of finitely many chains comes on
-    top of it (`concentration`), unless `sampling` bounds that as well.
+    top of it (`concentration`), unless `simulation_error` bounds that as well.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Certificate:
         Probability with which all the bounds hold together; 1 if it is no matter of probability.
     scope : "iteration" or "run"
         Whether the confidence is for this certificate alone or for all those of a run (`for_run`).
-    sampling : float
+    simulation_error : float
         Bound on the L2 norm of the simulation error, where the certificate is about the whole error; else zero.
     find_radius : callable, optional
         Finds `radius`, where the bound uses that.
@@ -71,7 +71,7 @@ class Certificate:
     n_sweeps: float
     confidence: float = 1.0
     scope: Literal["iteration", "run"] = "iteration"
-    sampling: float = 0.0
+    simulation_error: float = 0.0
     find_radius: Callable[[], float] | None = field(default=None, repr=False)
 
     @classmethod
@@ -89,7 +89,7 @@ class Certificate:
     @property
     def total(self) -> float:
         """Bound on the L2 norm of all that the certificate is about: the bias, or the whole error."""
-        return self.bias + self.sampling
+        return self.bias + self.simulation_error
 
     @cached_property
     def pair(self) -> Matrix:

@@ -1,4 +1,4 @@
-"""Sampling error on top of bias: what finitely many chains add, and how many are needed."""
+"""Simulation error on top of bias: what finitely many chains add, and how many are needed."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _MOST_CHAINS = 2**40
 
 @dataclass(frozen=True, eq=False)
 class Concentration:
-    """A bound on the error of an estimated gradient: its bias, and the sampling error of its chains.
+    """A bound on the error of an estimated gradient: its bias, and the simulation error of its chains.
 
     Parameters
     ----------
     kind : "paper" or "sharp"
-        How sampling error was bounded.
+        How simulation error was bounded.
     model : Field
         The parameters that it is about.
     bias : float
         Bound on the L2 norm of the bias.
     pair : ndarray of shape (n_slots, n_slots)
-        Bound on the sampling error of each pair statistic, laid out like `Moments.pair`.
+        Bound on the simulation error of each pair statistic, laid out like `Moments.pair`.
     n_chains : int
         Independent chains behind the estimate.
     confidence : float
@@ -50,24 +50,24 @@ class Concentration:
 
     @property
     def main(self) -> NDArray[np.float64]:
-        """Bound on the sampling error of each main statistic (n_slots,): the diagonal of `pair`."""
+        """Bound on the simulation error of each main statistic (n_slots,): the diagonal of `pair`."""
         return np.diagonal(self.pair)
 
     @property
-    def sampling(self) -> float:
-        """Bound on the L2 norm of the sampling error."""
+    def simulation_error(self) -> float:
+        """Bound on the L2 norm of the simulation error."""
         return norm(self.pair)
 
     @property
     def total(self) -> float:
         """Bound on the L2 norm of the whole error."""
-        return self.bias + self.sampling
+        return self.bias + self.simulation_error
 
     def __str__(self) -> str:
         """Say in a sentence what is certified."""
         return (
             f"With confidence {self.confidence:.4g} the error of the gradient is at most {self.total:.3g}: "
-            f"bias {self.bias:.3g}, sampling error of {self.n_chains} chains {self.sampling:.3g}."
+            f"bias {self.bias:.3g}, simulation error of {self.n_chains} chains {self.simulation_error:.3g}."
         )
 
 
@@ -100,9 +100,9 @@ def concentration(
         What is known of the bias of these chains; none is assumed (exact draws) unless given. Where it has a
         confidence below 1, the probabilities of failure add up.
     confidence : float
-        Probability with which the bounds on the sampling error hold.
+        Probability with which the bounds on the simulation error hold.
     kind : "paper" or "sharp"
-        How sampling error is bounded.
+        How simulation error is bounded.
 
     Examples
     --------
@@ -111,13 +111,13 @@ def concentration(
     >>> model = sf.datasets.make_field(10, strength=(0.5, 1.0), seed=1)
     >>> draws = model.sample(5000, n_sweeps=10, seed=1)
     >>> found = concentration(model, sf.moments_of_table(draws), dobrushin(model, 10))
-    >>> round(found.sampling, 2), found.bias < 1e-4
+    >>> round(found.simulation_error, 2), found.bias < 1e-4
     (0.25, True)
     """
     check_confidence(confidence)
     _check_bias(model, bias)
     if moments.n is None or moments.n < 2:
-        raise ValueError("Sampling error is for means over two or more chains; these moments are exact or of one.")
+        raise ValueError("Simulation error is for means over two or more chains; these moments are exact or of one.")
     domain = _check_moments(model, moments)
     beta = _share(domain, confidence)
     pair = across_variables(domain, _errors(moments.pair, moments.n, beta, kind))
@@ -151,7 +151,7 @@ def chains_needed(
     moments : Moments
         Its means, estimated or exact.
     total : float
-        Wanted bound on the L2 norm of bias and sampling error together.
+        Wanted bound on the L2 norm of bias and simulation error together.
     bias, confidence, kind
         As for `concentration`.
 

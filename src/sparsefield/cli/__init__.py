@@ -1,4 +1,4 @@
-"""The command line: the only place that prints."""
+"""The command line: the only room that prints."""
 
 from sparsefield.cli import _demo, _export, _fit, _paper, _report, _sample  # noqa: F401  (in the order of help)
 from sparsefield.cli._app import app

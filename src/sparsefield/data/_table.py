@@ -57,7 +57,10 @@ class Table:
         if isinstance(rows, int | np.integer):
             return self.codes[rows]
         if isinstance(rows, tuple):
-            raise TypeError("A table is indexed by rows alone: use table.codes for rows and columns.")
+            rows, *columns = rows
+            # scikit-learn takes rows of an array as X[rows, ...].
+            if any(column is not Ellipsis and column != slice(None) for column in columns):
+                raise TypeError("A table is indexed by rows alone: use table.codes for rows and columns.")
         chosen = np.asarray(rows) if not isinstance(rows, slice) else rows
         return Table(self.domain, np.asfortranarray(self.codes[chosen]))
 

@@ -69,8 +69,8 @@ def make_chain(n_variables: int, *, strength: tuple[float, float] = (1.0, 2.0), 
     """Make a field on a chain: each variable interacts with the one before and the one after it.
 
     Interactions have a size drawn uniformly from `strength` and a fair sign. The main effect of a variable is minus
-    half the sum of its interactions, so that both of its levels are equally frequent (no field, with spins). This holds
-    for all fields on graphs with a shape.
+    half the sum of its interactions, so that both of its levels are equally frequent (spins without an external field).
+    This holds for all fields on graphs with a shape.
 
     Examples
     --------

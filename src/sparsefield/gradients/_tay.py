@@ -82,20 +82,22 @@ class Tay:
             if not self.conservative and _is_above(bound.bias, problem, point, chains):
                 continue
             moments = chains.moments()
-            sampling = self._sampling(point, moments, risk)
-            error, step = bound.bias + sampling, problem.step_norm(point.theta, moments, point.step_size)
+            simulation_error = self._simulation_error(point, moments, risk)
+            error, step = bound.bias + simulation_error, problem.step_norm(point.theta, moments, point.step_size)
             if error < step / 2 or error == 0:
-                return self._certify(bound, moments, chains, sampling), False
+                return self._certify(bound, moments, chains, simulation_error), False
             if self.conservative and bound.bias < error / 4 and step > 0:
-                return self._give_up(bound, moments, chains, sampling, "too few chains", _MORE_CHAINS), True
+                return self._give_up(bound, moments, chains, simulation_error, "too few chains", _MORE_CHAINS), True
         # Out of reach: a good gradient all the same, and no claim.
         chains.sweep(scan, bound.sweep_on(self.max_sweeps))
         moments = chains.moments()
         reason = "max_sweeps reached" if bound.bias < most else "certificate says nothing"
         remedy = self._remedy(point)
-        return self._give_up(bound, moments, chains, self._sampling(point, moments, risk), reason, remedy), False
+        return self._give_up(
+            bound, moments, chains, self._simulation_error(point, moments, risk), reason, remedy
+        ), False
 
-    def _certify(self, bound: BiasBound, moments: Moments, chains: ChainStates, sampling: float) -> Estimate:
+    def _certify(self, bound: BiasBound, moments: Moments, chains: ChainStates, simulation_error: float) -> Estimate:
         """Return an estimate whose certificate meets the criterion."""
         n_sweeps, certificate, disagreement = bound.end()
         is_random = self.conservative or self.certificate == "coalescence"
@@ -105,17 +107,17 @@ class Tay:
             n_sweeps,
             "certificate met",
             chains,
-            replace(certificate, confidence=confidence, sampling=sampling),
+            replace(certificate, confidence=confidence, simulation_error=simulation_error),
             is_certified=True,
             is_promised=True,
             disagreement=disagreement,
         )
 
     def _give_up(
-        self, bound: BiasBound, moments: Moments, chains: ChainStates, sampling: float, reason: str, remedy: str
+        self, bound: BiasBound, moments: Moments, chains: ChainStates, simulation_error: float, reason: str, remedy: str
     ) -> Estimate:
         """Return an estimate whose certificate does not meet the criterion."""
-        found = self._certify(bound, moments, chains, sampling)
+        found = self._certify(bound, moments, chains, simulation_error)
         return replace(found, is_certified=False, reason=reason, remedy=remedy)
 
     def _bound(
@@ -143,11 +145,11 @@ class Tay:
             followed = Disagreement(point.model)
         return Followed(followed), point.chains.copy()
 
-    def _sampling(self, point: Point, moments: Moments, risk: SharedRisk) -> float:
+    def _simulation_error(self, point: Point, moments: Moments, risk: SharedRisk) -> float:
         """Bound the simulation error, where the certificate is to include it."""
         if not self.conservative:
             return 0.0
-        return concentration(point.model, moments, confidence=risk.next()).sampling
+        return concentration(point.model, moments, confidence=risk.next()).simulation_error
 
     def _more_chains(self, problem: Problem, point: Point, found: Estimate, n_chains: int) -> int:
         """Choose how many chains to try next: what the step map now seen needs, at least twice as many."""

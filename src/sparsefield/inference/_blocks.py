@@ -15,7 +15,7 @@ from sparsefield.inference._checks import Storage, check_request, check_sweeps, 
 from sparsefield.inference._scan import Scan
 
 LANES, STEPS = 16, 32  # chain 16 t + m of a block is bit t of lane m
-LONGEST_CALL = 0.1  # seconds between two chances to interrupt
+LONGEST_CALL = 0.1  # seconds after which an interrupt takes effect at the latest
 SWEEPS, STARTS, PILOT, CONTINUED = range(4)  # independent streams of random numbers of a block
 
 

@@ -17,7 +17,7 @@ class Gibbs:
     Parameters
     ----------
     n_chains : int
-        How many chains; the sampling error of a moment is at most 1 / (2 sqrt(n_chains)).
+        How many chains; the simulation error of a moment is at most 1 / (2 sqrt(n_chains)).
     n_sweeps : int
         Sweeps of each chain. Whether that is enough is a question for the certificates.
     seed : int

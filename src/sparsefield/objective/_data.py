@@ -70,7 +70,7 @@ class Completed:
     table : Table
         Observations, some of them missing.
     n_chains : int
-        Chains for the rows with missing values together, about; at least one and at most 100 a row.
+        Chains for the rows with missing values together, about; at least one and at most 100 for each.
     seed : int
         Where the random numbers start.
     weights : ndarray of shape (n_rows,), optional

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sparsefield.data import Domain, Moments, Table, weighted_moments
 from sparsefield.model import PairwiseMRF
 
-_MOST_STATES = 2**20  # that the missing values of a row may have, to be enumerated (10 ms a row)
+_MOST_STATES = 2**20  # that the missing values of a row may have, to be enumerated (10 ms for each row)
 
 
 def expected_moments(model: PairwiseMRF, table: Table, weights: NDArray[np.float64]) -> Moments:

@@ -52,7 +52,7 @@ class RocDisplay(Display):
 
     def _draw(self, ax: Axes) -> None:
         curve = Curve(f"AUC {self.auc:.3f}", self.false_positives, self.true_positives, color="#1f5fa8")
-        chance = Curve("by chance", [0, 1], [0, 1], color="#9a9a9a", style=":")
-        plot_curves(ax, [curve, chance], x="share of pairs without an edge", y="share of edges found")
+        random = Curve("at random", [0, 1], [0, 1], color="#9a9a9a", style=":")
+        plot_curves(ax, [curve, random], x="share of pairs without an edge", y="share of edges found")
         ax.set_aspect("equal")
         ax.legend(frameon=False, loc="lower right")

@@ -128,6 +128,8 @@ missing
     else:
         fit = solve(problem, way, simulation, step_size=step_size, **common)
     facts = {"n_rows": table.n_rows, "data": table.fingerprint()}
+    if not isinstance(schedule, str | int):
+        facts["schedule"] = repr(schedule)
     return replace(fit, settings={**options, **_versions(), **facts})
 
 

@@ -1,0 +1,86 @@
+"""Errors about tables have parts, and policies are decided in one place."""
+
+import numpy as np
+import pytest
+
+import sparsefield as sf
+from sparsefield.data import ConstantColumnWarning, TableError, find_line, resolve_missing, take_counted
+
+
+def catch(data, **options):
+    with pytest.raises(TableError) as caught:
+        sf.encode(data, **options)
+    return caught.value
+
+
+def test_an_error_says_where_and_what():
+    error = catch(np.array([[0.0, 1.0], [0.5, 0.0]]))
+    assert (error.column, error.row, error.value) == ("x0", 1, 0.5)
+    assert str(error) == "Column 'x0' is continuous: row 1 holds 0.5. Cut it into a few levels, or leave it out."
+    assert isinstance(error, ValueError)
+
+
+def test_an_option_is_spelled_as_the_reader_knows_it():
+    error = catch(np.arange(40)[:, None])
+    assert error.option == "max_levels"
+    assert str(error).endswith("or raise max_levels (32).")
+    assert error.compose(lambda name: f"--{name.replace('_', '-')}").endswith("or raise --max-levels (32).")
+
+
+def test_braces_in_the_data_are_left_alone():
+    error = catch([["{option}", "a"]] * 2 + [[f"{{{k}}}", "b"] for k in range(40)])
+    assert "('{0}', '{10}', '{11}')" in str(error)
+    assert error.column == "x0"
+
+
+def test_a_question_ends_as_one():
+    assert str(TableError("There is no column 'a'", "Is it 'b'?")) == "There is no column 'a'. Is it 'b'?"
+    assert str(TableError("Something is wrong")) == "Something is wrong."
+
+
+def test_errors_in_files_know_file_and_line(tmp_path):
+    path = tmp_path / "bad.csv"
+    path.write_text("a,b\n1,0\n1\n")
+    error = catch(path)
+    assert (error.path, error.line) == (path, 3)
+
+
+def test_rows_have_lines(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b\n1,0\n\n0,1\n")
+    assert [find_line(path, row) for row in (0, 1, 2)] == [2, 4, None]
+    path.write_text('a,b\n"1",0\n')
+    assert find_line(path, 0) is None
+    assert find_line(tmp_path / "rows.parquet", 0) is None
+
+
+def test_a_constant_column_is_warned_of_with_its_parts():
+    with pytest.warns(ConstantColumnWarning, match="'x1' is constant") as caught:
+        sf.encode([[0, 7], [1, 7]])
+    assert (caught[0].message.column, caught[0].message.level) == ("x1", 7)
+
+
+INCOMPLETE = sf.encode([[0, 1], [None, 1], [1, 0], [1, None]])
+
+
+def test_missing_values_are_resolved_as_asked():
+    weights = np.arange(4.0) + 1
+    kept, same = resolve_missing(INCOMPLETE, "model", weights)
+    assert kept is INCOMPLETE
+    assert same is weights
+    assert resolve_missing(INCOMPLETE, "zero")[0].codes.tolist() == [[0, 1], [0, 1], [1, 0], [1, 0]]
+    dropped, left = resolve_missing(INCOMPLETE, "drop", weights)
+    assert dropped.codes.tolist() == [[0, 1], [1, 0]]
+    assert left.tolist() == [1.0, 3.0]
+    with pytest.raises(TableError, match=r"2 missing value.*set missing to 'model', 'zero' or 'drop'") as caught:
+        resolve_missing(INCOMPLETE, "error")
+    assert caught.value.option == "missing"
+    with pytest.raises(ValueError, match="missing is 'model': use 'zero' or 'drop'"):
+        resolve_missing(INCOMPLETE, "model", ways=("zero", "drop"))
+
+
+def test_rows_that_do_not_count_are_left_out():
+    table, weights = take_counted(INCOMPLETE, [1, 0, 2, 0])
+    assert table.codes.tolist() == [[0, 1], [1, 0]]
+    assert weights.tolist() == [1.0, 2.0]
+    assert take_counted(INCOMPLETE, None) == (INCOMPLETE, None)

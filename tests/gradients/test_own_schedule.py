@@ -1,0 +1,162 @@
+"""Schedules check their arguments, say what their estimates are, and can be written by anybody."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+import sparsefield as sf
+from problems import make_problem, make_table, theta_of
+from sparsefield import gradients
+from sparsefield.certificates import Certificate
+from sparsefield.gradients import (
+    BestDraws,
+    Estimate,
+    ExactMoments,
+    Fixed,
+    Increasing,
+    PerfectDraws,
+    Point,
+    Simulation,
+    Tay,
+)
+from sparsefield.model import norm
+from sparsefield.objective import Problem
+from sparsefield.solvers import solve, solve_newton
+from zoo import LEVELS
+
+
+@dataclass(frozen=True)
+class Own:
+    """As `Fixed`, written as a user would."""
+
+    n_sweeps: int = 5
+    keeps_chains: bool = True
+
+    def estimate(self, problem, point, simulation):  # noqa: ARG002
+        chains = simulation.begin(point)
+        chains.sweep(simulation.backend.prepare(point.model), self.n_sweeps)
+        return Estimate(chains.moments(), self.n_sweeps, "my own", chains if self.keeps_chains else None)
+
+
+@pytest.mark.parametrize("run", [solve, solve_newton])
+def test_a_schedule_of_ones_own_works_with_both_solvers(run):
+    problem = make_problem()
+    options = {"max_iter": 6, "start": 0.1 * np.eye(6)}
+    own, known = (run(problem, way, Simulation(800, 2), **options) for way in (Own(), Fixed(5)))
+    np.testing.assert_array_equal(theta_of(own), theta_of(known))
+    assert set(own.trace["reason"]) == {"my own"}
+    assert own.status.code == known.status.code
+    assert own.status.code != "not certified"  # nothing was promised
+
+
+def test_an_estimator_takes_it_too():
+    table = make_table()
+    one, other = (sf.SparseMRF(0.05, schedule=way, random_state=1).fit(table) for way in (Own(), 5))
+    np.testing.assert_array_equal(one.interactions_, other.interactions_)
+    assert one.fit_.settings["schedule"] == "Own(n_sweeps=5, keeps_chains=True)"
+
+
+def test_newton_steps_need_draws_and_gradient_steps_do_not():
+    problem = make_problem()
+    assert solve(problem, Own(keeps_chains=False), Simulation(500, 1), step_size=0.3, max_iter=3).steps
+    with pytest.raises(ValueError, match=r"have no chains, and Newton steps need draws: .* use solver='spg'"):
+        solve_newton(problem, Own(keeps_chains=False), Simulation(500, 1))
+
+
+def test_a_promise_that_is_not_kept_is_told_with_its_remedy():
+    @dataclass(frozen=True)
+    class Hopeful(Own):
+        def estimate(self, problem, point, simulation):
+            found = super().estimate(problem, point, simulation)
+            return replace(found, is_promised=True, remedy="Hope for more.")
+
+    problem = make_problem()
+    fit = solve(problem, Hopeful(), Simulation(500, 1), step_size=0.3, max_iter=3)
+    assert fit.status.code == "not certified"
+    assert fit.status.sentence.endswith("Hope for more.")
+    assert set(fit.trace["remedy"]) == {"Hope for more."}
+    newton = solve_newton(problem, Hopeful(), Simulation(500, 1), gap=0.05)
+    assert newton.status.code == "not certified"
+    assert "The last gradient is not certified (my own)" in newton.status.sentence
+
+
+WAYS = {
+    "fixed": (Fixed(3), False, False),
+    "increasing": (Increasing(), False, False),
+    "perfect": (PerfectDraws(), True, False),
+    "best": (BestDraws(), True, False),
+    "exact": (ExactMoments(), True, True),
+    "tay": (Tay(), True, False),
+    "coalescence": (Tay("coalescence"), True, False),
+    "conservative": (Tay(conservative=True), True, False),
+}
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_an_estimate_says_itself_what_it_is(name):
+    schedule, is_promised, is_exact = WAYS[name]
+    problem = make_problem(5, strength=(0.3, 0.6))
+    theta = 0.2 * np.eye(5)
+    point, simulation = Point(1, theta, problem.model(theta), 0.4), Simulation(2000, 1)
+    found = schedule.estimate(problem, point, simulation)
+    assert found.is_promised is is_promised
+    assert found.is_exact is is_exact
+    assert found.n_chains == (0 if is_exact else found.moments.n)
+    assert (found.certificate is None) is not is_promised
+    if is_promised:
+        assert isinstance(found.certificate, Certificate)
+        assert found.certificate.model is point.model
+        assert found.certificate.pair.shape == (5, 5)
+        # Of each statistic, and so of their norm: the exact bias is that of enumeration.
+        assert norm(found.certificate.pair) == pytest.approx(found.certificate.bias)
+        assert found.certificate.total == found.certificate.bias + found.certificate.simulation_error
+    draws = found.draws(point, simulation)
+    assert draws.n == (None if is_exact else found.n_chains)
+
+
+def test_only_the_conservative_form_bounds_simulation_error():
+    problem = make_problem(5, strength=(0.3, 0.6))
+    theta = 0.2 * np.eye(5)
+    point, simulation = Point(1, theta, problem.model(theta), 0.4), Simulation(2000, 1)
+    assert Tay().estimate(problem, point, simulation).certificate.simulation_error == 0
+    whole = Tay(conservative=True).estimate(problem, point, simulation).certificate
+    assert whole.simulation_error > whole.bias
+    assert whole.confidence == 0.95
+
+
+def test_levels_without_a_certificate_get_the_remedy_that_helps_them():
+    model = LEVELS["three levels"]
+    strong = sf.PairwiseMRF(model.domain, 9 * model.main, 9 * model.interactions)
+    theta = strong.interactions + np.diag(strong.main)
+    data = sf.moments_of_table(model.sample(50, n_sweeps=5, seed=1))
+    problem = Problem.with_l1(data, model.domain, 0.01)
+    found = Tay(max_sweeps=3).estimate(problem, Point(1, theta, strong, 0.1), Simulation(100, 1))
+    assert not found.is_certified
+    assert found.remedy == "Raise max_sweeps, or alpha: weaker interactions are certified sooner."
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Tay("nonsense"), "certificate is 'nonsense'"),
+        (lambda: Tay(max_sweeps=0), "max_sweeps is 0"),
+        (lambda: Tay(confidence=1.0), "confidence is 1"),
+        (lambda: Tay(max_chains=0), "max_chains is 0"),
+        (lambda: Tay("persistent", conservative=True), "starts its chains anew"),
+        (lambda: Fixed(0), "n_sweeps is 0"),
+        (lambda: Fixed(1.5), "n_sweeps is 1.5"),
+        (lambda: PerfectDraws(max_sweeps=0), "max_sweeps is 0"),
+        (lambda: BestDraws(max_sweeps=0), "max_sweeps is 0"),
+        (lambda: BestDraws(gibbs_sweeps=0), "gibbs_sweeps is 0"),
+    ],
+)
+def test_constructors_check_their_arguments(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_all_schedules_are_public():
+    for name in ("BestDraws", "ExactMoments", "Fixed", "Increasing", "PerfectDraws", "Tay", "Schedule", "Estimate"):
+        assert name in gradients.__all__
+        assert getattr(sf.gradients, name) is getattr(gradients, name)

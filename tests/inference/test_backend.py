@@ -1,0 +1,116 @@
+"""Backends: what solvers ask of them, and that they construct nothing themselves."""
+
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import sparsefield as sf
+from problems import make_table
+from sparsefield.datasets import make_field
+from sparsefield.inference import Chains, Cpu, Exact, Gibbs, Perfect
+from sparsefield.inference._blocks import Blocks
+from sparsefield.model import as_theta
+
+
+class Watchful(Cpu):
+    """The processors of this machine, and whether somebody is asking this backend just now."""
+
+    def __init__(self):
+        super().__init__()
+        object.__setattr__(self, "asked", [])
+        object.__setattr__(self, "depth", [0])
+
+    @contextmanager
+    def asking(self, what):
+        self.asked.append(what)
+        self.depth[0] += 1
+        yield
+        self.depth[0] -= 1
+
+    def chains(self, *arguments, **options):
+        with self.asking("chains"):
+            return super().chains(*arguments, **options)
+
+    def clamped_chains(self, *arguments, **options):
+        with self.asking("clamped chains"):
+            return super().clamped_chains(*arguments, **options)
+
+    def bounding_chains(self, *arguments, **options):
+        with self.asking("bounding chains"):
+            return super().bounding_chains(*arguments, **options)
+
+    def draw(self, *arguments, **options):
+        with self.asking("draws"):
+            return super().draw(*arguments, **options)
+
+    def enumerate(self, *arguments, **options):
+        with self.asking("enumeration"):
+            return super().enumerate(*arguments, **options)
+
+
+TABLE = make_table(6, 300)
+LEVELS = sf.encode(np.random.default_rng(1).integers(0, 3, (200, 3)))
+CODES = np.where(np.random.default_rng(2).random(TABLE.shape) < 0.1, 255, TABLE.codes).astype(np.uint8)
+INCOMPLETE = sf.Table(TABLE.domain, CODES)
+FITS = {
+    "newton": (TABLE, {}, {"draws"}),
+    "levels": (LEVELS, {}, {"chains"}),
+    "missing values": (INCOMPLETE, {}, {"draws", "clamped chains"}),
+    "exact": (TABLE, {"schedule": "exact"}, {"enumeration"}),
+    "tay": (TABLE, {"solver": "spg"}, {"chains"}),
+    "coalescence": (TABLE, {"solver": "spg", "certificate": "coalescence"}, {"chains", "bounding chains"}),
+    "spg, exact": (TABLE, {"solver": "spg", "schedule": "exact"}, {"chains", "enumeration"}),
+    "spg, perfect": (TABLE, {"solver": "spg", "schedule": "perfect"}, {"chains", "draws"}),
+}
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_solvers_ask_the_backend_and_construct_no_chains(name, monkeypatch):
+    table, options, expected = FITS[name]
+    backend = Watchful()
+    made = Blocks.__init__
+
+    def watched(self, *arguments, **others):
+        # Counts of bounds are taken by chains of a bounding chain's own, which need no backend.
+        is_inner = others.get("storage") is not None
+        assert backend.depth[0] > 0 or is_inner, "chains were constructed without asking the backend"
+        made(self, *arguments, **others)
+
+    monkeypatch.setattr(Blocks, "__init__", watched)
+    fit = sf.learn(table, 0.05, backend=backend, max_iter=4, n_chains=600, seed=1, **options)
+    assert set(backend.asked) == expected
+    monkeypatch.undo()
+    same = sf.learn(table, 0.05, max_iter=4, n_chains=600, seed=1, **options)
+    np.testing.assert_array_equal(as_theta(fit.model), as_theta(same.model))
+
+
+def test_the_certificate_of_the_optimum_asks_the_backend_too():
+    fit = sf.learn(TABLE, 0.05, seed=1)
+    backend = Watchful()
+    certified = sf.certify(fit, TABLE, n_draws=5000, backend=backend)
+    assert set(backend.asked) == {"draws"}
+    assert certified.optimality == sf.certify(fit, TABLE, n_draws=5000).optimality
+
+
+def test_the_backend_of_this_machine_gives_what_its_parts_give():
+    model, backend = make_field(8, seed=1), Cpu(n_threads=1)
+    chains = backend.chains(model.domain, 700, seed=3)
+    chains.sweep(backend.prepare(model), 5)
+    np.testing.assert_array_equal(chains.codes(), Gibbs(700, 5, 3).run(model).codes())
+    draws, run = backend.draw(model, 700, seed=3, max_sweeps=1000)
+    np.testing.assert_array_equal(draws.codes(), Perfect(700, 3).run(model).codes())
+    assert run.sweeps_per_draw > 0
+    log_partition, moments = backend.enumerate(model)
+    assert log_partition == model.log_partition()
+    np.testing.assert_array_equal(moments.pair, Exact().moments(model).pair)
+    np.testing.assert_allclose(backend.states(model).moments.pair, moments.pair, atol=1e-12)
+
+
+def test_chains_keep_their_number_of_threads():
+    model = make_field(5, seed=1)
+    assert Cpu(2).chains(model.domain, 10, seed=1).n_threads == 2
+    assert Perfect(600, 1, n_threads=3).run(model).n_threads == 3
+    chains = Chains(model.domain, 10, seed=1, n_threads=0)
+    with pytest.raises(ValueError, match="n_threads is 0"):
+        chains.moments()

@@ -1,0 +1,61 @@
+"""The network as one value: the same numbers for tables, graphs, pages and files."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sparsefield as sf
+from problems import make_table
+from sparsefield.datasets import make_field
+from sparsefield.network import Network
+from zoo import LEVELS
+
+
+def test_a_network_counts_what_its_table_lists():
+    fit = sf.learn(make_table(8, 600, seed=4), 0.03, gap=0.02, seed=1)
+    network = Network.of(fit)
+    edges = network.edges
+    assert edges.equals(sf.edge_table(fit))
+    is_edge, is_open = edges["weight"] != 0, edges["undecided"]
+    assert network.n_edges == is_edge.sum()
+    assert network.n_undecided == (is_edge & is_open).sum() > 0
+    assert network.n_open_pairs == (~is_edge & is_open).sum() > 0
+    assert network.n_pairs == 28
+    graph = sf.make_graph(network)
+    assert graph.number_of_edges() == network.n_edges
+    assert Network.of(network) is network
+    assert not np.diagonal(network.undecided).any()
+
+
+def test_a_model_has_no_marks():
+    network = Network.of(make_field(5, seed=1))
+    assert network.undecided is network.n_undecided is network.n_open_pairs is None
+    assert network.edges.columns == ["first", "second", "weight"]
+    assert network.index == {f"x{i}": i for i in range(5)}
+
+
+def test_edges_of_levels_have_norms_without_sign():
+    model = LEVELS["mixed, no reference"]
+    network = Network.of(model)
+    variables = model.domain.slot_variables
+    for row in network.edges.iter_rows(named=True):
+        i, j = network.index[row["first"]], network.index[row["second"]]
+        block = model.interactions[np.ix_(variables == i, variables == j)]
+        assert not network.is_signed[i, j]
+        assert row["weight"] == pytest.approx(np.linalg.norm(block), rel=1e-12)
+        assert network.mains[i] is None
+
+
+def test_exports_of_a_network_are_those_of_its_fit(tmp_path):
+    fit = sf.learn(make_table(), 0.05, seed=1)
+    for name in ("net.gexf", "net.graphml", "net.csv"):
+        sf.export(fit, tmp_path / name)
+        first = (tmp_path / name).read_text()
+        sf.export(Network.of(fit), tmp_path / name)
+        assert (tmp_path / name).read_text() == first
+    sf.export(fit, tmp_path / "net.json")
+    found = json.loads((tmp_path / "net.json").read_text())
+    assert found["fit"]["status"] == "converged"
+    assert len(found["edges"]) == pl.read_csv(tmp_path / "net.csv").filter(pl.col("weight") != 0).height

@@ -1,0 +1,148 @@
+"""`learn` is what the estimators do, as a function; and the loop of all solvers keeps what there is."""
+
+import numpy as np
+import pytest
+
+import sparsefield as sf
+from problems import make_problem, make_table, theta_of
+from sparsefield.estimators import seed_of
+from sparsefield.fits import GradientStep, NewtonStep, Status, StepInfo
+from sparsefield.gradients import BestDraws, ExactMoments, Fixed, Increasing, PerfectDraws, Tay
+from sparsefield.solvers import Limits, solve_pseudo_likelihood
+from sparsefield.solvers._learn import make_schedule
+from sparsefield.solvers._loop import run
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"penalize_main": False, "gap": 0.02},
+        {"solver": "spg", "max_iter": 10},
+        {"solver": "spg", "certificate": "persistent", "max_iter": 10},
+        {"schedule": 7, "init": "zero", "max_iter": 3},
+    ],
+    ids=str,
+)
+def test_learn_is_the_fit_of_the_estimator_bit_for_bit(options):
+    table = make_table()
+    mrf = sf.SparseMRF(0.04, random_state=5, **options).fit(table)
+    fit = sf.learn(table, 0.04, seed=seed_of(5), **options)
+    np.testing.assert_array_equal(theta_of(fit), theta_of(mrf))
+    assert fit.trace.drop("seconds").equals(mrf.trace_.drop("seconds"))
+    assert fit.status.code == mrf.status_.code
+    assert fit.settings["seed"] == mrf.fit_.settings["seed"] == seed_of(5)
+    assert fit.settings["data"] == table.fingerprint()
+    assert "estimator" not in fit.settings
+    assert mrf.fit_.settings["estimator"] == "SparseMRF"
+
+
+def test_learn_takes_what_encode_takes(tmp_path):
+    table = make_table()
+    path = tmp_path / "table.csv"
+    table.to_frame().write_csv(path)
+    fits = [sf.learn(data, 0.05, seed=1) for data in (table, np.asarray(table), table.to_frame(), path)]
+    for other in fits[1:]:
+        np.testing.assert_array_equal(theta_of(fits[0]), theta_of(other))
+
+
+def test_a_fit_of_learn_is_saved_with_its_settings(tmp_path):
+    fit = sf.learn(make_table(), 0.05, init=sf.datasets.make_field(6, seed=1), seed=np.int64(3))
+    assert fit.settings["init"] == "PairwiseMRF"
+    assert type(fit.settings["seed"]) is int
+    fit.save(tmp_path / "fit.field")
+    assert sf.Fit.load(tmp_path / "fit.field").settings == fit.settings
+
+
+def test_words_name_schedules():
+    for word, solver, expected in (
+        ("auto", "newton", BestDraws()),
+        ("auto", "spg", Tay("paper")),
+        ("best", "spg", BestDraws()),
+        ("tay", "newton", Tay("paper")),
+        ("conservative", "spg", Tay("paper", conservative=True)),
+        ("perfect", "newton", PerfectDraws()),
+        ("exact", "newton", ExactMoments()),
+        ("increasing", "spg", Increasing()),
+        (4, "spg", Fixed(4)),
+    ):
+        assert make_schedule(word, solver, "paper", None) == expected
+    assert make_schedule("auto", "newton", "paper", 30) == BestDraws(max_sweeps=30)
+    assert make_schedule("tay", "spg", "sharp", 30) == Tay("sharp", max_sweeps=30)
+
+
+def test_kinds_of_steps_are_told_apart():
+    table = make_table()
+    newton, gradient = (sf.learn(table, 0.05, solver=solver, max_iter=3, seed=1) for solver in ("newton", "spg"))
+    pseudo = solve_pseudo_likelihood(table, 0.05)
+    assert all(type(step) is NewtonStep for step in (*newton.steps, *pseudo.steps))
+    assert all(type(step) is GradientStep for step in gradient.steps)
+    assert {"subgradient_norm", "share"} <= set(newton.trace.columns)
+    assert {"step_map_norm", "step_size"} <= set(gradient.trace.columns)
+    assert "step_size" not in newton.trace.columns
+    assert [step.violation for step in newton.steps] == newton.trace["subgradient_norm"].to_list()
+    assert [step.violation for step in gradient.steps] == gradient.trace["step_map_norm"].to_list()
+
+
+class Counted:
+    """A solver that needs some iterations, and can fail in one."""
+
+    def __init__(self, needed, error=None):
+        self.needed, self.error, self.n = needed, error, 0
+
+    def advance(self) -> StepInfo:
+        self.n += 1
+        if self.error is not None and self.n == self.needed:
+            raise self.error
+        return NewtonStep(
+            iteration=self.n, n_nonzero=0, seconds=-1.0, reason="", subgradient_norm=1.0, share=1.0, decrease=0.25
+        )
+
+    def judge(self, steps):
+        return Status("converged", "Done.") if len(steps) == self.needed else None
+
+
+def test_the_loop_ends_where_it_should():
+    steps, status = run(Counted(3), Limits(10))
+    assert (len(steps), status.code) == (3, "converged")
+    assert all(step.seconds >= 0 for step in steps)
+    steps, status = run(Counted(30), Limits(10))
+    assert (len(steps), status.code) == (10, "max_iter")
+    assert "10 iterations, the last of which gained 0.25: raise max_iter" in status.sentence
+    steps, status = run(Counted(30), Limits(10, max_seconds=0.0))
+    assert (len(steps), status.code) == (1, "time")
+    steps, status = run(Counted(3, KeyboardInterrupt()), Limits(10))
+    assert (len(steps), status.code) == (2, "interrupted")
+
+
+def test_an_interrupt_by_the_watcher_keeps_the_step():
+    def stop(info):
+        if info.iteration == 2:
+            raise KeyboardInterrupt
+
+    steps, status = run(Counted(30), Limits(10), stop)
+    assert (len(steps), status.code) == (2, "interrupted")
+
+
+@pytest.mark.parametrize("solver", ["newton", "spg"])
+def test_bad_limits_are_refused_before_any_work(solver):
+    for options, message in (
+        ({"max_iter": 0}, "max_iter is 0"),
+        ({"tol": -1.0}, "tol is -1"),
+        ({"max_seconds": -1.0}, "max_seconds is -1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            sf.learn(make_table(), solver=solver, init="zero", **options)
+    for limits in ({"max_iter": 1.5}, {"max_iter": 5, "tol": np.nan}):
+        with pytest.raises(ValueError, match=" is "):
+            Limits(**limits)
+
+
+def test_a_problem_says_what_its_data_are():
+    problem = make_problem()
+    assert problem.data.caveat == ""
+    assert problem.data.given(problem.model(np.eye(6)), 5) is problem.data
+    assert problem.data.noise(np.ones((6, 6), dtype=bool)) == 0
+    assert problem.with_data(problem.data) is problem
