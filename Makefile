@@ -22,7 +22,7 @@ test: $(INSTALLED) browser
 
 # The interactive page is tested in a real browser. Where it cannot be installed these tests say so and are skipped.
 browser:
-	@command -v chromium chromium-browser google-chrome > /dev/null || { \
+	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || command -v google-chrome > /dev/null || { \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
 	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium > /dev/null; \
 	else echo "No Chromium here, and no way to install it: the page will not be tested in a browser."; fi; }

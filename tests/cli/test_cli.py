@@ -210,9 +210,21 @@ def test_remedies_are_options_of_the_program(answers, tmp_path):
     path = tmp_path / "semicolons.csv"
     path.write_text("a;b\n0;1\n", encoding="utf-8")
     assert "Set --separator" in run("fit", path, code=2)
+    assert "set --missing to 'model', 'zero' or 'drop'" in run(
+        "fit", answers, "--id", "person", "--missing", "error", code=2
+    )
+    # As many levels as the library can hold, and no more.
+    assert "254" in run("fit", path, "--max-levels", 255, code=2)
     strong = sf.datasets.make_field(12, 0.9, (6.0, 8.0), seed=1)
     strong.save(tmp_path / "strong.field")
     assert "use --sweeps 1000" in run("sample", tmp_path / "strong.field", "-o", tmp_path / "rows.csv", code=2)
+
+
+def test_constant_columns_are_noted_once(tmp_path):
+    path = tmp_path / "constant.csv"
+    path.write_text("a,b,c\n" + "0,1,7\n1,0,7\n" * 30, encoding="utf-8")
+    said = run("fit", path)
+    assert said.count("Column 'c' is constant (7): it gets no parameters and no edges.") == 1
 
 
 def test_groups_reach_the_page(answers, tmp_path):

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 # What the documentation is built into is not ours to check.
 BUILT = ("_build", "generated", "examples")
 PAGES = [
-    ROOT / "README.md",
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
     *(page for page in sorted((ROOT / "docs").rglob("*.md")) if page.relative_to(ROOT / "docs").parts[0] not in BUILT),
 ]
 MODULES = [
