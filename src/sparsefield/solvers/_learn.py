@@ -28,7 +28,7 @@ from sparsefield.inference import Backend, Cpu
 from sparsefield.model import Matrix, PairwiseMRF, as_theta
 from sparsefield.objective import L1, Completed, DataTerm, Observed, Penalty, Problem
 from sparsefield.solvers._gradient import check_step_size, solve
-from sparsefield.solvers._loop import Watch, check_seconds
+from sparsefield.solvers._loop import Limits, Watch
 from sparsefield.solvers._newton import solve_newton
 from sparsefield.solvers._pseudolikelihood import solve_pseudo_likelihood
 
@@ -105,7 +105,9 @@ missing
     """
     clock = time.perf_counter()
     options = {name: value for name, value in locals().items() if name in _STORED}
-    check_options(solver, certificate, chains, step_size, max_seconds)
+    check_options(solver, certificate, chains, step_size)
+    way = make_schedule(schedule, solver, certificate, max_sweeps)
+    limits = Limits(MAX_ITER[solver] if max_iter is None else max_iter, tol, max_seconds)
     table, weights = take_counted(data if isinstance(data, Table) else encode(data), sample_weight)
     table, weights = resolve_missing(table, missing, weights)
     backend = Cpu(n_threads) if backend is None else backend
@@ -117,11 +119,10 @@ missing
     common: dict[str, Any] = {
         "start": start,
         "tol": tol,
-        "max_iter": MAX_ITER[solver] if max_iter is None else max_iter,
+        "max_iter": limits.max_iter,
         "max_seconds": None if max_seconds is None else max(0.0, max_seconds - (time.perf_counter() - clock)),
         "watch": watch,
     }
-    way = make_schedule(schedule, solver, certificate, max_sweeps)
     if solver == "newton":
         wanted, n_draws = (_LARGEST_GAP, _DRAWS_PER_ROW * table.n_rows) if gap == "auto" else (gap, 1)
         fit = solve_newton(problem, way, simulation, gap=wanted, n_draws=n_draws, **common)
@@ -139,9 +140,7 @@ _STORED = (
 )
 
 
-def check_options(
-    solver: str, certificate: str, chains: str, step_size: float | str, max_seconds: float | None
-) -> None:
+def check_options(solver: str, certificate: str, chains: str, step_size: float | str) -> None:
     """Refuse options that make no sense, also where a fit would make no use of them."""
     if solver not in MAX_ITER:
         raise ValueError(f"solver is {solver!r}: use 'newton' or 'spg'.")
@@ -149,7 +148,6 @@ def check_options(
         raise ValueError(f"chains is {chains!r}: use 'restart' or 'persistent'.")
     Tay(certificate)  # type: ignore[arg-type]  # checks its own argument
     check_step_size(step_size)
-    check_seconds(max_seconds)
 
 
 def make_schedule(

@@ -38,13 +38,8 @@ class Limits:
             raise ValueError(f"max_iter is {self.max_iter}: use a whole number from one on.")
         if not self.tol >= 0:
             raise ValueError(f"tol is {self.tol}: use a number from zero on.")
-        check_seconds(self.max_seconds)
-
-
-def check_seconds(max_seconds: float | None) -> None:
-    """Refuse what is not a limit on time."""
-    if max_seconds is not None and not max_seconds >= 0:
-        raise ValueError(f"max_seconds is {max_seconds}: use a number from zero on, or None for no limit.")
+        if self.max_seconds is not None and not self.max_seconds >= 0:
+            raise ValueError(f"max_seconds is {self.max_seconds}: use a number from zero on, or None for no limit.")
 
 
 class Method(Protocol):
