@@ -1,5 +1,8 @@
 """What every certificate says, keeps and refuses."""
 
+import pickle
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -60,6 +63,35 @@ def test_certificates_do_not_change():
             array[0] = 0.0
     assert certificate.bias == pytest.approx(exact_chains.norm(certificate.pair))
     np.testing.assert_array_equal(certificate.main, np.diagonal(certificate.pair))
+
+
+def test_a_certificate_speaks_of_the_time_it_was_made():
+    # What is found when it is asked for must not follow the disagreement that goes on.
+    far = Disagreement(make_field(6, strength=(0.5, 1.0), seed=1))
+    far.sweep(2)
+    early, known = far.certificate(), far.values
+    far.sweep(5)
+    far.move(make_field(6, strength=(0.1, 0.2), seed=2))
+    np.testing.assert_array_equal(early.main, known)
+    assert early.radius == Disagreement(make_field(6, strength=(0.5, 1.0), seed=1)).radius
+    assert early.n_sweeps == 2
+
+
+def test_certificates_can_be_sent_to_other_processes():
+    model = make_field(5, strength=(0.5, 1.0), seed=1)
+    for own in (dobrushin(model, 3), coalescence(model, 3, 100, seed=1), fischer(model, 3), Certificate.exact(model)):
+        again = pickle.loads(pickle.dumps(own))
+        assert str(again) == str(own)
+        np.testing.assert_array_equal(again.pair, own.pair)
+
+
+def test_exact_moments_and_whole_errors_have_sentences_of_their_own():
+    model = make_field(5, strength=(0.5, 1.0), seed=1)
+    assert str(Certificate.exact(model)).startswith("The gradient has no bias")
+    assert Certificate.exact(model).total == 0
+    whole = replace(dobrushin(model, 5), simulation_error=0.25, confidence=0.9)
+    assert "the error of the gradient is with confidence 0.9 at most" in str(whole)
+    assert "simulation error 0.25" in str(whole)
 
 
 def test_bad_requests_are_refused():

@@ -79,7 +79,7 @@ class Certificate:
         cls, kind: Kind, model: Field, pair: Matrix, n_sweeps: float, *, confidence: float = 1.0
     ) -> Certificate:
         """Return the certificate with a bound for each statistic."""
-        return cls(kind, model, norm(pair), lambda: pair, n_sweeps, confidence=confidence)
+        return cls(kind, model, norm(pair), partial(np.asarray, pair), n_sweeps, confidence=confidence)
 
     @classmethod
     def exact(cls, model: Field, n_sweeps: float = 0) -> Certificate:
@@ -147,6 +147,11 @@ class Certificate:
         if surely and self.scope == "run":
             surely += "for the whole run "
         sweeps = "1 sweep" if self.n_sweeps == 1 else f"{self.n_sweeps:g} sweeps"
+        if self.simulation_error and not self.is_vacuous:
+            return (
+                f"After {sweeps} the error of the gradient is {surely}at most {self.total:.3g}: bias {self.bias:.3g} "
+                f"({_NAMES[self.kind]}), simulation error {self.simulation_error:.3g}."
+            )
         about = f"(L2 norm over {self.n_statistics} statistics, {_NAMES[self.kind]})"
         if not self.is_vacuous:
             certified = f"After {sweeps} the bias of the gradient is {surely}at most {self.bias:.3g} {about}."

@@ -15,7 +15,7 @@ from sparsefield.certificates._certificate import Certificate
 from sparsefield.certificates._influence import conditional_changes, influence_matrix, spectral_radius
 from sparsefield.data import Domain
 from sparsefield.inference import Field, check_order, check_sweeps
-from sparsefield.model import across_variables, count_statistics
+from sparsefield.model import across_variables, count_statistics, norm
 
 # Of Gauss-Seidel sweeps between two targets: every round leaves a bound, and these end when one gains little.
 _MOST_ROUNDS, _PRECISION = 1000, 1e-4
@@ -189,13 +189,21 @@ class Disagreement:
         follow_norms(u.indptr, u.indices, u.data, self._order, extra, w, self._n_slots, found)
         return found
 
-    def certificate(self) -> Certificate:
-        """Return what is certified now."""
+    def certificate(self, bias: float | None = None) -> Certificate:
+        """Return what is certified now.
+
+        Parameters
+        ----------
+        bias : float, optional
+            The bound on the norm of the bias, where it is known already (`next_biases`): all else is then found when it
+            is asked for.
+        """
+        make_pair = partial(_lay_out, self.model.domain, self.kind, self._w.copy())
         return Certificate(
             self.kind,
             self.model,
-            self.bias,
-            partial(_lay_out, self.model.domain, self.kind, self._w.copy()),
+            norm(make_pair()) if bias is None else bias,
+            make_pair,
             self.n_sweeps,
             find_radius=partial(_radius_of, self._radius, self.influence),
         )

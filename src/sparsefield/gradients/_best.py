@@ -60,7 +60,7 @@ class BestDraws:
         found = sweep_blindly(point, simulation, n_sweeps)
         bias = float(ahead[n_sweeps - 1])
         far.sweep(n_sweeps)
-        certificate = replace(far.certificate(), bias=bias)
+        certificate = far.certificate(bias)
         # The norm of the noise is at most sqrt(m / n) / 2, and about half of that as a rule: half of what is usual.
         is_certified = bias <= np.sqrt(count_statistics(point.model.domain) / simulation.n_chains) / 8
         too_strong = f", and interactions too strong for the sharp bound: {n_sweeps} Gibbs sweeps"

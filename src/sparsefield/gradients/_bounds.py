@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -69,7 +68,7 @@ class Followed:
     def end(self) -> tuple[int, Certificate, Disagreement]:
         """Return the sweeps made, what is certified after them, and the disagreement."""
         self._disagreement.sweep(self._n_sweeps)
-        return self._n_sweeps, replace(self._disagreement.certificate(), bias=self.bias), self._disagreement
+        return self._n_sweeps, self._disagreement.certificate(self.bias), self._disagreement
 
 
 class Watched:
