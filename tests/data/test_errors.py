@@ -1,5 +1,7 @@
 """Errors about tables have parts, and policies are decided in one place."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -28,9 +30,23 @@ def test_an_option_is_spelled_as_the_reader_knows_it():
 
 
 def test_braces_in_the_data_are_left_alone():
-    error = catch([["{option}", "a"]] * 2 + [[f"{{{k}}}", "b"] for k in range(40)])
-    assert "('{0}', '{10}', '{11}')" in str(error)
+    error = catch([["!{option}", "a"]] * 2 + [[f"{{{k}}}", "b"] for k in range(40)])
+    assert "('!{option}', '{0}', '{10}', ...)" in str(error)
     assert error.column == "x0"
+
+
+def test_errors_reach_other_processes_whole():
+    for error in (catch(np.array([[0.5]])), catch(np.arange(40)[:, None])):
+        again = pickle.loads(pickle.dumps(error))
+        assert str(again) == str(error)
+        assert (again.column, again.row, again.value, again.option) == (
+            error.column,
+            error.row,
+            error.value,
+            error.option,
+        )
+    warning = pickle.loads(pickle.dumps(ConstantColumnWarning("a", 7)))
+    assert (warning.column, warning.level) == ("a", 7)
 
 
 def test_a_question_ends_as_one():

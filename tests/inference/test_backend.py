@@ -25,8 +25,10 @@ class Watchful(Cpu):
     def asking(self, what):
         self.asked.append(what)
         self.depth[0] += 1
-        yield
-        self.depth[0] -= 1
+        try:
+            yield
+        finally:
+            self.depth[0] -= 1
 
     def chains(self, *arguments, **options):
         with self.asking("chains"):
@@ -65,10 +67,8 @@ FITS = {
 }
 
 
-@pytest.mark.parametrize("name", FITS)
-def test_solvers_ask_the_backend_and_construct_no_chains(name, monkeypatch):
-    table, options, expected = FITS[name]
-    backend = Watchful()
+def watch_chains(backend, monkeypatch):
+    """Let every construction of chains fail that nobody asked the backend for."""
     made = Blocks.__init__
 
     def watched(self, *arguments, **others):
@@ -78,6 +78,13 @@ def test_solvers_ask_the_backend_and_construct_no_chains(name, monkeypatch):
         made(self, *arguments, **others)
 
     monkeypatch.setattr(Blocks, "__init__", watched)
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_solvers_ask_the_backend_and_construct_no_chains(name, monkeypatch):
+    table, options, expected = FITS[name]
+    backend = Watchful()
+    watch_chains(backend, monkeypatch)
     fit = sf.learn(table, 0.05, backend=backend, max_iter=4, n_chains=600, seed=1, **options)
     assert set(backend.asked) == expected
     monkeypatch.undo()
@@ -85,12 +92,29 @@ def test_solvers_ask_the_backend_and_construct_no_chains(name, monkeypatch):
     np.testing.assert_array_equal(as_theta(fit.model), as_theta(same.model))
 
 
-def test_the_certificate_of_the_optimum_asks_the_backend_too():
-    fit = sf.learn(TABLE, 0.05, seed=1)
+CERTIFIED = {"two levels": (TABLE, "draws"), "levels": (LEVELS, "chains"), "missing values": (INCOMPLETE, "draws")}
+
+
+@pytest.mark.parametrize("name", CERTIFIED)
+def test_the_certificate_of_the_optimum_asks_the_backend_too(name, monkeypatch):
+    table, expected = CERTIFIED[name]
+    fit = sf.learn(table, 0.05, seed=1)
     backend = Watchful()
-    certified = sf.certify(fit, TABLE, n_draws=5000, backend=backend)
-    assert set(backend.asked) == {"draws"}
-    assert certified.optimality == sf.certify(fit, TABLE, n_draws=5000).optimality
+    watch_chains(backend, monkeypatch)
+    certified = sf.certify(fit, table, n_draws=5000, backend=backend)
+    assert set(backend.asked) == {expected}
+    monkeypatch.undo()
+    assert certified.optimality == sf.certify(fit, table, n_draws=5000).optimality
+
+
+def test_draws_that_are_out_of_reach_are_replaced_by_chains_of_the_same_backend(monkeypatch):
+    strong = make_field(10, 0.9, strength=(2.5, 3.5), seed=1).sample(300, n_sweeps=100, seed=1)
+    backend = Watchful()
+    watch_chains(backend, monkeypatch)
+    fit = sf.learn(strong, 0.002, backend=backend, max_sweeps=2, max_iter=2, n_chains=600, seed=1)
+    assert set(backend.asked) == {"draws", "chains"}
+    assert fit.status.code == "not certified"
+    assert "Raise max_sweeps for them. Raise alpha" in fit.status.sentence
 
 
 def test_the_backend_of_this_machine_gives_what_its_parts_give():

@@ -2,6 +2,7 @@
 
 import json
 
+import networkx as nx
 import numpy as np
 import polars as pl
 import pytest
@@ -50,11 +51,20 @@ def test_edges_of_levels_have_norms_without_sign():
 
 def test_exports_of_a_network_are_those_of_its_fit(tmp_path):
     fit = sf.learn(make_table(), 0.05, seed=1)
-    for name in ("net.gexf", "net.graphml", "net.csv"):
-        sf.export(fit, tmp_path / name)
-        first = (tmp_path / name).read_text()
-        sf.export(Network.of(fit), tmp_path / name)
-        assert (tmp_path / name).read_text() == first
+    names = fit.model.domain.names
+    expected = {
+        (names[i], names[j]): fit.model.interactions[i, j] for i, j in np.argwhere(np.triu(fit.model.interactions))
+    }
+    for given in (fit, Network.of(fit)):
+        sf.export(given, tmp_path / "net.csv")
+        edges = pl.read_csv(tmp_path / "net.csv").filter(pl.col("weight") != 0)
+        assert dict(zip(zip(edges["first"], edges["second"], strict=True), edges["weight"], strict=True)) == expected
+        sf.export(given, tmp_path / "net.graphml")
+        graph = nx.read_graphml(tmp_path / "net.graphml")
+        assert {tuple(sorted(edge[:2])): edge[2] for edge in graph.edges(data="weight")} == expected
+        sf.export(given, tmp_path / "matrix.csv", format="adjacency")
+        matrix = pl.read_csv(tmp_path / "matrix.csv").drop("").to_numpy()
+        np.testing.assert_array_equal(matrix, fit.model.interactions)
     sf.export(fit, tmp_path / "net.json")
     found = json.loads((tmp_path / "net.json").read_text())
     assert found["fit"]["status"] == "converged"

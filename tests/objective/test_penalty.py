@@ -119,9 +119,13 @@ def test_the_fast_norms_are_those_of_any_penalty(problem):
         data = problem.data.moments.pair
         fast, slow = (p.step_norm(theta, pair, data, 0.3) for p in (problem.penalty, plain))
         assert fast == pytest.approx(slow, rel=1e-12)
+        # The bound is over all moments, and some that are near the ends come near to it.
         low, high = np.zeros(6), np.ones(6)
         most = problem.penalty.largest_step_norm(theta, low, high, data, problem.domain.slot_variables, 0.3)
-        assert fast <= most <= plain.largest_step_norm(theta, low, high, data, problem.domain.slot_variables, 0.3)
+        ends = [np.full((6, 6), end) for end in (0.0, 1.0)]
+        tried = [problem.penalty.step_norm(theta, own, data, 0.3) for own in (pair, *ends)]
+        assert most / 2 < max(tried) <= most
+        assert plain.largest_step_norm(theta, low, high, data, problem.domain.slot_variables, 0.3) == np.inf
 
 
 def test_the_general_descent_minimises_the_model_that_the_fast_one_does(problem):
@@ -148,7 +152,7 @@ def test_a_penalty_of_ones_own_leads_to_the_same_optimum(problem, run):
     assert fit.status.code == "converged"
     assert problem.objective(theta_of(fit)) == pytest.approx(lowest, abs=1e-8)
     assert fit.alpha is None
-    with pytest.raises(ValueError, match="not one of penalised likelihood"):
+    with pytest.raises(ValueError, match="certify knows no other"):
         sf.certify(fit, make_table())
 
 
@@ -198,6 +202,20 @@ def test_marks_need_a_penalty_that_is_a_sum_over_parameters(problem):
     own = Problem(problem.data, problem.domain, Plain(problem.penalty))
     fit = solve_newton(own, Tay("sharp"), Simulation(2000, 1), gap=0.01)
     assert fit.undecided is None
+
+
+def test_main_effects_that_pay_a_part_are_certified_by_nobody():
+    # Such a fit is of another problem than those that `certify` can make again from alpha.
+    table = make_table(5, 500)
+    fit = sf.learn(table, penalty=L1(table.domain, 0.2, main=0.2), seed=1)
+    assert fit.alpha is None
+    assert fit.settings["alpha"] == 0.2
+    with pytest.raises(ValueError, match="certify knows no other"):
+        sf.certify(fit, table)
+    assert L1(table.domain, 0.2, main=0.2).dual_norm(np.eye(5)) == 5
+    for main in (0.0, 1.0):
+        facts = L1(table.domain, 0.2, main).facts()
+        assert facts == {"alpha": 0.2, "penalize_main": main == 1}
 
 
 def test_bad_penalties_are_refused():

@@ -1,5 +1,7 @@
 """`learn` is what the estimators do, as a function; and the loop of all solvers keeps what there is."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from problems import make_problem, make_table, theta_of
 from sparsefield.estimators import seed_of
 from sparsefield.fits import GradientStep, NewtonStep, Status, StepInfo
 from sparsefield.gradients import BestDraws, ExactMoments, Fixed, Increasing, PerfectDraws, Tay
+from sparsefield.inference import Cpu
 from sparsefield.solvers import Limits, solve_pseudo_likelihood
 from sparsefield.solvers._learn import make_schedule
 from sparsefield.solvers._loop import run
@@ -127,17 +130,41 @@ def test_an_interrupt_by_the_watcher_keeps_the_step():
 
 
 @pytest.mark.parametrize("solver", ["newton", "spg"])
-def test_bad_limits_are_refused_before_any_work(solver):
+def test_bad_options_are_refused_before_any_work(solver, monkeypatch):
+    def work(*_, **__):
+        raise AssertionError("the table was counted")
+
+    for name in ("moments_of_table", "solve_pseudo_likelihood"):
+        monkeypatch.setattr(f"sparsefield.solvers._learn.{name}", work)
     for options, message in (
         ({"max_iter": 0}, "max_iter is 0"),
         ({"tol": -1.0}, "tol is -1"),
         ({"max_seconds": -1.0}, "max_seconds is -1"),
+        ({"gap": 0.0}, "gap is 0"),
+        ({"init": None}, "init is None"),
+        ({"schedule": "fast"}, "schedule is 'fast'"),
+        ({"schedule": 0}, "n_sweeps is 0"),
+        ({"n_threads": 2, "backend": Cpu()}, "give it to the backend"),
     ):
         with pytest.raises(ValueError, match=message):
-            sf.learn(make_table(), solver=solver, init="zero", **options)
+            sf.learn(make_table(), solver=solver, **options)
     for limits in ({"max_iter": 1.5}, {"max_iter": 5, "tol": np.nan}):
         with pytest.raises(ValueError, match=" is "):
             Limits(**limits)
+
+
+def test_time_counts_from_the_first_look_at_the_table(monkeypatch):
+    table = make_table()
+    encoded = sf.solvers._learn.encode
+
+    def slow(data):
+        time.sleep(0.3)
+        return encoded(data)
+
+    monkeypatch.setattr("sparsefield.solvers._learn.encode", slow)
+    fit = sf.SparseMRF(0.05, max_seconds=0.2, gap=1e-4, random_state=1).fit(np.asarray(table)).fit_
+    assert fit.status.code == "time"
+    assert len(fit.steps) == 1
 
 
 def test_a_problem_says_what_its_data_are():

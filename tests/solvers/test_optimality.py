@@ -50,7 +50,7 @@ def test_certificates_of_optimality_need_what_they_need(tmp_path):
     assert sf.certify(mrf.fit_, table.to_frame(), n_draws=20_000).optimality == certified.optimality
     weighted = sf.certify(mrf.fit_, table, n_draws=20_000, sample_weight=np.full(500, 2.0)).optimality
     assert weighted.gap == pytest.approx(certified.optimality.gap)
-    with pytest.raises(ValueError, match="not one of penalised likelihood"):
+    with pytest.raises(ValueError, match="certify knows no other"):
         sf.certify(sf.PseudoLikelihood().fit(table).fit_, table)
     with pytest.raises(ValueError, match="n_draws is 1"):
         sf.certify(mrf.fit_, table, n_draws=1)

@@ -75,7 +75,8 @@ def fit(
     for note in notes:
         out.warn(note)
     clock = time.perf_counter()
-    with plain_errors(data), ProgressBar("auto" if out.is_for_people else False, MAX_ITER["newton"]) as watch:
+    progress = ProgressBar("auto" if out.is_for_people else False, MAX_ITER["newton"])
+    with plain_errors(data), quiet_warnings(out), progress as watch:
         found = learn(
             table,
             alpha,

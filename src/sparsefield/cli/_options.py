@@ -87,7 +87,8 @@ def load_data(
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ConstantColumnWarning)
             table = encode(frame.select(kept), max_levels=max_levels)
-        return table, [*(str(own.message) for own in caught), *_list_rare(table)]
+        constant = [str(own.message) for own in caught if issubclass(own.category, ConstantColumnWarning)]
+        return table, [*constant, *_list_rare(table)]
 
 
 def load_same(path: Path, domain: Domain, separator: str | None, markers: Sequence[str] | None) -> Table:

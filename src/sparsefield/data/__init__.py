@@ -1,10 +1,10 @@
 """Tables: variables and their levels, reading and encoding, whole-number counts, and moments."""
 
 from sparsefield.data._counting import count_codes, count_ones, count_words
-from sparsefield.data._domain import MISSING, MOST_LEVELS, Domain, Level
+from sparsefield.data._domain import MISSING, MOST_LEVELS, Domain
 from sparsefield.data._encode import MAX_LEVELS, encode
 from sparsefield.data._errors import ConstantColumnWarning, TableError
-from sparsefield.data._listing import listed, preview
+from sparsefield.data._listing import listed
 from sparsefield.data._moments import (
     Counts,
     Moments,
@@ -13,7 +13,7 @@ from sparsefield.data._moments import (
     moments_of_table,
     weighted_moments,
 )
-from sparsefield.data._policies import WAYS_WITH_MISSING, check_weights, resolve_missing, take_counted
+from sparsefield.data._policies import WAYS_WITH_MISSING, resolve_missing, take_counted
 from sparsefield.data._reading import MISSING_MARKERS, find_line, read_table
 from sparsefield.data._table import Table
 
@@ -26,11 +26,9 @@ __all__ = [
     "ConstantColumnWarning",
     "Counts",
     "Domain",
-    "Level",
     "Moments",
     "Table",
     "TableError",
-    "check_weights",
     "count_codes",
     "count_ones",
     "count_table",
@@ -40,7 +38,6 @@ __all__ = [
     "listed",
     "moments_of_codes",
     "moments_of_table",
-    "preview",
     "read_table",
     "resolve_missing",
     "take_counted",

@@ -137,7 +137,12 @@ class Domain:
         return variable % self.n_variables
 
     def check_codes(self, codes: Any) -> NDArray[np.uint8]:
-        """Check an array of codes against the domain and return it as bytes, one row per state."""
+        """Check an array of codes, or a table, against the domain and return it as bytes, one row per state."""
+        if getattr(codes, "domain", self) != self:
+            raise ValueError(
+                "The table has other variables or levels than this domain: encode it with domain=..., so that its "
+                "codes mean the same."
+            )
         try:
             array = np.atleast_2d(np.asarray(codes))
         except ValueError as error:

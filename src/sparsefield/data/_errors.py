@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,11 @@ class TableError(ValueError):
         self.path, self.line = path, line
         super().__init__(self.compose())
 
+    def __reduce__(self) -> Any:
+        """Say how another process can make the same error: exceptions forget keywords on the way."""
+        parts = {name: getattr(self, name) for name in ("column", "row", "value", "option", "path", "line")}
+        return partial(TableError, **parts), (self.problem, self.remedy)
+
     def compose(self, spell: Callable[[str], str] = str) -> str:
         """Return the sentence, with the option spelled as a function of its name says."""
         remedy = self.remedy if self.option is None else self.remedy.replace("{option}", spell(self.option))
@@ -82,6 +88,10 @@ class ConstantColumnWarning(UserWarning):
     def __init__(self, column: str, level: Any) -> None:
         self.column, self.level = column, level
         super().__init__(f"Column {column!r} is constant ({level!r}): it gets no parameters and no edges.")
+
+    def __reduce__(self) -> Any:
+        """Say how another process can make the same warning."""
+        return ConstantColumnWarning, (self.column, self.level)
 
 
 def unknown_value(column: str, value: Any, levels: tuple[Any, ...]) -> TableError:

@@ -54,15 +54,17 @@ class Table:
 
     def __getitem__(self, rows: Any) -> Any:
         """Return the table of some rows, or the codes of one."""
+        if isinstance(rows, tuple):
+            # scikit-learn takes rows of an array as X[rows, ...].
+            if len(rows) != 2 or rows[1] is not Ellipsis:
+                raise TypeError("A table is indexed by rows alone: use table.codes for rows and columns.")
+            return self[rows[0]]
         if isinstance(rows, int | np.integer):
             return self.codes[rows]
-        if isinstance(rows, tuple):
-            rows, *columns = rows
-            # scikit-learn takes rows of an array as X[rows, ...].
-            if any(column is not Ellipsis and column != slice(None) for column in columns):
-                raise TypeError("A table is indexed by rows alone: use table.codes for rows and columns.")
-        chosen = np.asarray(rows) if not isinstance(rows, slice) else rows
-        return Table(self.domain, np.asfortranarray(self.codes[chosen]))
+        if not isinstance(rows, slice):
+            rows = np.asarray(rows)
+            rows = rows.astype(np.int64) if rows.size == 0 else rows
+        return Table(self.domain, np.asfortranarray(self.codes[rows]))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """Return the codes, for numpy."""

@@ -33,20 +33,21 @@ class FieldEstimator(BaseEstimator):  # type: ignore[misc]
     _ways_with_missing: tuple[str, ...] = ("zero", "drop", "error")
     missing: str
 
-    def _check_table(self, X: Any) -> Table:
-        """Encode what scikit-learn's users give, and take note of its columns."""
-        table = X if isinstance(X, Table) else encode(_check_array(X, self.missing, self._ways_with_missing))
-        if hasattr(X, "shape") and not isinstance(X, Table):
+    def _check_input(self, X: Any) -> Any:
+        """Refuse what scikit-learn's users know to be wrong, and take note of the columns."""
+        if isinstance(X, Table):
+            return X
+        checked = _check_array(X, self.missing, self._ways_with_missing)
+        if hasattr(X, "shape"):
             _check_feature_names(self, X, reset=True)
             _check_n_features(self, X, reset=True)
-        else:
-            self.n_features_in_ = table.domain.n_variables
-        return table
+        return checked
 
     def _store(self, fit: Fit, **more: Any) -> None:
         own = {"estimator": type(self).__name__, **self.get_params()}
         self.fit_ = replace(fit, settings={**own, **fit.settings, **more})
         self.model_ = fit.model
+        self.n_features_in_ = fit.model.domain.n_variables
         self.main_effects_ = fit.model.main
         self.interactions_ = fit.model.interactions
         self.trace_ = fit.trace

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
-from sparsefield.data import resolve_missing, take_counted
+from sparsefield.data import Table, encode, resolve_missing, take_counted
 from sparsefield.estimators._field_estimator import FieldEstimator
 from sparsefield.estimators._progress import ProgressBar
 from sparsefield.solvers import solve_pseudo_likelihood
@@ -69,7 +69,8 @@ class PseudoLikelihood(FieldEstimator):
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> PseudoLikelihood:  # noqa: ARG002
         """Learn a field from a table; as `SparseMRF.fit`."""
-        table, weights = take_counted(self._check_table(X), sample_weight)
+        data = self._check_input(X)
+        table, weights = take_counted(data if isinstance(data, Table) else encode(data), sample_weight)
         table, weights = resolve_missing(table, self.missing, weights, ways=self._ways_with_missing)
         with ProgressBar(self.progress, self.max_iter) as watch:
             fit = solve_pseudo_likelihood(

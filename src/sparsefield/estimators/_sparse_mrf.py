@@ -168,12 +168,12 @@ class SparseMRF(FieldEstimator):
         sample_weight : array-like of shape (n_rows,), optional
             How often each row counts.
         """
-        table = self._check_table(X)
+        data = self._check_input(X)
         seed = seed_of(self.random_state)
         options = {name: value for name, value in self.get_params().items() if name not in ("random_state", "progress")}
         # Newton steps and the paper's are limited differently unless a limit is given; a wrong solver is refused later.
         most = MAX_ITER.get(self.solver, 1) if self.max_iter is None else self.max_iter
         with ProgressBar(self.progress, most) as watch:
-            fit = learn(table, sample_weight=sample_weight, seed=seed, watch=watch, **options)
+            fit = learn(data, sample_weight=sample_weight, seed=seed, watch=watch, **options)
         self._store(fit)
         return self

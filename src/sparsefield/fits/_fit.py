@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sparsefield.fits._optimality import Optimality
 from sparsefield.fits._status import Status
-from sparsefield.fits._steps import StepInfo, make_trace, read_trace
+from sparsefield.fits._steps import StepInfo, find_kind, make_trace, read_trace
 from sparsefield.model import PairwiseMRF, has_text, read_text, write_parameters
 
 _STATUS, _TRACE, _FACTS = "status.json", "trace.csv", "fit.json"
@@ -102,6 +102,11 @@ class Fit:
         if not is_fit(path):
             raise ValueError(f"File {str(path)!r} holds a field without a fit: fit it to a table first.")
         status, trace, facts = (read_text(path, name) for name in (_STATUS, _TRACE, _FACTS))
+        if trace.startswith("iteration,") and find_kind(trace) is None:
+            raise ValueError(
+                f"File {str(path)!r} holds a fit of another version of sparsefield: PairwiseMRF.load reads its field; "
+                "fit it again for the rest."
+            )
         try:
             known = json.loads(facts)
             marked, optimality = known["undecided"], known["optimality"]

@@ -143,12 +143,17 @@ def make_trace(steps: Sequence[StepInfo]) -> pl.DataFrame:
 
 def read_trace(text: str) -> tuple[StepInfo, ...]:
     """Read the iterations that `make_trace(...).write_csv()` wrote."""
-    header = text.partition("\n")[0].split(",")
-    kind = next((own for own in _KINDS if [part.name for part in fields(own)] == header), None)
+    kind = find_kind(text)
     if kind is None:
-        raise ValueError("its iterations are those of another version: fit it again")
+        raise ValueError("its trace has other columns")
     rows = pl.read_csv(io.StringIO(text), schema=_schema(kind)).with_columns(pl.col(_TEXT).fill_null(""))
     return tuple(kind(**row) for row in rows.iter_rows(named=True))
+
+
+def find_kind(text: str) -> type[StepInfo] | None:
+    """Return the kind of steps that a saved trace has, told by its columns; None if this version knows none like it."""
+    header = text.partition("\n")[0].split(",")
+    return next((own for own in _KINDS if [part.name for part in fields(own)] == header), None)
 
 
 def _schema(kind: type[StepInfo]) -> dict[str, type[pl.DataType]]:

@@ -14,7 +14,7 @@ from sparsefield.inference import OutOfReachError
 from sparsefield.model import count_statistics
 from sparsefield.objective import Problem
 
-REMEDY = "Raise max_sweeps, or alpha: weaker interactions are certified sooner."
+LESS = "Raise alpha: weaker interactions are certified sooner."
 
 
 def negligible_bias(n_draws: int) -> float:
@@ -44,13 +44,13 @@ class BestDraws:
     def estimate(self, problem: Problem, point: Point, simulation: Simulation) -> Estimate:
         """Return moments of the best draws there are."""
         if np.any(point.model.domain.n_levels > 2):
-            return self._sweep(point, simulation, "variables with more than two levels")
+            return self._sweep(point, simulation, "variables with more than two levels", LESS)
         try:
             return PerfectDraws(self.max_sweeps).estimate(problem, point, simulation)
         except OutOfReachError:
-            return self._sweep(point, simulation, "exact draws out of reach")
+            return self._sweep(point, simulation, "exact draws out of reach", f"Raise max_sweeps for them. {LESS}")
 
-    def _sweep(self, point: Point, simulation: Simulation, why: str) -> Estimate:
+    def _sweep(self, point: Point, simulation: Simulation, why: str, remedy: str) -> Estimate:
         """Return moments of Gibbs chains, swept until their bias is negligible or the limit is reached."""
         far = Disagreement(point.model)
         trivial = far.bias
@@ -70,5 +70,5 @@ class BestDraws:
             is_certified=bool(is_certified),
             is_promised=True,
             reason=f"{why}: sharp bound" if is_certified else f"{why}{too_strong}",
-            remedy="" if is_certified else REMEDY,
+            remedy="" if is_certified else remedy,
         )

@@ -150,4 +150,4 @@ class Schedule(Protocol):
 def check_positive(name: str, value: int) -> None:
     """Refuse a number of sweeps or chains that is not positive."""
     if not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"{name} is {value}: use at least one.")
+        raise ValueError(f"{name} is {value}: use a whole number from one on.")

@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsefield.certificates import Disagreement, chains_needed, check_confidence, concentration
 from sparsefield.data import Moments
-from sparsefield.gradients._best import REMEDY
+from sparsefield.gradients._best import LESS
 from sparsefield.gradients._bounds import BiasBound, Followed, SharedRisk, Watched
 from sparsefield.gradients._schedule import Estimate, Point, Simulation, check_positive
 from sparsefield.inference import ChainStates
@@ -162,7 +162,7 @@ class Tay:
 
     def _remedy(self, point: Point) -> str:
         if self.certificate == "coalescence" or np.any(point.model.domain.n_levels > 2):
-            return REMEDY
+            return f"Raise max_sweeps. {LESS}"
         return "Use certificate='coalescence', or schedule='perfect'."
 
 

@@ -1,12 +1,13 @@
 """Expected statistics under a model: by enumeration, by Gibbs chains, or by exact draws."""
 
-from sparsefield.inference._backend import Backend, Bounds, ChainStates, Cpu
+from sparsefield._kernels._bytes import BLOCK
+from sparsefield.inference._backend import Backend, Bounds, ChainStates, Cpu, make_backend
 from sparsefield.inference._bounds import BoundingChains
 from sparsefield.inference._chains import Chains
 from sparsefield.inference._checks import check_order, check_request, check_sweeps, check_two_levels
 from sparsefield.inference._clamped import ClampedChains
 from sparsefield.inference._counting import count_packed
-from sparsefield.inference._draws import ChainDraws, Draws, EnumeratedStates
+from sparsefield.inference._draws import Draws, EnumeratedStates
 from sparsefield.inference._exact import MAX_STATES, Exact, count_states, enumerate_states
 from sparsefield.inference._field import Field, energies, expand, reduce_to_binary
 from sparsefield.inference._gibbs import Gibbs
@@ -14,11 +15,11 @@ from sparsefield.inference._perfect import OutOfReachError, Perfect, PerfectRun
 from sparsefield.inference._scan import Scan
 
 __all__ = [
+    "BLOCK",
     "MAX_STATES",
     "Backend",
     "BoundingChains",
     "Bounds",
-    "ChainDraws",
     "ChainStates",
     "Chains",
     "ClampedChains",
@@ -41,5 +42,6 @@ __all__ = [
     "energies",
     "enumerate_states",
     "expand",
+    "make_backend",
     "reduce_to_binary",
 ]

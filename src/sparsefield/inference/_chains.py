@@ -146,7 +146,7 @@ def _start_uniform(domain: Domain, n_blocks: int, seed: int, storage: Storage) -
 def _start_from(domain: Domain, n_chains: int, n_blocks: int, start: Any, storage: Storage) -> NDArray[Any]:
     codes = domain.check_codes(start)
     if len(codes) != n_chains:
-        raise ValueError(f"start has {len(codes)} states for {n_chains} chains: give one a chain.")
+        raise ValueError(f"start has {len(codes)} states for {n_chains} chains: give one per chain.")
     p = domain.n_variables
     states = np.zeros((n_blocks * BLOCK, p), dtype=np.uint8)
     states[:n_chains] = codes

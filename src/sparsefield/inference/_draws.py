@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sparsefield._kernels._products import add_products, fill_products
 from sparsefield.data import Domain, Moments
 from sparsefield.inference._counting import count_packed
-from sparsefield.inference._exact import count_states
+from sparsefield.inference._exact import count_states, say_states
 from sparsefield.inference._field import Field, energies
 
 _BLOCKS_AT_ONCE = 64  # whose products are held at one time: 4 KB for each statistic
@@ -111,7 +111,7 @@ class EnumeratedStates:
         domain = field.domain
         if count_states(domain) > _MOST_STATES:
             raise ValueError(
-                f"The field has {count_states(domain):.3g} states: exact Newton steps are for up to {_MOST_STATES}. "
+                f"The field has {say_states(domain)} states: exact Newton steps are for up to {_MOST_STATES}. "
                 "Use draws (schedule='auto')."
             )
         self._domain = domain

@@ -46,7 +46,7 @@ def enumerate_states(
     n_states = count_states(domain)
     if n_states > max_states:
         raise ValueError(
-            f"The field has {n_states:.3g} states, too many to enumerate (limit {max_states:.3g}): "
+            f"The field has {say_states(domain)} states, too many to enumerate (limit {max_states:.3g}): "
             "estimate by sampling instead, with sample() or inference.Gibbs, or raise max_states."
         )
     main, pair = expand(field)
@@ -75,6 +75,12 @@ def enumerate_states(
 def count_states(domain: Domain) -> int:
     """Count the states of a domain."""
     return math.prod(domain.n_levels.tolist())
+
+
+def say_states(domain: Domain) -> str:
+    """Write the number of states of a domain, which may be more than a float can hold."""
+    n_states = count_states(domain)
+    return f"{n_states:.3g}" if n_states < 10**300 else f"about 10^{math.log10(n_states):.0f}"
 
 
 def _count_high(n_levels: NDArray[np.int64]) -> int:

@@ -46,8 +46,8 @@ def reduce_to_binary(field: Field) -> tuple[NDArray[np.float64], NDArray[np.floa
     n_levels = domain.n_levels
     zeros = np.cumsum(n_levels) - n_levels
     ones = zeros + (n_levels == 2)  # a one-level variable is its own contrast, hence zero
-    slopes = pair[ones] - pair[zeros]
-    return main[ones] - main[zeros] + slopes[:, zeros].sum(axis=1), slopes[:, ones] - slopes[:, zeros]
+    contrasts = pair[ones] - pair[zeros]
+    return main[ones] - main[zeros] + contrasts[:, zeros].sum(axis=1), contrasts[:, ones] - contrasts[:, zeros]
 
 
 def energies(field: Field, codes: NDArray[np.uint8]) -> NDArray[np.float64]:

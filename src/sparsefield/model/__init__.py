@@ -1,6 +1,6 @@
 """The pairwise Markov random field, its file, and the layout of its parameters."""
 
-from sparsefield.model._file import has_text, read_parameters, read_text, write_parameters
+from sparsefield.model._file import has_text, read_text, write_parameters
 from sparsefield.model._layout import (
     Matrix,
     across_variables,
@@ -21,7 +21,6 @@ __all__ = [
     "count_statistics",
     "has_text",
     "norm",
-    "read_parameters",
     "read_text",
     "sum_once",
     "write_parameters",

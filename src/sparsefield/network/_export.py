@@ -83,7 +83,7 @@ _ENDINGS = {".gexf": "gexf", ".graphml": "graphml", ".csv": "edges", ".json": "j
 
 
 def export(
-    fitted: PairwiseMRF | Fit,
+    fitted: PairwiseMRF | Fit | Network,
     path: str | PathLike[str],
     *,
     format: str | None = None,
@@ -93,8 +93,8 @@ def export(
 
     Parameters
     ----------
-    fitted : PairwiseMRF or Fit
-        The field.
+    fitted : PairwiseMRF, Fit or Network
+        The field, or its network.
     path : str or path
         The file. It is written whole or not at all.
     format : "gexf", "graphml", "edges", "adjacency" or "json", optional

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield.data import Domain, Moments, Table, weighted_moments
+from sparsefield.data import Domain, Moments, Table, TableError, weighted_moments
 from sparsefield.model import PairwiseMRF
 
 _MOST_STATES = 2**20  # that the missing values of a row may have, to be enumerated (10 ms for each row)
@@ -18,9 +18,10 @@ def expected_moments(model: PairwiseMRF, table: Table, weights: NDArray[np.float
     n_states = np.where(table.mask, domain.n_levels, 1).astype(np.float64).prod(axis=1)
     if n_states.max(initial=1) > _MOST_STATES:
         worst = int(n_states.argmax())
-        raise ValueError(
-            f"Row {worst} has {table.mask[worst].sum()} missing values, with {n_states[worst]:.3g} ways to fill them: "
-            f"exact expectations are for up to {_MOST_STATES}."
+        raise TableError(
+            f"Row {worst} has {table.mask[worst].sum()} missing values, with {n_states[worst]:.3g} ways to fill them",
+            f"exact expectations are for up to {_MOST_STATES}",
+            row=worst,
         )
     pair = np.zeros((domain.n_slots, domain.n_slots))
     if is_whole.any():

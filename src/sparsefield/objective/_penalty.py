@@ -101,16 +101,16 @@ class Penalty(ABC):
             whole[a, b] = whole[b, a] = values
             return whole
 
-        slope, start = gradient[a, b], theta[a, b]
+        first, start = gradient[a, b], theta[a, b]
         now = ahead = start
         momentum = 1.0
         for _ in range(max_epochs):
-            after = self.prox(scatter(ahead - step_size * (slope + curvature @ (ahead - start))), step_size)[a, b]
+            after = self.prox(scatter(ahead - step_size * (first + curvature @ (ahead - start))), step_size)[a, b]
             following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
             ahead = after + (momentum - 1) / following * (after - now)
             now, momentum = after, following
             whole_gradient = np.zeros_like(theta)
-            whole_gradient[a, b] = whole_gradient[b, a] = slope + curvature @ (now - start)
+            whole_gradient[a, b] = whole_gradient[b, a] = first + curvature @ (now - start)
             if np.abs(self.subgradient(scatter(now), whole_gradient)[a, b]).max(initial=0.0) <= tol:
                 break
         moves = now - start
@@ -156,8 +156,9 @@ class L1(Penalty):
         object.__setattr__(self, "weights", weights)
 
     def facts(self) -> dict[str, Any]:
-        """Return the strength, and whether main effects are penalised."""
-        return {"alpha": self.alpha, "penalize_main": self.main > 0}
+        """Return the strength, and whether main effects are penalised: where they pay all or nothing."""
+        is_known = type(self) is L1 and self.main in (0, 1)
+        return {"alpha": self.alpha, "penalize_main": self.main == 1} if is_known else {}
 
     def value(self, theta: Matrix) -> float:
         """Return the weighted sum of absolute values."""
@@ -169,9 +170,9 @@ class L1(Penalty):
 
     def subgradient(self, theta: Matrix, gradient: Matrix) -> Matrix:
         """Return the smallest subgradient of the objective."""
-        slope = gradient + self.weights * np.sign(theta)
+        elsewhere = gradient + self.weights * np.sign(theta)
         at_zero = np.sign(gradient) * np.maximum(np.abs(gradient) - self.weights, 0.0)
-        return np.where(theta != 0, slope, at_zero)
+        return np.where(theta != 0, elsewhere, at_zero)
 
     def dual_norm(self, gradient: Matrix) -> float:
         """Return the largest absolute entry, each divided by the multiple of alpha that it pays."""
@@ -204,7 +205,7 @@ class L1(Penalty):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Minimise a quadratic model plus the penalty by coordinate descent."""
         a, b = quadratic.first, quadratic.second
-        moves, slopes = descend_moments(
+        moves, bends = descend_moments(
             quadratic.products,
             quadratic.scale,
             quadratic.means,
@@ -215,4 +216,4 @@ class L1(Penalty):
             max_epochs,
             tol,
         )
-        return moves, slopes
+        return moves, bends

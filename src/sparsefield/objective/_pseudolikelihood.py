@@ -55,18 +55,18 @@ class PseudoLikelihoodLoss:
     def evaluate(self, theta: Matrix) -> tuple[float, Matrix]:
         """Return the loss and its gradient."""
         size = self.domain.n_slots
-        total, pairs, slopes = 0.0, np.zeros((size, size), dtype=self.dtype), np.zeros(size)
+        total, pairs, main_gradient = 0.0, np.zeros((size, size), dtype=self.dtype), np.zeros(size)
         for s, w in self._rows():
             exponents = _exponents(s, theta)
             probabilities, seen = _conditionals(exponents, s, self.domain)
             total -= float(seen @ w)
             residuals = (probabilities - s) * w
             pairs += residuals @ s.T
-            slopes += residuals.sum(axis=1, dtype=np.float64)
+            main_gradient += residuals.sum(axis=1, dtype=np.float64)
         gradient = (pairs + pairs.T).astype(np.float64) / 2
         # Inside a variable there is nothing to learn but the main effects.
         gradient[self.domain.slot_variables[:, None] == self.domain.slot_variables] = 0.0
-        np.fill_diagonal(gradient, slopes / 2)
+        np.fill_diagonal(gradient, main_gradient / 2)
         return total / 2, gradient
 
     def curvatures(self, theta: Matrix, active: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.int64]]:

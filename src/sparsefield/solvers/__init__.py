@@ -3,7 +3,7 @@
 from sparsefield.solvers._gradient import State, begin, solve, step
 from sparsefield.solvers._learn import MAX_ITER, learn
 from sparsefield.solvers._loop import Limits
-from sparsefield.solvers._move import Move, find_move
+from sparsefield.solvers._move import find_move
 from sparsefield.solvers._newton import solve_newton
 from sparsefield.solvers._optimality import certify
 from sparsefield.solvers._pseudolikelihood import solve_pseudo_likelihood
@@ -13,7 +13,6 @@ __all__ = [
     "MAX_ITER",
     "UNDECIDED",
     "Limits",
-    "Move",
     "State",
     "begin",
     "certify",

@@ -75,7 +75,8 @@ def step(
     start = time.perf_counter()
     k = state.iteration + 1
     point = Point(k, state.theta, problem.model(state.theta), state.step_size, state.chains, state.disagreement)
-    data = (state.data or problem.data).given(point.model, _COMPLETING_SWEEPS)
+    data = problem.data if state.data is None else state.data
+    data = data.given(point.model, _COMPLETING_SWEEPS)
     problem = problem.with_data(data)
     estimate = schedule.estimate(problem, point, simulation)
     theta = problem.update(state.theta, problem.gradient(estimate.moments), state.step_size)

@@ -24,12 +24,12 @@ from sparsefield.gradients import (
     Simulation,
     Tay,
 )
-from sparsefield.inference import Backend, Cpu
+from sparsefield.inference import Backend, make_backend
 from sparsefield.model import Matrix, PairwiseMRF, as_theta
 from sparsefield.objective import L1, Completed, DataTerm, Observed, Penalty, Problem
 from sparsefield.solvers._gradient import check_step_size, solve
 from sparsefield.solvers._loop import Limits, Watch
-from sparsefield.solvers._newton import solve_newton
+from sparsefield.solvers._newton import check_gap, solve_newton
 from sparsefield.solvers._pseudolikelihood import solve_pseudo_likelihood
 
 MAX_ITER = {"newton": 50, "spg": 300}  # unless given: Newton steps are few, the paper's are many
@@ -105,14 +105,18 @@ missing
     """
     clock = time.perf_counter()
     options = {name: value for name, value in locals().items() if name in _STORED}
-    check_options(solver, certificate, chains, step_size)
+    check_options(solver, certificate, chains, step_size, init)
+    check_gap(_LARGEST_GAP if gap == "auto" else gap)
     way = make_schedule(schedule, solver, certificate, max_sweeps)
     limits = Limits(MAX_ITER[solver] if max_iter is None else max_iter, tol, max_seconds)
     table, weights = take_counted(data if isinstance(data, Table) else encode(data), sample_weight)
     table, weights = resolve_missing(table, missing, weights)
-    backend = Cpu(n_threads) if backend is None else backend
+    backend = make_backend(backend, n_threads)
     penalty = L1(table.domain, alpha, float(penalize_main)) if penalty is None else penalty
     problem = Problem(_data_term(table, weights, n_chains, seed, backend), table.domain, penalty)
+    facts = {"alpha": penalty.alpha, "n_rows": table.n_rows, "data": table.fingerprint(), **_versions()}
+    if not isinstance(schedule, str | int | np.integer):
+        facts["schedule"] = repr(schedule)
     persists = chains == "persistent" or (_is_tay(schedule, solver) and certificate == "persistent")
     simulation = Simulation(n_chains, seed, persists, backend)
     start = _find_start(init, solver, table, weights, penalty.alpha, penalize_main)
@@ -128,10 +132,7 @@ missing
         fit = solve_newton(problem, way, simulation, gap=wanted, n_draws=n_draws, **common)
     else:
         fit = solve(problem, way, simulation, step_size=step_size, **common)
-    facts = {"n_rows": table.n_rows, "data": table.fingerprint()}
-    if not isinstance(schedule, str | int):
-        facts["schedule"] = repr(schedule)
-    return replace(fit, settings={**options, **_versions(), **facts})
+    return replace(fit, settings={**options, **facts})
 
 
 _STORED = (
@@ -140,7 +141,7 @@ _STORED = (
 )
 
 
-def check_options(solver: str, certificate: str, chains: str, step_size: float | str) -> None:
+def check_options(solver: str, certificate: str, chains: str, step_size: float | str, init: Any) -> None:
     """Refuse options that make no sense, also where a fit would make no use of them."""
     if solver not in MAX_ITER:
         raise ValueError(f"solver is {solver!r}: use 'newton' or 'spg'.")
@@ -148,6 +149,8 @@ def check_options(solver: str, certificate: str, chains: str, step_size: float |
         raise ValueError(f"chains is {chains!r}: use 'restart' or 'persistent'.")
     Tay(certificate)  # type: ignore[arg-type]  # checks its own argument
     check_step_size(step_size)
+    if not isinstance(init, PairwiseMRF) and init not in ("auto", "pseudolikelihood", "zero"):
+        raise ValueError(f"init is {init!r}: use a model, 'auto', 'pseudolikelihood' or 'zero'.")
 
 
 def make_schedule(
@@ -200,8 +203,6 @@ def _find_start(
                 "init is a model over other variables or levels than the table: fit it to the same columns."
             )
         return as_theta(init)
-    if not isinstance(init, str) or init not in ("auto", "pseudolikelihood", "zero"):
-        raise ValueError(f"init is {init!r}: use a model, 'auto', 'pseudolikelihood' or 'zero'.")
     if init == "zero" or (init == "auto" and solver == "spg"):
         return None
     found = solve_pseudo_likelihood(table.fill_first(), alpha, penalize_main=penalize_main, weights=weights)

@@ -9,11 +9,10 @@ from numbers import Real
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield._kernels._bytes import BLOCK
 from sparsefield.data import Moments
 from sparsefield.fits import Fit, NewtonStep, Status, StepInfo
 from sparsefield.gradients import Estimate, Point, Schedule, Simulation
-from sparsefield.inference import Draws, check_request
+from sparsefield.inference import BLOCK, Draws, check_request
 from sparsefield.model import Matrix, count_once, norm
 from sparsefield.objective import Problem
 from sparsefield.solvers._describe import check_start, describe, is_small
@@ -73,12 +72,17 @@ def solve_newton(
     simulation = Simulation() if simulation is None else simulation
     limits = Limits(max_iter, tol, max_seconds)
     check_request(simulation.n_chains, simulation.seed)
-    if not (isinstance(gap, Real) and gap > 0):
-        raise ValueError(f"gap is {gap!r}: use a positive number.")
+    check_gap(gap)
     theta = check_start(problem, start)
     method = _NewtonSteps(problem, schedule, simulation, theta, float(gap), n_draws, tol)
     steps, status = run(method, limits, watch)
     return Fit(problem.model(method.theta), _advise(status, steps), steps, method.undecided, **problem.penalty.facts())
+
+
+def check_gap(gap: float) -> None:
+    """Refuse what is not a gap."""
+    if not (isinstance(gap, Real) and gap > 0):
+        raise ValueError(f"gap is {gap!r}: use a positive number.")
 
 
 class _NewtonSteps:
@@ -205,4 +209,5 @@ def _advise(status: Status, steps: Sequence[StepInfo]) -> Status:
         return status
     last = steps[-1]
     got = "" if last.certificate is None else f", bias at most {last.certificate:.3g}"
-    return Status("not certified", f"{status.sentence} The last gradient is not certified ({last.reason}{got}).")
+    said = f"{status.sentence} The last gradient is not certified ({last.reason}{got}). {last.remedy}"
+    return Status("not certified", said.rstrip())

@@ -9,10 +9,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sparsefield.certificates import Disagreement, check_confidence, concentration
-from sparsefield.data import Table, encode, moments_of_table, resolve_missing, take_counted, weighted_moments
+from sparsefield.data import (
+    Table,
+    TableError,
+    encode,
+    moments_of_table,
+    resolve_missing,
+    take_counted,
+    weighted_moments,
+)
 from sparsefield.fits import Fit, Optimality
 from sparsefield.gradients import BestDraws, Simulation
-from sparsefield.inference import Backend, ChainStates, Cpu, OutOfReachError
+from sparsefield.inference import Backend, ChainStates, OutOfReachError, make_backend
 from sparsefield.model import Matrix, PairwiseMRF, as_theta, count_once, count_statistics, sum_once
 from sparsefield.objective import L1, Problem, expected_moments
 from sparsefield.solvers._loop import Watch
@@ -84,18 +92,21 @@ def certify(
     """
     check_confidence(confidence)
     if fit.alpha is None:
-        raise ValueError("This fit is not one of penalised likelihood: there is no alpha to certify it with.")
+        raise ValueError(
+            "This fit is not one of the likelihood with an L1 penalty on all parameters or on interactions alone, and "
+            "certify knows no other."
+        )
     if n_draws < 2:
         raise ValueError(f"n_draws is {n_draws}: use at least two.")
     table, weights = _read_table(fit, data, sample_weight)
     if "data" in fit.settings and sample_weight is None and table.fingerprint() != fit.settings["data"]:
-        raise ValueError(
-            f"These are not the {fit.settings['n_rows']} rows that the field was fitted to: give the same table, its "
-            "rows in the same order."
+        raise TableError(
+            f"These are not the {fit.settings['n_rows']} rows that the field was fitted to",
+            "give the same table, its rows in the same order",
         )
     if table.domain.n_slots == 0:  # nothing to fit
         return replace(fit, optimality=Optimality(0.0, 0.0, confidence, n_draws))
-    backend = Cpu(n_threads) if backend is None else backend
+    backend = make_backend(backend, n_threads)
     is_filled = bool(table.n_missing.any())
     if is_filled:
         moments = expected_moments(fit.model, table, weights)
