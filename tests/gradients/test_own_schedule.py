@@ -162,3 +162,55 @@ def test_all_schedules_are_public():
     for name in ("BestDraws", "ExactMoments", "Fixed", "Increasing", "PerfectDraws", "Tay", "Schedule", "Estimate"):
         assert name in gradients.__all__
     assert sf.gradients is gradients
+
+
+@dataclass(frozen=True)
+class Stubborn:
+    """A schedule that makes as many chains as it likes, whatever it is asked for."""
+
+    n_chains: int
+
+    def estimate(self, problem, point, simulation):  # noqa: ARG002
+        chains = simulation.begin(point, self.n_chains)
+        chains.sweep(simulation.backend.prepare(point.model), 20)
+        certificate = Certificate("sharp", point.model, 0.01, lambda: np.full((6, 6), 0.01), 20, confidence=0.95)
+        return Estimate(chains.moments(), 20, "as I like", chains, certificate, is_certified=True, is_promised=True)
+
+
+def test_a_schedule_that_makes_fewer_draws_ends_at_their_noise():
+    fit = solve_newton(make_problem(), Stubborn(500), Simulation(2000, 1), gap=1e-4)
+    assert fit.status.code == "noise floor"
+    assert "no more are made" in fit.status.sentence
+    assert set(fit.trace["n_chains"]) == {500}
+    # Marks are at a confidence that this certificate does not have.
+    assert fit.undecided is None
+
+
+@pytest.mark.parametrize("n_chains", [400, 600, 5000])
+def test_batches_end_whatever_a_schedule_makes(n_chains, monkeypatch):
+    monkeypatch.setattr("sparsefield.solvers._newton._MOST_CELLS", 6 * 600)
+    fit = solve_newton(make_problem(), Stubborn(n_chains), Simulation(2000, 1), gap=1e-3, max_iter=4)
+    assert fit.steps
+    last = fit.steps[-1]
+    n_batches = last.n_chains / n_chains
+    assert n_batches == int(n_batches)
+    # Several certificates hold together less surely than one.
+    assert last.confidence == pytest.approx(max(0.0, 1 - 0.05 * n_batches))
+
+
+def test_the_bias_of_a_certificate_that_may_fail_is_not_called_none():
+    problem = make_problem()
+    fit = solve(problem, Stubborn(500), Simulation(500, 1), step_size=0.3, max_iter=2)
+    sure = replace(fit.steps[-1], certificate=0.0, confidence=0.9)
+    said = replace(fit, steps=(sure,)).certified
+    assert "had no bias" not in said
+    assert "with confidence 0.9" in said
+
+
+def test_persistent_chains_are_those_that_are_asked_for():
+    problem = make_problem()
+    chains = Simulation(300, 1).begin(Point(1, np.zeros((6, 6)), problem.model(np.zeros((6, 6))), 1.0))
+    point = Point(2, np.zeros((6, 6)), problem.model(np.zeros((6, 6))), 1.0, chains)
+    persistent = Simulation(300, 1, persist=True)
+    np.testing.assert_array_equal(persistent.begin(point).codes(), chains.codes())
+    assert persistent.begin(point, 500).n_chains == 500

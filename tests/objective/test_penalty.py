@@ -10,7 +10,7 @@ from problems import make_problem, make_table, theta_of
 from sparsefield.gradients import ExactMoments, Simulation, Tay
 from sparsefield.inference import EnumeratedStates
 from sparsefield.model import norm, sum_once
-from sparsefield.objective import L1, Penalty, Problem, Quadratic, choose_active
+from sparsefield.objective import L1, Penalty, Problem, Quadratic, choose_active, describe_penalty
 from sparsefield.solvers import solve, solve_newton
 
 
@@ -151,7 +151,7 @@ def test_a_penalty_of_ones_own_leads_to_the_same_optimum(problem, run):
     fit = run(own, ExactMoments(), **options)
     assert fit.status.code == "converged"
     assert problem.objective(theta_of(fit)) == pytest.approx(lowest, abs=1e-8)
-    assert fit.alpha is None
+    assert (fit.alpha, fit.penalty, fit.penalize_main) == (0.04, "Plain", None)
     with pytest.raises(ValueError, match="certify knows no other"):
         sf.certify(fit, make_table())
 
@@ -207,15 +207,27 @@ def test_marks_need_a_penalty_that_is_a_sum_over_parameters(problem):
 def test_main_effects_that_pay_a_part_are_certified_by_nobody():
     # Such a fit is of another problem than those that `certify` can make again from alpha.
     table = make_table(5, 500)
-    fit = sf.learn(table, penalty=L1(table.domain, 0.2, main=0.2), seed=1)
-    assert fit.alpha is None
-    assert fit.settings["alpha"] == 0.2
-    with pytest.raises(ValueError, match="certify knows no other"):
-        sf.certify(fit, table)
+
+    class Other(L1):
+        """An L1 penalty that asks something else of main effects."""
+
+    for penalty in (L1(table.domain, 0.2, main=0.2), Other(table.domain, 0.2)):
+        fit = sf.learn(table, penalty=penalty, seed=1)
+        assert fit.penalty != "L1"
+        assert fit.alpha == fit.settings["alpha"] == 0.2
+        with pytest.raises(ValueError, match="certify knows no other"):
+            sf.certify(fit, table)
     assert L1(table.domain, 0.2, main=0.2).dual_norm(np.eye(5)) == 5
     for main in (0.0, 1.0):
-        facts = L1(table.domain, 0.2, main).facts()
-        assert facts == {"alpha": 0.2, "penalize_main": main == 1}
+        facts = describe_penalty(L1(table.domain, 0.2, main))
+        assert facts == {"alpha": 0.2, "penalty": "L1", "penalize_main": main == 1}
+
+
+def test_a_penalty_for_other_variables_is_refused():
+    table = make_table(5, 500)
+    other = sf.Domain.binary(tuple("abcde"))
+    with pytest.raises(ValueError, match="made for other variables"):
+        sf.learn(table, penalty=L1(other, 0.1))
 
 
 def test_bad_penalties_are_refused():

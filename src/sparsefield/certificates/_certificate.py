@@ -150,9 +150,9 @@ class Certificate:
         if self.simulation_error and not self.is_vacuous:
             return (
                 f"After {sweeps} the error of the gradient is {surely}at most {self.total:.3g}: bias {self.bias:.3g} "
-                f"({_NAMES[self.kind]}), simulation error {self.simulation_error:.3g}."
+                f"({_NAMES.get(self.kind, self.kind)}), simulation error {self.simulation_error:.3g}."
             )
-        about = f"(L2 norm over {self.n_statistics} statistics, {_NAMES[self.kind]})"
+        about = f"(L2 norm over {self.n_statistics} statistics, {_NAMES.get(self.kind, self.kind)})"
         if not self.is_vacuous:
             certified = f"After {sweeps} the bias of the gradient is {surely}at most {self.bias:.3g} {about}."
             return certified if self.radius is None or self.radius < 1 else f"{certified} {self._remedy()}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from sparsefield._writing import whole_file
@@ -36,14 +35,12 @@ def sample(
         model = PairwiseMRF.load(field)
         if sweeps is not None:
             table = model.sample(rows, n_sweeps=sweeps, seed=seed, n_threads=threads)
-        elif np.any(model.domain.n_levels > 2):
-            raise ValueError("Exact draws are for variables of two levels so far: use --sweeps 1000 for Gibbs draws.")
         else:
             try:
                 table = model.sample(rows, method="perfect", seed=seed, n_threads=threads)
-            except OutOfReachError:
+            except OutOfReachError as error:
                 raise ValueError(
-                    "Interactions are too strong for exact draws: use --sweeps 1000 for Gibbs draws, without a "
+                    f"Exact draws cannot be had ({error.reason}): use --sweeps 1000 for Gibbs draws, without a "
                     "certificate."
                 ) from None
         with whole_file(output) as rough:

@@ -36,9 +36,11 @@ class Fit:
         True for each parameter of which the noise of the draws does not settle whether it is zero: main effects on the
         diagonal, interactions beside it. None where that is not known.
     alpha : float, optional
-        The penalty, if the likelihood was penalised.
-    penalize_main : bool
-        Whether main effects were penalised.
+        The strength of the penalty, if the likelihood was penalised.
+    penalty : str
+        The name of the penalty.
+    penalize_main : bool, optional
+        Whether main effects were penalised; None where another penalty than L1 decides that.
     optimality : Optimality, optional
         How far the fit can be from the optimum, once `certify` has found out.
     settings : mapping of str to str, number, bool or None
@@ -51,7 +53,8 @@ class Fit:
     steps: tuple[StepInfo, ...]
     undecided: NDArray[np.bool_] | None = None
     alpha: float | None = None
-    penalize_main: bool = True
+    penalty: str = "L1"
+    penalize_main: bool | None = True
     optimality: Optimality | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
 
@@ -66,7 +69,7 @@ class Fit:
         last = self.steps[-1]
         if last.certificate is None:
             return f"None for the last gradient ({last.reason})."
-        if last.certificate == 0:
+        if last.certificate == 0 and last.confidence in (None, 1.0):
             behind = f"; {last.n_chains} draws were behind it" if last.n_chains else ""
             return f"The last gradient had no bias ({last.reason}){behind}."
         surely = "" if last.confidence in (None, 1.0) else f", with confidence {last.confidence:.3g}"
@@ -83,6 +86,7 @@ class Fit:
         undecided = None if self.undecided is None else np.argwhere(np.triu(self.undecided)).tolist()
         facts = {
             "alpha": self.alpha,
+            "penalty": self.penalty,
             "penalize_main": self.penalize_main,
             "undecided": undecided,
             "optimality": None if self.optimality is None else asdict(self.optimality),
@@ -116,6 +120,7 @@ class Fit:
                 read_trace(trace),
                 undecided=None if marked is None else _mark(marked, model.domain.n_slots),
                 alpha=known["alpha"],
+                penalty=known["penalty"],
                 penalize_main=known["penalize_main"],
                 optimality=None if optimality is None else Optimality(**optimality),
                 settings=known.get("settings", {}),

@@ -43,12 +43,10 @@ class BestDraws:
 
     def estimate(self, problem: Problem, point: Point, simulation: Simulation) -> Estimate:
         """Return moments of the best draws there are."""
-        if np.any(point.model.domain.n_levels > 2):
-            return self._sweep(point, simulation, "variables with more than two levels", LESS)
         try:
             return PerfectDraws(self.max_sweeps).estimate(problem, point, simulation)
-        except OutOfReachError:
-            return self._sweep(point, simulation, "exact draws out of reach", f"Raise max_sweeps for them. {LESS}")
+        except OutOfReachError as error:
+            return self._sweep(point, simulation, error.reason, f"{error.remedy} {LESS}".lstrip())
 
     def _sweep(self, point: Point, simulation: Simulation, why: str, remedy: str) -> Estimate:
         """Return moments of Gibbs chains, swept until their bias is negligible or the limit is reached."""

@@ -70,9 +70,9 @@ class Simulation:
 
     def begin(self, point: Point, n_chains: int | None = None, attempt: int = 0) -> ChainStates:
         """Return chains to sweep: those of the last iteration, or new ones from uniform starts."""
-        if self.persist and point.chains is not None:
-            return point.chains.copy()
         n = self.n_chains if n_chains is None else n_chains
+        if self.persist and point.chains is not None and n_chains in (None, point.chains.n_chains):
+            return point.chains.copy()
         # Use 1 is that of bounding chains.
         seed = self.seed_of(point.iteration, attempt + (attempt > 0))
         return self.backend.chains(point.model.domain, n, seed=seed)

@@ -37,8 +37,8 @@ class ChainStates(Protocol):
         """Return the main moments alone, (n_slots,)."""
         ...
 
-    def codes(self) -> NDArray[np.uint8]:
-        """Return the states (n_chains, n_variables)."""
+    def codes(self, n: int | None = None) -> NDArray[np.uint8]:
+        """Return the states (n_chains, n_variables), or those of the first n chains."""
         ...
 
     def draws(self) -> Draws:

@@ -106,15 +106,16 @@ class Chains(Blocks):
             return np.where((levels == 0)[:, None], ~lines, lines)
         return pack((lines == levels[:, None]).astype(np.uint8))
 
-    def codes(self) -> NDArray[np.uint8]:
-        """Return the states (n_chains, n_variables) as codes."""
+    def codes(self, n: int | None = None) -> NDArray[np.uint8]:
+        """Return the states (n_chains, n_variables) as codes, or those of the first n chains."""
+        n = self.n_chains if n is None else min(n, self.n_chains)
         p = self.domain.n_variables
-        states = self._states[:, :p]
+        states = self._states[: -(-n // BLOCK), :p]
         if self.storage == "packed":
             states = unpack(states)
         rows = np.empty((p, len(states) * BLOCK), dtype=np.uint8)
         rows.reshape(p, len(states), BLOCK)[:] = states.transpose(1, 0, 2)
-        return rows[:, : self.n_chains].T
+        return rows[:, :n].T
 
     def copy(self) -> Self:
         """Return chains in the same state, which go on with the same random numbers."""

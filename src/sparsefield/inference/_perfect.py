@@ -24,7 +24,23 @@ _BLOCKS_OF_CHAINS = 64  # at most, so that every chain gives several draws and f
 
 
 class OutOfReachError(ValueError):
-    """Interactions are too strong for exact draws within a limit."""
+    """Exact draws cannot be had.
+
+    Parameters
+    ----------
+    message : str
+        What to tell people who asked for them.
+    reason : str
+        Why, in a few words.
+    remedy : str
+        What would help, as a sentence; empty where nothing would.
+    """
+
+    def __init__(
+        self, message: str, reason: str = "exact draws out of reach", remedy: str = "Raise max_sweeps for them."
+    ) -> None:
+        super().__init__(message)
+        self.reason, self.remedy = reason, remedy
 
 
 @dataclass(frozen=True)
@@ -103,7 +119,7 @@ class Perfect:
 
     def draw(self, field: Field) -> tuple[Chains, PerfectRun]:
         """Return chains that stand at the draws, and what they took."""
-        check_two_levels(field.domain, "exact draws")
+        _refuse_levels(field)
         check_request(self.n_chains, self.seed)
         if self.max_sweeps < 1:
             raise ValueError(f"max_sweeps is {self.max_sweeps}: use at least one.")
@@ -121,6 +137,14 @@ class Perfect:
             n_threads=self.n_threads,
         )
         return draws, run
+
+
+def _refuse_levels(field: Field) -> None:
+    """Refuse variables with more than two levels."""
+    try:
+        check_two_levels(field.domain, "exact draws")
+    except ValueError as error:
+        raise OutOfReachError(str(error), reason="variables with more than two levels", remedy="") from None
 
 
 class _Coupled:

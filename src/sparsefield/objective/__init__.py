@@ -2,7 +2,7 @@
 
 from sparsefield.objective._data import Completed, DataTerm, Observed
 from sparsefield.objective._expectation import expected_moments
-from sparsefield.objective._penalty import L1, Penalty
+from sparsefield.objective._penalty import L1, Penalty, describe_penalty
 from sparsefield.objective._problem import Problem
 from sparsefield.objective._pseudolikelihood import PseudoLikelihoodLoss, count_by_variable, pseudo_log_likelihood
 from sparsefield.objective._quadratic import RARE, Quadratic
@@ -20,6 +20,7 @@ __all__ = [
     "Quadratic",
     "choose_active",
     "count_by_variable",
+    "describe_penalty",
     "expected_moments",
     "pseudo_log_likelihood",
 ]

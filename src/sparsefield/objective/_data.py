@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -21,6 +21,11 @@ class DataTerm(Protocol):
     @property
     def moments(self) -> Moments:
         """The data moments."""
+        ...
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the moments are the same for every model, so that the objective is that of `Problem`."""
         ...
 
     @property
@@ -48,7 +53,8 @@ class Observed:
     """
 
     moments: Moments
-    caveat: str = ""
+    is_fixed: bool = field(default=True, init=False)
+    caveat: str = field(default="", init=False)
 
     def given(self, model: PairwiseMRF, n_sweeps: int) -> Observed:  # noqa: ARG002
         """Return the same data term."""
@@ -79,6 +85,7 @@ class Completed:
         What runs the chains.
     """
 
+    is_fixed = False
     caveat = "missing values are filled by chains without a certificate"
 
     def __init__(

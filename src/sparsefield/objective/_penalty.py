@@ -31,16 +31,13 @@ class Penalty(ABC):
     weights : ndarray of shape (n_slots, n_slots) or None
         What each parameter pays for its absolute value, where the penalty is a sum over parameters; else None.
     groups : ndarray of shape (n_slots, n_slots), integers, or None
-        The group of each parameter, where some of them vanish together; None where each is on its own.
+        The group of each parameter, symmetric, where some of them vanish together; a parameter that is on its own, or
+        free, has a number of its own. None where each is on its own.
     """
 
     alpha: float
     weights: Matrix | None = None
     groups: NDArray[np.int64] | None = None
-
-    def facts(self) -> dict[str, Any]:
-        """Return what a fit keeps of the penalty, by which `certify` knows it again: `alpha` and `penalize_main`."""
-        return {}
 
     @abstractmethod
     def value(self, theta: Matrix) -> float:
@@ -155,11 +152,6 @@ class L1(Penalty):
         np.fill_diagonal(weights, self.alpha * self.main)
         object.__setattr__(self, "weights", weights)
 
-    def facts(self) -> dict[str, Any]:
-        """Return the strength, and whether main effects are penalised: where they pay all or nothing."""
-        is_known = type(self) is L1 and self.main in (0, 1)
-        return {"alpha": self.alpha, "penalize_main": self.main == 1} if is_known else {}
-
     def value(self, theta: Matrix) -> float:
         """Return the weighted sum of absolute values."""
         return sum_once(self.weights * np.abs(theta))
@@ -217,3 +209,15 @@ class L1(Penalty):
             tol,
         )
         return moves, bends
+
+
+def describe_penalty(penalty: Penalty) -> dict[str, Any]:
+    """Return what a fit keeps of its penalty: strength, name, and whether main effects are penalised.
+
+    The name is "L1" for the penalty that alpha and that answer describe in full, and for no other: `certify` makes it
+    again from them.
+    """
+    if type(penalty) is L1 and penalty.main in (0, 1):
+        return {"alpha": penalty.alpha, "penalty": "L1", "penalize_main": penalty.main == 1}
+    name = type(penalty).__name__
+    return {"alpha": penalty.alpha, "penalty": "L1 of another form" if name == "L1" else name, "penalize_main": None}

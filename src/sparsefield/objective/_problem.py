@@ -40,6 +40,8 @@ class Problem:
         if self.data.moments.pair.shape != (size, size):
             n = len(self.data.moments.pair)
             raise ValueError(f"The data have {n} main statistics, but the domain has {size}.")
+        if getattr(self.penalty, "domain", self.domain) != self.domain:
+            raise ValueError("The penalty was made for other variables or levels than the problem has.")
 
     @classmethod
     def with_l1(cls, data: Moments, domain: Domain, alpha: float, penalize_main: bool = True) -> Problem:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsefield.gradients import Point, Simulation
 from sparsefield.inference import ChainStates
@@ -19,9 +20,11 @@ _ROUGH_SWEEPS = 30  # of chains that are there for the curvature alone
 _LEAST = 0.25
 
 
-def power_step(direction: Matrix, chains: ChainStates) -> tuple[Matrix, float]:
-    """Improve a direction by a product with the covariance of the statistics over chains; return the step size too."""
-    s = chains.domain.indicators(chains.codes()[:_N_CHAINS]).astype(np.float32)
+def power_step(direction: Matrix, s: NDArray[np.float32]) -> tuple[Matrix, float]:
+    """Improve a direction by a product with the covariance of the statistics over chains; return the step size too.
+
+    The chains are given by their indicators s, (chains, n_slots).
+    """
     v = (direction / max(norm(direction), 1e-300)).astype(np.float32)
     # sum_{a <= b} v_ab s_a s_b for each chain, centred.
     along = (((s @ v) * s).sum(axis=1) + s @ np.diagonal(v)) / 2
@@ -32,10 +35,10 @@ def power_step(direction: Matrix, chains: ChainStates) -> tuple[Matrix, float]:
 
 def rough_curvature(chains: ChainStates) -> tuple[Matrix, float]:
     """Return a direction of large curvature at some chains, and the step size that it allows."""
-    size = chains.domain.n_slots
+    size, s = chains.domain.n_slots, _indicators(chains)
     direction, step_size = np.ones((size, size)), 1.0
     for _ in range(_ROUGH_STEPS):
-        direction, step_size = power_step(direction, chains)
+        direction, step_size = power_step(direction, s)
     return direction, step_size
 
 
@@ -51,4 +54,9 @@ def follow_curvature(
     if chains is None:
         chains = simulation.backend.chains(point.model.domain, _N_CHAINS, seed=simulation.seed_of(point.iteration))
         chains.sweep(simulation.backend.prepare(point.model), _ROUGH_SWEEPS)
-    return power_step(direction, chains)
+    return power_step(direction, _indicators(chains))
+
+
+def _indicators(chains: ChainStates) -> NDArray[np.float32]:
+    """Return the indicators of some of the chains, (chains, n_slots)."""
+    return chains.domain.indicators(chains.codes(_N_CHAINS)).astype(np.float32)

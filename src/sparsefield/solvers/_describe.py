@@ -19,7 +19,7 @@ def is_small(problem: Problem) -> bool:
 
     It is that of the data as they are: where missing values are filled it is another one.
     """
-    return count_states(problem.domain) <= _STATES_TRACKED and not problem.data.caveat
+    return count_states(problem.domain) <= _STATES_TRACKED and problem.data.is_fixed
 
 
 def check_start(problem: Problem, start: Matrix | None) -> Matrix:

@@ -14,7 +14,7 @@ from sparsefield.fits import Fit, GradientStep, Status, StepInfo
 from sparsefield.gradients import Point, Schedule, Simulation
 from sparsefield.inference import ChainStates
 from sparsefield.model import Matrix, norm
-from sparsefield.objective import DataTerm, Problem
+from sparsefield.objective import DataTerm, Problem, describe_penalty
 from sparsefield.solvers._curvature import follow_curvature, initial_curvature, rough_curvature
 from sparsefield.solvers._describe import check_start, describe, is_small
 from sparsefield.solvers._loop import Limits, Watch, run
@@ -146,7 +146,7 @@ def solve(
     method = _GradientSteps(problem, schedule, simulation, begin(problem, simulation, step_size, start), tol)
     steps, status = run(method, limits, watch)
     theta = method.total / max(1, len(steps)) if average else method.state.theta
-    return Fit(problem.model(theta), method.advise(status), steps, **problem.penalty.facts())
+    return Fit(problem.model(theta), method.advise(status), steps, **describe_penalty(problem.penalty))
 
 
 class _GradientSteps:

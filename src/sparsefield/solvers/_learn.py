@@ -76,7 +76,8 @@ def learn(
 missing
         As for `SparseMRF`.
     penalty : Penalty, optional
-        A penalty of one's own in place of the L1 penalty; its `alpha` is then what the start is found with.
+        A penalty of one's own in place of the L1 penalty. Its `alpha` counts, and not the one given here; a start is
+        found with an L1 penalty of that strength, on main effects if `penalize_main`.
     max_seconds : float, optional
         Time after which no further iteration is begun.
     sample_weight : array-like of shape (n_rows,), optional

@@ -9,12 +9,13 @@ from numbers import Real
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield.certificates import Certificate
 from sparsefield.data import Moments
 from sparsefield.fits import Fit, NewtonStep, Status, StepInfo
 from sparsefield.gradients import Estimate, Point, Schedule, Simulation
 from sparsefield.inference import BLOCK, Draws, check_request
 from sparsefield.model import Matrix, count_once, norm
-from sparsefield.objective import Problem
+from sparsefield.objective import Problem, describe_penalty
 from sparsefield.solvers._describe import check_start, describe, is_small
 from sparsefield.solvers._loop import Limits, Watch, run
 from sparsefield.solvers._move import DRAWS_EACH, Move, find_move
@@ -76,7 +77,13 @@ def solve_newton(
     theta = check_start(problem, start)
     method = _NewtonSteps(problem, schedule, simulation, theta, float(gap), n_draws, tol)
     steps, status = run(method, limits, watch)
-    return Fit(problem.model(method.theta), _advise(status, steps), steps, method.undecided, **problem.penalty.facts())
+    return Fit(
+        problem.model(method.theta),
+        _advise(status, steps),
+        steps,
+        method.undecided,
+        **describe_penalty(problem.penalty),
+    )
 
 
 def check_gap(gap: float) -> None:
@@ -101,7 +108,7 @@ class _NewtonSteps:
         self._problem, self._schedule, self._simulation = problem, schedule, simulation
         self._gap, self._n_draws, self._tol = gap, n_draws, tol
         self._is_tracked, self._n_now = is_small(problem), _at_least(simulation.n_chains, theta)
-        self._n_made, self._wanted = 0, 1
+        self._n_made, self._wanted, self._n_asked = 0, 1, 0
         self.theta = theta
         self.undecided: NDArray[np.bool_] | None = None
         self._last: tuple[Estimate, Draws, Move, NewtonStep]
@@ -109,6 +116,7 @@ class _NewtonSteps:
     def advance(self) -> StepInfo:
         """Make one step."""
         self._n_made += 1
+        self._n_asked = self._n_now
         point = Point(self._n_made, self.theta, self._problem.model(self.theta), 1.0)
         self._problem = self._problem.with_data(self._problem.data.given(point.model, _COMPLETING_SWEEPS))
         estimate = _estimate(self._problem, point, self._schedule, replace(self._simulation, n_chains=self._n_now))
@@ -139,7 +147,7 @@ class _NewtonSteps:
     def judge(self, steps: Sequence[StepInfo]) -> Status | None:
         """Say whether what is left to gain is lost in the noise of enough draws; if so, mark what that leaves open."""
         status = self._find_end(len(steps))
-        if status is not None and not self._problem.data.caveat:
+        if status is not None and self._problem.data.is_fixed:
             estimate, draws, found, _ = self._last
             self.undecided = find_undecided(self._problem, draws, self.theta, estimate, found)
         return status
@@ -150,13 +158,14 @@ class _NewtonSteps:
             said = f"Converged in {k} iterations: the smallest subgradient is down to {info.subgradient_norm:.2g}."
             return Status("converged", said)
         n = info.n_chains
-        if estimate.is_exact or n < _ENOUGH * self._wanted or found.share != 1:
+        is_limited = n < self._n_asked  # by the schedule, which makes no more
+        if estimate.is_exact or (n < _ENOUGH * self._wanted and not is_limited) or found.share != 1:
             return None
         noise = info.n_nonzero / (2 * n)
         if found.predicted > _NOISE * max(noise, 1 / (2 * n)):
             return None
         about = f"the objective is about {noise:.2g} above its optimum, which is what the noise of {n} "
-        if self._wanted == _MOST_DRAWS:
+        if is_limited or self._wanted == _MOST_DRAWS:
             return Status("noise floor", f"After {k} iterations {about}draws costs, and no more are made.")
         return Status(
             "converged", f"Converged in {k} iterations: {about}draws costs. A smaller gap makes more of them."
@@ -171,8 +180,8 @@ def _estimate(problem: Problem, point: Point, schedule: Schedule, simulation: Si
         return first
     found = [first]
     n = first.n_chains
-    for batch in range(1, -(-simulation.n_chains // most)):
-        seed = simulation.seed_of(point.iteration, _BATCHES + batch)
+    while most <= n < simulation.n_chains:
+        seed = simulation.seed_of(point.iteration, _BATCHES + len(found))
         some = replace(simulation, n_chains=min(most, simulation.n_chains - n), seed=seed)
         found.append(schedule.estimate(problem, point, some))
         n += found[-1].n_chains
@@ -188,9 +197,15 @@ def _join(found: list[Estimate], n: int) -> Estimate:
     return replace(
         found[0],
         moments=Moments(np.diagonal(pair) / n, pair / n, n),
-        certificate=max(known, key=lambda own: own.total) if len(known) == len(found) else None,
+        certificate=_join_certificates(known) if len(known) == len(found) else None,
         is_certified=all(own.is_certified for own in found),
     )
+
+
+def _join_certificates(known: list[Certificate]) -> Certificate:
+    """Return the worst of several certificates, with the confidence that all of them hold."""
+    worst = max(known, key=lambda own: own.total)
+    return replace(worst, confidence=max(0.0, 1 - sum(1 - own.confidence for own in known)))
 
 
 def _at_least(n_draws: int, theta: Matrix) -> int:

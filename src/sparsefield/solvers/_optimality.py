@@ -22,7 +22,7 @@ from sparsefield.fits import Fit, Optimality
 from sparsefield.gradients import BestDraws, Simulation
 from sparsefield.inference import Backend, ChainStates, OutOfReachError, make_backend
 from sparsefield.model import Matrix, PairwiseMRF, as_theta, count_once, count_statistics, sum_once
-from sparsefield.objective import L1, Problem, expected_moments
+from sparsefield.objective import L1, Problem, describe_penalty, expected_moments
 from sparsefield.solvers._loop import Watch
 from sparsefield.solvers._newton import solve_newton
 
@@ -91,7 +91,7 @@ def certify(
     True
     """
     check_confidence(confidence)
-    if fit.alpha is None:
+    if fit.alpha is None or fit.penalty != "L1" or fit.penalize_main is None:
         raise ValueError(
             "This fit is not one of the likelihood with an L1 penalty on all parameters or on interactions alone, and "
             "certify knows no other."
@@ -176,8 +176,6 @@ def _draw(model: PairwiseMRF, n: int, seed: int, backend: Backend) -> tuple[Chai
     """Return draws and bounds on their biases: exact ones, or those of Gibbs chains that are swept long enough."""
     domain = model.domain
     try:
-        if np.any(domain.n_levels > 2):
-            raise OutOfReachError("exact draws are for two levels so far")
         chains, _ = backend.draw(model, n, seed=seed, max_sweeps=10_000)
         return chains, np.zeros((domain.n_slots, domain.n_slots))
     except OutOfReachError:
@@ -206,8 +204,8 @@ def _fit_tighter(
     # Twice the largest errors that means can have: once for these, and once for the noise of the second fit. The draws
     # here must have no say in it: the second fit may not depend on them.
     margin = 2 * float(np.sqrt(np.log(2 * count_statistics(problem.domain) / risk) / (2 * n_draws)))
-    alpha = problem.penalty.alpha
-    if margin >= _MOST_MARGIN * alpha or not problem.penalty.facts()["penalize_main"]:
+    alpha, is_free = problem.penalty.alpha, not describe_penalty(problem.penalty)["penalize_main"]
+    if margin >= _MOST_MARGIN * alpha or is_free:
         return []
     tighter = replace(problem, penalty=L1(problem.domain, alpha - margin))
     simulation = Simulation(max(1, n_draws // 4), Simulation(seed=seed).seed_of(0, 3), backend=backend)

@@ -46,7 +46,9 @@ def _is_known(estimate: Estimate, n_draws: int, theta: Matrix, found: Move) -> b
     if found.share != 1 or np.count_nonzero(theta[a, b]) < count_once(theta):
         return False  # what the step left where it was is off by more than these draws tell
     certificate = estimate.certificate
-    return estimate.is_certified and certificate is not None and certificate.total <= negligible_bias(n_draws)
+    if certificate is None or certificate.confidence < UNDECIDED:
+        return False
+    return estimate.is_certified and certificate.total <= negligible_bias(n_draws)
 
 
 def _standard_errors(theta: Matrix, found: Move, n_held: int, n: int) -> Matrix:

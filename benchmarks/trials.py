@@ -1,0 +1,130 @@
+"""Small problems whose optima are known, to try the constants of the solvers on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import ModuleType
+
+import numpy as np
+
+import sparsefield as sf
+from sparsefield import Table
+from sparsefield.datasets import make_field
+from sparsefield.gradients import BestDraws, ExactMoments, Schedule, Simulation
+from sparsefield.inference import Cpu, Exact, Perfect
+from sparsefield.model import Matrix, as_theta, norm
+from sparsefield.objective import Problem
+from sparsefield.solvers import _move, find_move, solve_newton, solve_pseudo_likelihood
+
+ALPHA, ASKED = 0.017, 0.001  # the paper's penalty, and the gap that is asked for
+RARE_ALPHA, RARE_ASKED = 5e-4, 0.002  # where a pair is never seen
+TABLES, RARE_TABLES = (1, 2, 3), range(8)
+LONGEST = 1.0  # seconds of a fit: steps that run away would go on for minutes
+KINDS = {
+    "warm": "from the pseudo-likelihood",
+    "cold": "from zero, with 200 draws",
+    "exact": "exact curvature",
+    "rare": "a pair is never seen",
+}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A constant: its name, the modules that hold it, and other values than the one in use."""
+
+    name: str
+    holders: tuple[ModuleType, ...]
+    others: tuple[float, ...] = ()
+
+    @property
+    def in_use(self) -> float:
+        return float(getattr(self.holders[0], self.name))
+
+    @property
+    def values(self) -> list[float]:
+        return sorted([self.in_use, *self.others])
+
+    @contextmanager
+    def set_to(self, value: float) -> Iterator[None]:
+        """Give the constant another value for a while."""
+        kept = getattr(self.holders[0], self.name)
+        try:
+            for holder in self.holders:
+                setattr(holder, self.name, type(kept)(value))
+            yield
+        finally:
+            for holder in self.holders:
+                setattr(holder, self.name, kept)
+
+
+def simulate(n_draws: int, seed: int) -> Simulation:
+    """Return a simulation on one thread, so that processor times can be compared."""
+    return Simulation(n_draws, seed, backend=Cpu(1))
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A problem with its optimum, and how it is to be solved."""
+
+    kind: str
+    problem: Problem
+    optimum: Matrix
+    lowest: float
+    start: Matrix
+    n_draws: int = 2000
+    asked: float = ASKED
+    schedule: Schedule = field(default_factory=BestDraws)
+
+    def solve(self, seed: int) -> sf.Fit:
+        options = {"start": self.start, "gap": self.asked, "max_seconds": LONGEST}
+        return solve_newton(self.problem, self.schedule, simulate(self.n_draws, seed), **options)  # type: ignore[arg-type]
+
+
+def find_optimum(problem: Problem, theta: Matrix) -> Matrix:
+    """Make Newton steps with exact gradients until the norm of the smallest subgradient is 1e-6; curvature is drawn."""
+    with Choice("_INNER_NOISE", (_move,)).set_to(0.0):
+        for k in range(100):
+            model = problem.model(theta)
+            moments = Exact().moments(model)
+            if norm(problem.subgradient(theta, problem.gradient(moments))) <= 1e-6:
+                return theta
+            draws = Perfect(100_000, seed=1000 + k).run(model).draws()
+            theta = theta + find_move(problem, draws, theta, moments.pair).made
+    raise RuntimeError("The optimum was not found in 100 steps.")
+
+
+def make_table(p: int, seed: int) -> Table:
+    """Draw 2000 rows of one of the paper's fields."""
+    return make_field(p, seed=seed).sample(2000, method="perfect", seed=seed)
+
+
+def make_exclusive_table(seed: int) -> Table:
+    """Make 300 rows in which the first two of five columns are never both one."""
+    rows = (np.random.default_rng(seed).random((300, 5)) < 0.4).astype(np.uint8)
+    rows[(rows[:, 0] == 1) & (rows[:, 1] == 1), 1] = 0
+    return sf.encode(rows)
+
+
+def make_trials() -> list[Trial]:
+    """Make fields of 10 and 20 variables, each warm and cold, and tables with a pair that is never seen."""
+    trials = []
+    for p in (10, 20):
+        for seed in TABLES:
+            table = make_table(p, seed)
+            problem = Problem.with_l1(sf.moments_of_table(table), table.domain, ALPHA)
+            start = as_theta(solve_pseudo_likelihood(table, ALPHA).model)
+            optimum = find_optimum(problem, start)
+            own = problem, optimum, problem.objective(optimum)
+            zeros = np.zeros_like(start)
+            trials += [Trial("warm", *own, start), Trial("cold", *own, zeros, n_draws=200)]
+            if p == 10:
+                trials.append(Trial("exact", *own, zeros, schedule=ExactMoments()))
+    for seed in RARE_TABLES:
+        table = make_exclusive_table(seed)
+        problem = Problem.with_l1(sf.moments_of_table(table), table.domain, RARE_ALPHA)
+        start = as_theta(solve_pseudo_likelihood(table, RARE_ALPHA).model)
+        optimum = as_theta(solve_newton(problem, ExactMoments(), start=start, tol=1e-8, max_iter=500).model)
+        trials.append(Trial("rare", problem, optimum, problem.objective(optimum), start, asked=RARE_ASKED))
+    return trials
