@@ -17,7 +17,7 @@ import sparsefield as sf
 from sparsefield.plotting import HeatmapDisplay
 
 spikes = np.load(Path(os.environ["SPARSEFIELD_OUTSIDE"]) / "spikes" / "maxent_toolbox_spikes50.npz")["spikes"]
-mrf = sf.SparseMRF(alpha=0.001, random_state=1).fit(spikes)
+mrf = sf.SparseMRF(alpha=0.004, random_state=1).fit(spikes)
 print(mrf.status_)
 print(mrf.fit_.certified)
 
