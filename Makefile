@@ -8,7 +8,8 @@ INSTALLED := $(VENV)/installed
 KERNELS := $(shell cat src/sparsefield/_kernels/*.py | cksum | cut -d ' ' -f 1)
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba-$(KERNELS)
 
-.PHONY: browser demo docs paper test lint format bench bench-kernels bench-certificates bench-learner bench-newton clean
+.PHONY: browser demo docs paper test lint format bench bench-kernels bench-certificates bench-learner bench-newton \
+	bench-constants clean
 
 demo: $(INSTALLED)
 	$(RUN)/sparsefield demo
@@ -43,7 +44,7 @@ format: $(INSTALLED)
 	$(RUN)/ruff format .
 	$(RUN)/ruff check --fix .
 
-bench: bench-kernels bench-certificates bench-learner bench-newton
+bench: bench-kernels bench-certificates bench-learner bench-newton bench-constants
 
 # `make bench PEERS=1` also measures jax, thrml and skglm, which it installs.
 bench-kernels: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
@@ -57,6 +58,10 @@ bench-learner: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
 
 bench-newton: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
 	$(RUN)/python benchmarks/newton.py $(if $(PEERS),--peers)
+
+# Every constant of the solvers that is a choice, varied alone: about three minutes.
+bench-constants: $(INSTALLED)
+	$(RUN)/python benchmarks/constants.py
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import argparse
 import time
+import tracemalloc
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,68 +23,30 @@ from threadpoolctl import threadpool_limits
 
 import sparsefield as sf
 from measure import best_times, name_machine, store
-from sparsefield import Table
+from sparsefield import Domain, Table
 from sparsefield.datasets import load_senate, make_field
 from sparsefield.gradients import PerfectDraws
 from sparsefield.inference import Chains, EnumeratedStates, Scan
 from sparsefield.model import as_theta, count_once, count_statistics, norm
-from sparsefield.objective import Problem, _quadratic, expected_moments
-from sparsefield.solvers import (
-    _curvature,
-    _gradient,
-    _move,
-    _newton,
-    _pseudolikelihood,
-    _undecided,
-    learn,
-    solve,
-    solve_pseudo_likelihood,
-)
+from sparsefield.objective import Problem, expected_moments
+from sparsefield.solvers import _curvature, learn, solve, solve_pseudo_likelihood
+from tables_of_constants import write_tables
 from trials import (
     ALPHA,
-    ASKED,
-    KINDS,
-    LONGEST,
-    RARE_ALPHA,
-    RARE_ASKED,
-    RARE_TABLES,
+    COMPLETING,
+    CONFIDENCE,
+    NEWTON,
+    POWER,
+    PSEUDO,
+    SEEDS,
     TABLES,
-    Choice,
+    WINDOW,
     Trial,
     make_table,
     make_trials,
     simulate,
 )
 
-SEEDS = (1, 2, 3, 4)
-NEWTON = [
-    Choice("_LEAST_SHARE", (_move,), (0.0, 0.03, 0.1, 0.6, 0.9)),
-    Choice("_SHORTER", (_move,), (0.5, 0.9)),
-    Choice("DRAWS_EACH", (_move, _newton), (1, 16)),
-    Choice("_GROWTH", (_newton,), (2, 16)),
-    Choice("_ENOUGH", (_newton,), (0.5, 1.0)),
-    Choice("_NOISE", (_newton,), (1, 2, 16)),
-    Choice("_INNER_NOISE", (_move,), (0.01, 0.5)),
-    Choice("_INNER_TOL", (_move,), (1e-4, 1e-2, 1e-1)),
-    Choice("_MOST_EPOCHS", (_move,), (10, 100, 10_000)),
-    Choice("RARE", (_quadratic, _move, _undecided), (0, 1, 16)),
-]
-CONFIDENCE = Choice("UNDECIDED", (_undecided,), (0.9, 0.999))
-COMPLETING = {
-    "newton": Choice("_COMPLETING_SWEEPS", (_newton,), (1, 20)),
-    "spg": Choice("_COMPLETING_SWEEPS", (_gradient,), (1, 20)),
-}
-WINDOW = Choice("_WINDOW", (_gradient,), (10, 160))
-POWER = [
-    Choice("_ROUGH_STEPS", (_curvature,), (1, 3, 30)),
-    Choice("_ROUGH_SWEEPS", (_curvature,), (1, 3, 100)),
-    Choice("_N_CHAINS", (_curvature,), (100, 10_000)),
-]
-PSEUDO = [
-    Choice("_INNER_TOL", (_pseudolikelihood,), (0.005, 0.5)),
-    Choice("_MOST_EPOCHS", (_pseudolikelihood,), (5, 20, 500)),
-]
-FITS = "steps | draws | ms | converged | mean gap | median gap | largest gap"
 Row = dict[str, Any]
 
 
@@ -114,6 +78,7 @@ def summarise(rows: Sequence[Row | None], **facts: Any) -> Row:
         "failed": len(rows) - len(ended),
         "converged": sum(row["converged"] for row in ended) / len(rows),
         "gap_mean": float(np.mean(gaps)),
+        "gap_error": float(np.std(gaps) / np.sqrt(len(gaps))),
         "gap_median": float(np.median(gaps)),
         "gap_largest": float(max(gaps)),
     }
@@ -258,123 +223,31 @@ def bench_noise() -> list[Row]:
     return rows
 
 
-def time_objective(n_variables: int) -> float:
-    """Time an exact objective, in milliseconds."""
-    table = make_table(n_variables, 1)
-    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, ALPHA)
-    theta = as_theta(make_field(n_variables, seed=1))
-    return 1e3 * best_times({"objective": lambda: problem.objective(theta)})["objective"]
+def bench_objective() -> list[Row]:
+    """Time exact objectives."""
+    rows = []
+    for p in (10, 12, 14):
+        table = make_table(p, 1)
+        problem, theta = (
+            Problem.with_l1(sf.moments_of_table(table), table.domain, ALPHA),
+            as_theta(make_field(p, seed=1)),
+        )
+        rows.append({"p": p, "seconds": best_times({"one": partial(problem.objective, theta)})["one"]})
+    return rows
 
 
-def tabulate(titles: str, rows: Sequence[Row], cells: Callable[[Row], str]) -> list[str]:
-    """Lay rows out as a table, with an empty line after it."""
-    return [f"| {titles} |", "|---" * (titles.count("|") + 1) + "|", *(f"| {cells(row)} |" for row in rows), ""]
-
-
-def describe_fits(row: Row) -> str:
-    gaps = [row[name] for name in ("gap_mean", "gap_median", "gap_largest")]
-    converged = f"{100 * row['converged']:.0f}%" + f" ({row['failed']} of {row['fits']} failed)" * (row["failed"] > 0)
-    cells = [f"{row['steps']:.2f}", f"{row['draws']:,.0f}", f"{1e3 * row['seconds']:.0f}", converged]
-    return " | ".join(cells + [f"{gap:.2f}" if gap < 1000 else f"{gap:.0e}" for gap in gaps])
-
-
-def write_newton(rows: Sequence[Row]) -> list[str]:
-    """Write what each value does, on the problems on which the constant makes a difference."""
-
-    def told(row: Row) -> list[float]:
-        return [round(row[name], 6) for name in ("steps", "draws", "failed", "gap_mean", "gap_largest")]
-
-    base = {row["kind"]: row for row in rows if not row["name"]}
-    lines = ["## Newton steps", "", "### With the values in use", ""]
-    lines += tabulate(
-        f"problems | {FITS}", list(base.values()), lambda row: f"{KINDS[row['kind']]} | {describe_fits(row)}"
-    )
-    for choice in NEWTON:
-        lines += [f"### {choice.name} = {choice.in_use:g}", ""]
-        shown = []
-        for kind, usual in base.items():
-            own = [row for row in rows if (row["name"], row["kind"]) == (choice.name, kind)]
-            if any(told(row) != told(usual) for row in own):
-                shown += sorted([{**usual, "value": choice.in_use}, *own], key=lambda row: row["value"])
-        titles = f"problems | value | {FITS}"
-        lines += tabulate(titles, shown, lambda row: f"{KINDS[row['kind']]} | {row['value']:g} | {describe_fits(row)}")
-    return lines
-
-
-def write_other(found: dict[str, Any]) -> list[str]:
-    """Write the tables of all constants but those of Newton steps."""
-    people = {"newton": "Newton steps", "spg": "gradient steps"}
-    return [
-        f"## UNDECIDED = {CONFIDENCE.in_use:g}",
-        "",
-        "Parameters that are marked, and how many of those not marked are zero in the fit or in the optimum alone.",
-        "",
-        *tabulate(
-            "confidence | parameters | marked | not marked and wrong",
-            found["undecided"],
-            lambda row: f"{row['value']:g} | {row['all']} | {row['marked']} | {row['wrong']}",
-        ),
-        "## _COMPLETING_SWEEPS: a tenth of the values missing, 10 variables",
-        "",
-        "The norm of the exact smallest subgradient at the end, with expectations given the observed values.",
-        "",
-        *tabulate(
-            "solver | value | steps | ms | median norm | largest norm",
-            found["completing"],
-            lambda row: (
-                f"{people[row['solver']]} | {row['value']:g} | {row['steps']:.1f} | {1e3 * row['seconds']:.0f} | "
-                f"{row['median']:.4f} | {row['largest']:.4f}"
-            ),
-        ),
-        f"## _WINDOW = {WINDOW.in_use:g}: gradient steps on 2000 exact draws, 10 variables",
-        "",
-        "Gaps are over nonzeros / (2 draws), which is what Newton steps on as many draws leave. All that converged did "
-        "so at the noise floor.",
-        "",
-        *tabulate(f"value | {FITS}", found["window"], lambda row: f"{row['value']:g} | {describe_fits(row)}"),
-        "## The largest curvature by power steps, over the exact one, 10 variables",
-        "",
-        *tabulate(
-            "constant | value | mean | standard deviation",
-            found["power"],
-            lambda row: f"{row['name']} | {row['value']:g} | {row['mean']:.3f} | {row['spread']:.3f}",
-        ),
-        "## The quadratic models of the pseudo-likelihood",
-        "",
-        *tabulate(
-            "variables | constant | value | steps | ms",
-            found["pseudo"],
-            lambda row: f"{row['p']} | {row['name']} | {row['value']:g} | {row['steps']} | {1e3 * row['seconds']:.0f}",
-        ),
-        "## The norm of the noise of draws, over sqrt(statistics / draws)",
-        "",
-        *tabulate("table | norm", found["noise"], lambda row: f"{row['name']} | {row['norm']:.2f}"),
-        "## An exact objective of 12 variables",
-        "",
-        f"It takes {found['objective_ms']:.2f} ms.",
-    ]
-
-
-def write_tables(found: dict[str, Any], path: Path) -> None:
-    n_fits = 2 * len(TABLES) * len(SEEDS)
-    lines = [
-        "# The constants of the solvers",
-        "",
-        "Made by `make bench-constants`; machine, versions and commit are in constants.json. Each constant is varied "
-        "alone; those that are derived, and not chosen, have their derivation beside them in the code.",
-        "",
-        f"Fields have 10 and 20 variables, 2000 rows and alpha {ALPHA}: {len(TABLES)} tables of each size and "
-        f"{len(SEEDS)} seeds make {n_fits} fits with gap {ASKED}, from the pseudo-likelihood with 2000 draws, and from "
-        "zero with 200 draws. Exact curvature is for 10 variables alone. Tables in which a pair is never seen have five "
-        f"variables, 300 rows, alpha {RARE_ALPHA} and gap {RARE_ASKED}: {len(RARE_TABLES) * len(SEEDS)} fits. Gaps are "
-        "exact, over the gap asked for. Draws are the sum over the steps of a fit, ms are milliseconds of the processor "
-        f"on one thread, and a fit is stopped after {LONGEST:g} s. Problems on which a constant makes no difference "
-        "are left out of its table.",
-        "",
-        *write_newton(found["newton"]),
-        *write_other(found),
-    ]
-    path.write_text("\n".join(lines) + "\n")
+def bench_memory() -> list[Row]:
+    """Find the memory that second moments of 65,536 draws take while they are counted, on one thread."""
+    draws = Chains(Domain.binary(100), 65_536, seed=1, n_threads=1).draws()
+    first, second = np.triu_indices(100)
+    rows = []
+    for size in (1024, 2048, 4096):
+        tracemalloc.start()
+        counts, _ = draws.second_moments(first[:size], second[:size])
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        rows.append({"parameters": size, "counts_mib": counts.nbytes / 2**20, "peak_mib": peak / 2**20})
+    return rows
 
 
 def main() -> None:
@@ -394,7 +267,8 @@ def main() -> None:
             "power": bench_power(trials),
             "pseudo": bench_pseudo(),
             "noise": bench_noise(),
-            "objective_ms": time_objective(12),
+            "objective": bench_objective(),
+            "memory": bench_memory(),
         }
     options.output.mkdir(parents=True, exist_ok=True)
     store(found, options.output / "constants.json")

@@ -3,8 +3,8 @@
     python benchmarks/same_bits.py store before.pkl     # with the code as it was
     python benchmarks/same_bits.py compare before.pkl   # with the code as it is; exit code 1 where a bit differs
 
-Bits depend on the processor and on the versions of numpy and numba, so both runs are made on one machine, and nothing is
-kept in the repository.
+Bits depend on the processor and on the versions of numpy and numba, so that both runs are made on one machine, and
+nothing is kept in the repository.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sparsefield import PairwiseMRF, PseudoLikelihood, SparseMRF, Table
 from sparsefield.datasets import load_senate, make_field
 
 Found = dict[str, Any]
-SHORT = {"n_chains": 1500, "random_state": 3, "progress": False}
+SHORT: dict[str, Any] = {"n_chains": 1500, "random_state": 3, "progress": False}
 
 # Columns of traces that were renamed since a file was stored, by what they were called then.
 RENAMED = {
@@ -94,19 +94,20 @@ def fit_all() -> dict[str, Found]:
         found[name] = describe_fit(fit, kind)
 
     two = tables["two"]
-    spg = {"solver": "spg", "max_iter": 25, **SHORT}
+    spg: dict[str, Any] = {"solver": "spg", "max_iter": 25, **SHORT}
     for certificate in ("paper", "sharp", "persistent", "coalescence"):
         for schedule in ("tay", "conservative"):
             if (certificate, schedule) != ("persistent", "conservative"):
                 mrf = SparseMRF(0.03, certificate=certificate, schedule=schedule, step_size=0.4, **spg)
                 keep(f"spg {certificate} {schedule}", mrf, two, "gradient")
-    for schedule in ("auto", "perfect", "exact", "increasing", 3):
+    ways: tuple[str | int, ...] = ("auto", "perfect", "exact", "increasing", 3)
+    for way in ways:
         for chains in ("restart", "persistent"):
-            mrf = SparseMRF(0.03, schedule=schedule, chains=chains, **spg)
-            keep(f"spg {schedule} {chains}", mrf, two, "gradient")
+            mrf = SparseMRF(0.03, schedule=way, chains=chains, **spg)
+            keep(f"spg {way} {chains}", mrf, two, "gradient")
     keep("spg noise floor", SparseMRF(0.03, schedule="perfect", **{**spg, "max_iter": 2000}), two, "gradient")
-    for schedule in ("auto", "perfect", "exact", "tay", "increasing", 5):
-        keep(f"newton {schedule}", SparseMRF(0.03, schedule=schedule, **SHORT), two, "newton", certify=True)
+    for way in ("auto", "perfect", "exact", "tay", "increasing", 5):
+        keep(f"newton {way}", SparseMRF(0.03, schedule=way, **SHORT), two, "newton", certify=True)
     for name in ("levels", "no reference", "missing", "strong"):
         keep(f"newton {name}", SparseMRF(0.03, **SHORT), tables[name], "newton")
         keep(f"spg {name}", SparseMRF(0.03, **spg), tables[name], "gradient")
@@ -121,12 +122,12 @@ def fit_all() -> dict[str, Found]:
     start = found["newton auto"]
     model = PairwiseMRF(two.domain, start["main"], start["interactions"])
     keep("newton warm start", SparseMRF(0.025, init=model, **SHORT), two, "newton")
-    options = {"max_sweeps": 20, "max_iter": 5}
+    options: dict[str, Any] = {"max_sweeps": 20, "max_iter": 5}
     keep("newton uncertified", SparseMRF(0.002, **options, **SHORT), tables["strong"], "newton")
     keep(
         "spg uncertified", SparseMRF(0.002, init="pseudolikelihood", **{**spg, **options}), tables["strong"], "gradient"
     )
-    short = {"solver": "spg", "certificate": "coalescence", "max_iter": 4, "init": "pseudolikelihood"}
+    short: dict[str, Any] = {"solver": "spg", "certificate": "coalescence", "max_iter": 4, "init": "pseudolikelihood"}
     keep("spg senate", SparseMRF(0.1, **short, **SHORT), fill_nays(tables["senate"]), "gradient")
     keep("newton wide", SparseMRF(0.02, **SHORT), tables["wide"], "newton")
     keep("newton senate", SparseMRF(0.1, **SHORT), fill_nays(tables["senate"]), "newton", certify=True)

@@ -1,4 +1,7 @@
-"""Small problems whose optima are known, to try the constants of the solvers on."""
+"""The constants of the solvers, other values for them, and small problems whose optima are known to try them on.
+
+The constants are held by private modules, which are changed from outside here and nowhere else but in tests.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,23 @@ from sparsefield.datasets import make_field
 from sparsefield.gradients import BestDraws, ExactMoments, Schedule, Simulation
 from sparsefield.inference import Cpu, Exact, Perfect
 from sparsefield.model import Matrix, as_theta, norm
-from sparsefield.objective import Problem
-from sparsefield.solvers import _move, find_move, solve_newton, solve_pseudo_likelihood
+from sparsefield.objective import Problem, _quadratic
+from sparsefield.solvers import (
+    _curvature,
+    _gradient,
+    _move,
+    _newton,
+    _pseudolikelihood,
+    _undecided,
+    find_move,
+    solve_newton,
+    solve_pseudo_likelihood,
+)
 
 ALPHA, ASKED = 0.017, 0.001  # the paper's penalty, and the gap that is asked for
 RARE_ALPHA, RARE_ASKED = 5e-4, 0.002  # where a pair is never seen
-TABLES, RARE_TABLES = (1, 2, 3), range(8)
-LONGEST = 1.0  # seconds of a fit: steps that run away would go on for minutes
+TABLES, RARE_TABLES, SEEDS = (1, 2, 3), range(8), (1, 2, 3, 4)
+LONGEST = 2.0  # seconds of a fit: steps that run away would go on for minutes
 KINDS = {
     "warm": "from the pseudo-likelihood",
     "cold": "from zero, with 200 draws",
@@ -57,6 +70,35 @@ class Choice:
         finally:
             for holder in self.holders:
                 setattr(holder, self.name, kept)
+
+
+NEWTON = [
+    Choice("_LEAST_SHARE", (_move,), (0.0, 0.03, 0.1, 0.6, 0.9)),
+    Choice("_SHORTER", (_move,), (0.5, 0.9)),
+    Choice("DRAWS_EACH", (_move, _newton), (1, 16)),
+    Choice("_GROWTH", (_newton,), (2, 16)),
+    Choice("_ENOUGH", (_newton,), (0.5, 1.0)),
+    Choice("_NOISE", (_newton,), (1, 2, 16)),
+    Choice("_INNER_NOISE", (_move,), (0.01, 0.5)),
+    Choice("_INNER_TOL", (_move,), (1e-4, 1e-2, 1e-1)),
+    Choice("_MOST_EPOCHS", (_move,), (10, 100, 10_000)),
+    Choice("RARE", (_quadratic, _move, _undecided), (0, 1, 16)),
+]
+CONFIDENCE = Choice("UNDECIDED", (_undecided,), (0.9, 0.999))
+COMPLETING = {
+    "newton": Choice("_COMPLETING_SWEEPS", (_newton,), (1, 20)),
+    "spg": Choice("_COMPLETING_SWEEPS", (_gradient,), (1, 20)),
+}
+WINDOW = Choice("_WINDOW", (_gradient,), (10, 160))
+POWER = [
+    Choice("_ROUGH_STEPS", (_curvature,), (1, 3, 30)),
+    Choice("_ROUGH_SWEEPS", (_curvature,), (1, 3, 100)),
+    Choice("_N_CHAINS", (_curvature,), (100, 10_000)),
+]
+PSEUDO = [
+    Choice("_INNER_TOL", (_pseudolikelihood,), (0.005, 0.5)),
+    Choice("_MOST_EPOCHS", (_pseudolikelihood,), (5, 20, 500)),
+]
 
 
 def simulate(n_draws: int, seed: int) -> Simulation:

@@ -13,7 +13,10 @@ from sparsefield.model import Matrix, count_once
 from sparsefield.objective import RARE, Problem
 from sparsefield.solvers._move import Move
 
-UNDECIDED = 0.99  # confidence with which each parameter that is not marked is zero, or not
+# This is the confidence with which each parameter that is not marked is zero, or not: a convention. With 0.9, 0.99 and
+# 0.999, 627, 920 and 1169 of 3180 parameters are marked, and 4, 0 and 0 of the others are zero in the fit or in the
+# exact optimum alone (`make bench-constants`).
+UNDECIDED = 0.99
 
 
 def find_undecided(
@@ -74,7 +77,7 @@ def _rest_variances(pair: Matrix, is_free: NDArray[np.bool_]) -> Matrix:
     variances = means * (1 - means)
     left = pair * (1 - pair)
     first = pair * (1 - means)[:, None]  # covariance of s_a s_b with s_a; its transpose with s_b
-    safe = np.maximum(variances, 1e-12)
+    safe = np.maximum(variances, 1e-12)  # a variable that never varies explains nothing: its covariances are zero
     with_one = np.where(is_free[:, None], first**2 / safe[:, None], 0.0)
     between = pair - np.outer(means, means)
     determinant = np.maximum(np.outer(variances, variances) - between**2, 1e-12)
