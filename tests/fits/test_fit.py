@@ -5,7 +5,8 @@ import pytest
 
 import sparsefield as sf
 from problems import make_problem, theta_of
-from sparsefield.fits import Fit
+from sparsefield.datasets import make_field
+from sparsefield.fits import Fit, GradientStep, NewtonStep
 from sparsefield.gradients import Simulation, Tay
 from sparsefield.model import write_parameters
 from sparsefield.solvers import solve
@@ -40,3 +41,23 @@ def test_fits_are_saved_with_their_trace(tmp_path):
     )
     with pytest.raises(ValueError, match="trace or status cannot be read"):
         Fit.load(path)
+
+
+@pytest.mark.parametrize("solver", ["newton", "spg"])
+def test_iterations_come_back_as_the_kind_that_they_were(solver, tmp_path):
+    fit = sf.learn(make_field(5, seed=1).sample(300, method="perfect", seed=1), solver=solver, max_iter=3, seed=1)
+    fit.save(tmp_path / "fit.field")
+    again = Fit.load(tmp_path / "fit.field")
+    assert again.steps == fit.steps
+    assert {type(step) for step in again.steps} == {NewtonStep if solver == "newton" else GradientStep}
+    assert again.trace.equals(fit.trace)
+    assert (again.alpha, again.penalty, again.penalize_main) == (0.05, "L1", True)
+
+
+def test_a_fit_of_another_version_says_what_can_be_read(tmp_path):
+    model, path = make_field(4, seed=1), tmp_path / "old.field"
+    texts = {"status.json": "{}", "trace.csv": "iteration,n_sweeps,step_norm\n1,2.0,0.5\n", "fit.json": "{}"}
+    write_parameters(path, model.domain, model.main, model.interactions, texts)
+    with pytest.raises(ValueError, match=r"another version of sparsefield: PairwiseMRF\.load reads its field"):
+        Fit.load(path)
+    np.testing.assert_array_equal(sf.PairwiseMRF.load(path).main, model.main)

@@ -59,6 +59,27 @@ def test_certificates_of_optimality_need_what_they_need(tmp_path):
     assert "cannot be certified" in str(sf.certify(strong, data, n_draws=100).optimality)
 
 
+def test_another_table_is_refused_even_where_every_frequency_is_the_same():
+    table = make_field(6, seed=1).sample(300, method="perfect", seed=1)
+    fit = sf.learn(table, 0.05, seed=1)
+    codes = table.codes.copy()
+    codes[:, 2] = np.random.default_rng(1).permutation(codes[:, 2])
+    with pytest.raises(ValueError, match="not the 300 rows that the field was fitted to"):
+        sf.certify(fit, sf.Table(table.domain, codes), n_draws=1000)
+
+
+@pytest.mark.parametrize("missing", ["zero", "drop"])
+def test_the_table_that_was_fitted_is_accepted_with_its_missing_values(missing):
+    table = make_field(5, seed=1).sample(300, method="perfect", seed=1)
+    codes = np.where(np.random.default_rng(1).random(table.shape) < 0.05, 255, table.codes).astype(np.uint8)
+    incomplete = sf.Table(table.domain, codes)
+    fit = sf.learn(incomplete, 0.05, missing=missing, seed=1)
+    resolved = incomplete.fill_first() if missing == "zero" else incomplete.drop_missing()
+    found = sf.certify(fit, incomplete, n_draws=5000).optimality
+    assert found == sf.certify(fit, resolved, n_draws=5000).optimality
+    assert np.isfinite(found.gap)
+
+
 def test_levels_are_certified_by_gibbs_chains():
     model = LEVELS["three levels"]
     table = sf.Table(model.domain, model.sample(400, n_sweeps=50, seed=1).codes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -47,7 +47,7 @@ def demo(
     out.say(f"Certificate of the gradient: {fit.certified}")
     out.say(f"Certificate of the fit ({certified - learned:.1f} s): {fit.optimality}")
     with plain_errors():
-        _write(out, senate, fit, output)
+        _write(out, senate, fit, network, output)
 
 
 def _describe(out: Output, senate: Senate) -> None:
@@ -64,14 +64,15 @@ def _describe(out: Output, senate: Senate) -> None:
     out.say(grid)
 
 
-def _write(out: Output, senate: Senate, fit: Fit, folder: Path) -> None:
+def _write(out: Output, senate: Senate, fit: Fit, network: Network, folder: Path) -> None:
     # Imported here: matplotlib and plotly take a second, which other commands need not wait for.
     from sparsefield.plotting import NetworkDisplay
     from sparsefield.report import write_report
 
     parties = dict(zip(senate.members["name"], senate.members["party"], strict=True))
     page, picture = folder / "senate.html", folder / "senate.png"
-    write_report(fit, page, table=senate.votes, groups=parties, colors=_COLORS, title="The Senate of 2006")
-    NetworkDisplay.from_fit(fit, groups=parties, colors=_COLORS).save(picture)
+    looks: dict[str, Any] = {"groups": parties, "colors": _COLORS}
+    write_report(fit, page, table=senate.votes, title="The Senate of 2006", network=network, **looks)
+    NetworkDisplay.from_fit(network, **looks).save(picture)
     out.say(f"Page to play with: {page.resolve()}")
     out.say(f"Picture: {picture.resolve()}")

@@ -179,7 +179,7 @@ def _draw(
     if report is not None:
         from sparsefield.report import write_report  # plotly takes a moment to import
 
-        write_report(found, report, table=table, groups=groups.group_of)
+        write_report(found, report, table=table, groups=groups.group_of, network=network)
         files.append(report)
     if picture is not None:
         from sparsefield.plotting import NetworkDisplay  # and so does matplotlib

@@ -30,6 +30,7 @@ def write_report(
     colors: Mapping[str, str] | None = None,
     title: str | None = None,
     seed: int = 0,
+    network: Network | None = None,
 ) -> None:
     """Write a page about a fit: its network, edges, certificates, data and settings.
 
@@ -51,6 +52,8 @@ def write_report(
         What stands on top.
     seed : int
         Where the random numbers of the placing start.
+    network : Network, optional
+        The network of the fit, where it was found already.
 
     Examples
     --------
@@ -67,7 +70,7 @@ def write_report(
         )
     if groups is not None and (odd := [name for name in names if name not in groups]):
         raise ValueError(f"groups has no group for variable {odd[0]!r}: give one for each variable.")
-    network = Network.of(fit)
+    network = Network.of(fit) if network is None else network
     environment = Environment(
         loader=PackageLoader("sparsefield.report", "page"),
         autoescape=select_autoescape(default=True),
