@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from importlib.metadata import version
 from typing import Any, Literal
 
@@ -212,5 +213,6 @@ def _find_start(
     return as_theta(found.model)
 
 
+@cache
 def _versions() -> dict[str, str]:
     return {name: version(name) for name in ("sparsefield", "numpy", "numba")}
