@@ -167,7 +167,7 @@ def test_a_trace_has_the_columns_of_the_fit():
         fit = SparseMRF(0.05, **options).fit(table).fit_
     ax = TraceDisplay.from_fit(fit).plot().ax_
     lines = {line.get_label(): line.get_ydata() for line in ax.lines}
-    np.testing.assert_array_equal(lines["gradient, less what the penalty allows"], fit.trace["step_map_norm"])
+    np.testing.assert_array_equal(lines["penalised gradient"], fit.trace["step_map_norm"])
     found = lines["certificate: its bias is below"]
     expected = fit.trace["certificate"].to_numpy()
     np.testing.assert_array_equal(found[expected > 0], expected[expected > 0])

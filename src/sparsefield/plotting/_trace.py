@@ -47,7 +47,7 @@ class TraceDisplay(Display):
         # The norm that is zero at the optimum: of the step map, or of the smallest subgradient.
         violations = np.array([step.violation for step in self.fit.steps])
         columns = {
-            "gradient, less what the penalty allows": (violations, "#1f5fa8", "o-"),
+            "penalised gradient": (violations, "#1f5fa8", "o-"),
             "its noise": (trace["noise_norm"].to_numpy(), "#9a9a9a", "o:"),
             "certificate: its bias is below": (trace["certificate"].to_numpy().astype(float), "#b3202c", "o-"),
         }

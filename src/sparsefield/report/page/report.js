@@ -184,7 +184,7 @@
 
   function drawTrace() {
     const line = (y, name, color, dash) => ({ type: "scatter", mode: "lines+markers", x: trace.iteration, y, name, line: { color, dash } });
-    const traces = [line(trace.violation, "gradient, less what the penalty allows", "#1f5fa8", "solid"), line(trace.noise, "its noise", "#9a9a9a", "dot")];
+    const traces = [line(trace.violation, "penalised gradient", "#1f5fa8", "solid"), line(trace.noise, "its noise", "#9a9a9a", "dot")];
     if (trace.certificate.some((value) => value !== null)) traces.push(line(trace.certificate, "certificate: its bias is below", "#b3202c", "solid"));
     traces.push({ ...line(trace.sweeps, "sweeps", "#4d9221", "dash"), yaxis: "y2" });
     Plotly.newPlot("trace", traces, {
