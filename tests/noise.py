@@ -17,29 +17,29 @@ def enumerate_statistics(model):
     return np.exp(model.log_prob(states)), s[:, a] * s[:, b], (a, b)
 
 
-def covariance(chances, values):
+def covariance(probabilities, values):
     """Return the covariance (m, m) of values (n, m) that states of these probabilities have."""
-    centred = values - chances @ values
-    return (centred.T * chances) @ centred
+    centred = values - probabilities @ values
+    return (centred.T * probabilities) @ centred
 
 
 def curvature(model):
     """Return the curvature of the log-partition function, which is Fisher's information of one row."""
-    chances, statistics, _ = enumerate_statistics(model)
-    return covariance(chances, statistics)
+    probabilities, statistics, _ = enumerate_statistics(model)
+    return covariance(probabilities, statistics)
 
 
-def largest_norm(chances, values, n, n_looks=1):
-    """Bound the norm of the error of a mean of n independent values, at each of several looks.
+def largest_norm(probabilities, values, n, n_checks=1):
+    """Bound the norm of the error of a mean of n independent values, at each of several checks.
 
     Bousquet's form of Talagrand's inequality, for every n: the norm is the supremum of sums along unit vectors. Its
     mean is at most e = sqrt(trace / n); above that it has the tail of a sum of variance v = largest eigenvalue + 2 b e,
     b the largest norm of a centred value: norm <= e + sqrt(2 v t / n) + b t / (3 n) except with probability exp(-t).
     """
-    own = covariance(chances, values)
-    t = np.log(n_looks / FALSE_ALARM)
+    own = covariance(probabilities, values)
+    t = np.log(n_checks / FALSE_ALARM)
     e = np.sqrt(np.trace(own) / n)
-    b = np.linalg.norm(values - chances @ values, axis=1).max()
+    b = np.linalg.norm(values - probabilities @ values, axis=1).max()
     return e + np.sqrt(2 * (np.linalg.eigvalsh(own)[-1] + 2 * b * e) * t / n) + b * t / (3 * n)
 
 
@@ -50,7 +50,7 @@ def largest_floor(fits, n):
     noise of variance s^2 c / n. Deviations then have the variance s / (n (2 - s c)) and cost c / 2 of their square: the
     gap is a sum of w z^2 / (2 n) with z standard normal and w = s c / (2 - s c). Thresholds only shorten deviations.
     Laurent and Massart (2000): sum w z^2 <= sum w + 2 sqrt(t sum w^2) + 2 t max w, except with probability exp(-t).
-    Step sizes vary a little: the largest counts, of the 80 iterations over which fits look for noise.
+    Step sizes vary a little: the largest counts, of the 80 iterations over which fits are compared with noise.
     """
     sizes = [max(step.step_size for step in fit.steps[-80:]) for fit in fits]
     c = np.concatenate([s * np.linalg.eigvalsh(curvature(fit.model)) for s, fit in zip(sizes, fits, strict=True)])

@@ -94,24 +94,24 @@ def test_every_schedule_is_as_near_to_the_optimum_as_its_trace_says(schedule, so
     options = {"solver": solver, "schedule": schedule, "n_chains": 20_000, "random_state": 1}
     fit = SparseMRF(0.03, max_iter=30, **options).fit(observed)
     last = fit.fit_.steps[-1]
-    # The same fit, up to the place where the last gradient was taken; and the exact law of the chains behind that.
+    # The same fit, up to the point where the last gradient was taken; and the exact law of the chains behind that.
     before = SparseMRF(0.03, max_iter=last.iteration - 1, **options).fit(observed).model_
-    chances, statistics, _ = enumerate_statistics(before)
+    probabilities, statistics, _ = enumerate_statistics(before)
     law = np.full((1, 2**7), 2.0**-7)
     for _ in range(int(last.n_sweeps)):
         law = exact_chains.sweep(law, before.main, before.interactions)
-    bias = (law[0] - chances) @ statistics
+    bias = (law[0] - probabilities) @ statistics
     if last.certificate is not None:
         assert np.linalg.norm(bias) <= last.certificate
-    # Slopes follow gradients, which are off by the bias and the noise, and no further than these: soft thresholds
+    # Violations follow gradients, which are off by the bias and the noise, and no further than these: soft thresholds
     # bring points nearer to each other. TAY chooses among 100 sweeps, and 10 numbers of chains where conservative.
     gradient = problem.gradient(before.moments())
     if solver == "spg":
-        slope = problem.step_map(theta_of(before), gradient, last.step_size)
+        violation = problem.step_map(theta_of(before), gradient, last.step_size)
     else:
-        slope = problem.subgradient(theta_of(before), gradient)
-    noise = largest_norm(law[0], statistics, last.n_chains, n_looks=1000)
-    assert abs(norm(slope) - last.violation) <= np.linalg.norm(bias) + noise
+        violation = problem.subgradient(theta_of(before), gradient)
+    noise = largest_norm(law[0], statistics, last.n_chains, n_checks=1000)
+    assert abs(norm(violation) - last.violation) <= np.linalg.norm(bias) + noise
     _, lowest = exact_chains.penalised_optimum(problem.data.moments.pair, problem.penalty.weights)
     gap = problem.objective(theta_of(fit)) - lowest
     if solver == "newton":

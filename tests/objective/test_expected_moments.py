@@ -19,10 +19,10 @@ def test_expectations_given_the_observed_cells_are_exact(name):
     found = expected_moments(model, sf.Table(model.domain, codes), weights).pair
     # Every state has its probability; a row picks those that agree with what it shows.
     states = np.indices(tuple(model.domain.n_levels), dtype=np.uint8).reshape(model.domain.n_variables, -1).T
-    chances = np.exp(model.log_prob(states))
+    probabilities = np.exp(model.log_prob(states))
     s = model.domain.indicators(states)
     total = np.zeros_like(found)
     for row, weight in zip(codes, weights, strict=True):
-        fits = chances * np.all((row == 255) | (states == row), axis=1)
+        fits = probabilities * np.all((row == 255) | (states == row), axis=1)
         total += weight * (s.T * fits) @ s / fits.sum()
     np.testing.assert_allclose(found, total / weights.sum(), atol=1e-12)

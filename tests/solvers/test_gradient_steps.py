@@ -193,8 +193,8 @@ def test_the_step_size_follows_the_curvature():
     state = begin(problem, simulation, "auto")
     error = variance = largest = 0.0
     for _ in range(60):
-        chances, statistics, slots = enumerate_statistics(problem.model(state.theta))
-        exactly = covariance(chances, statistics)
+        probabilities, statistics, slots = enumerate_statistics(problem.model(state.theta))
+        exactly = covariance(probabilities, statistics)
         v = state.curvature[slots] / norm(state.curvature)
         state, _ = step(problem, state, PerfectDraws(), simulation)
         # A power step: n fresh draws make the product of their covariance and the last direction, whose mean is the
@@ -202,15 +202,15 @@ def test_the_step_size_follows_the_curvature():
         product = exactly @ v
         u = product / np.linalg.norm(product)
         error += state.curvature[slots] @ u * n / (n - 1) - np.linalg.norm(product)
-        centred = statistics - chances @ statistics
+        centred = statistics - probabilities @ statistics
         draws = (centred @ u) * (centred @ v)
-        variance += covariance(chances, draws[:, None]).item() / n
-        largest = max(largest, np.abs(draws - chances @ draws).max() / n)
+        variance += covariance(probabilities, draws[:, None]).item() / n
+        largest = max(largest, np.abs(draws - probabilities @ draws).max() / n)
         assert state.step_size == pytest.approx(1 / norm(state.curvature))
     # 60,000 draws make a martingale (Freedman's inequality), but for products of two errors of means, of order 1 / n.
     assert abs(error) <= np.sqrt(2 * variance * t) + 2 * largest * t / 3
     # By now the direction is that of the largest curvature, to less than these draws can tell (Bernstein).
-    noise = np.sqrt(2 * covariance(chances, draws[:, None]).item() * t / n) + np.abs(draws).max() * t / (3 * n)
+    noise = np.sqrt(2 * covariance(probabilities, draws[:, None]).item() * t / n) + np.abs(draws).max() * t / (3 * n)
     assert np.linalg.norm(product) <= np.linalg.eigvalsh(exactly)[-1] <= np.linalg.norm(product) + noise
 
 

@@ -29,8 +29,8 @@ def test_certified_gaps_hold(penalize_main):
         found = certified.optimality
         gap = problem.objective(theta_of(fit)) - lowest
         gradient = problem.gradient(fit.model.moments())
-        slope = np.abs(problem.subgradient(theta_of(fit), gradient)).max()
-        n_broken += gap > found.gap or slope > found.subgradient
+        largest = np.abs(problem.subgradient(theta_of(fit), gradient)).max()
+        n_broken += gap > found.gap or largest > found.subgradient
         n_useful += found.gap < 0.5
     assert n_broken <= stats.binom.isf(FALSE_ALARM, 200, 0.01)
     # Free main effects cannot be certified by alpha, which the sentence says.
@@ -133,8 +133,8 @@ def test_fits_with_missing_values_are_certified_as_stationary():
     assert found.gap == np.inf
     expected = expected_moments(fit.model, incomplete, np.ones(400))
     problem = Problem.with_l1(expected, table.domain, 0.05)
-    slope = np.abs(problem.subgradient(theta_of(fit), problem.gradient(fit.model.moments()))).max()
-    assert slope <= found.subgradient < 0.05
+    largest = np.abs(problem.subgradient(theta_of(fit), problem.gradient(fit.model.moments()))).max()
+    assert largest <= found.subgradient < 0.05
     assert "no bound on the gap: missing values" in str(found)
     wide = sf.Table(sf.Domain.binary(21), np.full((3, 21), 255, dtype=np.uint8))
     strong = Fit(make_field(21, seed=1), fit.status, (), alpha=0.1)

@@ -35,7 +35,7 @@ def influence_functions(truth):
     """
     p = truth.domain.n_variables
     x = exact_chains.states(p)
-    chances = exact_chains.probabilities(truth.main, truth.interactions)
+    probabilities = exact_chains.probabilities(truth.main, truth.interactions)
     rows, columns = np.triu_indices(p)
     place = np.zeros((p, p), dtype=int)
     place[rows, columns] = place[columns, rows] = np.arange(len(rows))
@@ -44,11 +44,11 @@ def influence_functions(truth):
     for i in range(p):
         z = np.where(np.arange(p) == i, 1.0, x)
         one = truth.conditional(i, x.astype(np.uint8))[:, 1]
-        own, information = (x[:, i] - one)[:, None] * z, (z.T * (chances * one * (1 - one))) @ z
+        own, information = (x[:, i] - one)[:, None] * z, (z.T * (probabilities * one * (1 - one))) @ z
         sides[:, i] = own @ np.linalg.inv(information)
         slopes[:, place[i]] += own
         curvature[np.ix_(place[i], place[i])] += information
-    return chances, (slopes @ np.linalg.inv(curvature))[:, place], sides, curvature
+    return probabilities, (slopes @ np.linalg.inv(curvature))[:, place], sides, curvature
 
 
 def test_pseudo_likelihood_agrees_with_nodewise_logistic_regression():
@@ -62,13 +62,13 @@ def test_pseudo_likelihood_agrees_with_nodewise_logistic_regression():
         others = [j for j in range(5) if j != i]
         sides[i, others] = LogisticRegression(C=np.inf, tol=1e-8).fit(x[:, others], x[:, i]).coef_[0]
     # Each of 10 differences is a mean over 200,000 rows, and normal. The fit ends at a slope of 1e-5 of half the sum.
-    chances, joint, single, curvature = influence_functions(truth)
+    probabilities, joint, single, curvature = influence_functions(truth)
     z = stats.norm.isf(FALSE_ALARM / (2 * 10))
     ended = 2e-5 / np.linalg.eigvalsh(curvature)[0]
     mean = (single + single.transpose(0, 2, 1)) / 2
     pairs = np.triu_indices(5, 1)
     for other, moves in (((sides + sides.T) / 2, joint - mean), (truth.interactions, joint)):
-        allowed = z * np.sqrt(np.einsum("s,sij->ij", chances, moves**2) / 200_000) + ended
+        allowed = z * np.sqrt(np.einsum("s,sij->ij", probabilities, moves**2) / 200_000) + ended
         assert np.all(np.abs(mrf.interactions_ - other)[pairs] <= allowed[pairs])
 
 
