@@ -96,14 +96,20 @@ def describe_machine() -> dict[str, Any]:
 
 
 def _find_commit() -> str:
-    """Return the commit of this file's repository, or nothing where it is installed without one."""
+    """Return the commit of this package, marked where its files differ from it; nothing where it has no repository.
+
+    Figures that an experiment or a benchmark has just written are not part of the package, and do not count.
+    """
+    package = Path(__file__).parents[1]
 
     def ask(*words: str) -> str:
-        command = ["git", "-C", str(Path(__file__).parent), *words]
+        command = ["git", "-C", str(package), *words]
         try:
             return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
         except (OSError, subprocess.CalledProcessError):
             return ""
 
     # An installed copy may lie inside the repository of something else.
-    return ask("describe", "--always", "--dirty") if ask("ls-files", Path(__file__).name) else ""
+    if not ask("ls-files", "__init__.py"):
+        return ""
+    return ask("rev-parse", "--short", "HEAD") + ("-dirty" if ask("status", "--porcelain", "--", ".") else "")
