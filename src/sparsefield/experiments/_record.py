@@ -96,7 +96,7 @@ def describe_machine() -> dict[str, Any]:
 
 
 def _find_commit() -> str:
-    """Return the commit of this package, marked where its files differ from it; nothing where it has no repository.
+    """Return the commit of this package, marked where its code differs from it; nothing where it has no repository.
 
     Figures that an experiment or a benchmark has just written are not part of the package, and do not count.
     """
@@ -112,4 +112,5 @@ def _find_commit() -> str:
     # An installed copy may lie inside the repository of something else.
     if not ask("ls-files", "__init__.py"):
         return ""
-    return ask("rev-parse", "--short", "HEAD") + ("-dirty" if ask("status", "--porcelain", "--", ".") else "")
+    is_changed = ask("status", "--porcelain", "--", ".", ":(top)benchmarks/*.py")
+    return ask("rev-parse", "--short", "HEAD") + ("-dirty" if is_changed else "")
