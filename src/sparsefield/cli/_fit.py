@@ -38,7 +38,10 @@ def fit(
     certify: Annotated[bool, typer.Option("--certify", help="Also bound how far the fit is from the optimum.")] = False,
     missing: Annotated[str, typer.Option(help="Missing values: model, zero, drop or error.")] = "model",
     gap: Annotated[float | None, typer.Option(help="How near to the optimum to get, in nats per row.")] = None,
-    free_main: Annotated[bool, typer.Option("--free-main", help="Do not penalise main effects.")] = False,
+    penalize_main: Annotated[
+        bool,
+        typer.Option("--penalize-main/--free-main", help="Penalise main effects too (the paper's choice), or not."),
+    ] = False,
     max_seconds: Annotated[float | None, typer.Option(help="Begin no further step after this time.")] = None,
     columns: options.Columns = None,
     ignore: options.Ignore = None,
@@ -82,7 +85,7 @@ def fit(
             alpha,
             gap="auto" if gap is None else gap,
             missing=missing,  # type: ignore[arg-type]  # checked there
-            penalize_main=not free_main,
+            penalize_main=penalize_main,
             max_seconds=max_seconds,
             seed=seed_of(seed),  # the same fit as SparseMRF(random_state=seed)
             n_threads=threads,

@@ -16,6 +16,7 @@ from sparsefield.data._moments import (
 from sparsefield.data._policies import WAYS_WITH_MISSING, resolve_missing, take_counted
 from sparsefield.data._reading import MISSING_MARKERS, find_line, read_table
 from sparsefield.data._table import Table
+from sparsefield.data._unseen import Unseen, find_unseen
 
 __all__ = [
     "MAX_LEVELS",
@@ -29,12 +30,14 @@ __all__ = [
     "Moments",
     "Table",
     "TableError",
+    "Unseen",
     "count_codes",
     "count_ones",
     "count_table",
     "count_words",
     "encode",
     "find_line",
+    "find_unseen",
     "listed",
     "moments_of_codes",
     "moments_of_table",

@@ -22,10 +22,10 @@ class PseudoLikelihood(FieldEstimator):
     Parameters
     ----------
     alpha : float
-        Strength of the penalty. With free main effects it is on the scale of `SparseMRF`: a pair whose frequency
-        differs by less than alpha from that of independent variables gets no edge.
+        Strength of the penalty, on the scale of `SparseMRF`: where no pair's frequency differs by alpha from that of
+        independent variables, there is no edge.
     penalize_main : bool
-        Whether main effects are penalised too.
+        Whether main effects are penalised too; they are free unless told so.
     max_iter : int
         Iterations at most.
     tol : float
@@ -54,7 +54,7 @@ class PseudoLikelihood(FieldEstimator):
         self,
         alpha: float = 0.05,
         *,
-        penalize_main: bool = True,
+        penalize_main: bool = False,
         max_iter: int = 100,
         tol: float = 1e-4,
         missing: Literal["error", "zero", "drop"] = "error",

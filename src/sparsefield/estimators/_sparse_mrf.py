@@ -126,7 +126,7 @@ class SparseMRF(FieldEstimator):
         n_chains: int = 2000,
         gap: float | Literal["auto"] = "auto",
         step_size: float | Literal["auto"] = "auto",
-        penalize_main: bool = True,
+        penalize_main: bool = False,
         max_iter: int | None = None,
         max_sweeps: int | None = None,
         max_seconds: float | None = None,

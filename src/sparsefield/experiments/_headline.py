@@ -166,9 +166,9 @@ def _fit(votes: Votes, missing: Missing, size: Size, *, seed: int) -> Fit:
     """Fit to convergence by Newton steps on exact draws, and certify."""
     # The chains that fill missing votes limit how near one gets: many of them, and no closer than that.
     gap = size.gap if missing == "zero" else max(size.gap, 0.01)
-    mrf = SparseMRF(ALPHA, gap=gap, n_chains=30_000, missing=missing, random_state=seed, progress=False).fit(
-        votes.table
-    )
+    mrf = SparseMRF(
+        ALPHA, penalize_main=True, gap=gap, n_chains=30_000, missing=missing, random_state=seed, progress=False
+    ).fit(votes.table)
     check_ended(mrf.fit_)
     return certify(mrf.fit_, votes.table, n_draws=size.n_draws, seed=seed)
 
@@ -188,7 +188,9 @@ def _resample(
         table = votes.table[rows]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # counted instead
-            mrf = SparseMRF(ALPHA, gap=_RESAMPLE_GAP, missing=missing, random_state=k, progress=False).fit(table)
+            mrf = SparseMRF(
+                ALPHA, penalize_main=True, gap=_RESAMPLE_GAP, missing=missing, random_state=k, progress=False
+            ).fit(table)
         check_ended(mrf.fit_)
         fits.append(mrf.fit_)
         found.append((mrf.interactions_ > 0) & votes.is_across)

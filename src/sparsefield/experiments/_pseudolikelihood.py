@@ -47,7 +47,7 @@ def run_pseudolikelihood(record: Record) -> None:
 
 def _run_trial(trial: Trial, setting: Setting) -> dict[str, Any]:
     alphas = [factor * setting.alphas[0] for factor in _FACTORS]
-    pseudo = [solve_pseudo_likelihood(trial.table, alpha) for alpha in alphas]
+    pseudo = [solve_pseudo_likelihood(trial.table, alpha, penalize_main=True) for alpha in alphas]
     for fit in pseudo:
         check_ended(fit)
     return {

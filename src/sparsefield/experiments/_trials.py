@@ -162,7 +162,9 @@ def run_newton(trial: Trial, alpha: float) -> Run:
         clock = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            mrf = SparseMRF(alpha, max_iter=len(fits) + 1, random_state=trial.seed, progress=False).fit(trial.table)
+            mrf = SparseMRF(
+                alpha, penalize_main=True, max_iter=len(fits) + 1, random_state=trial.seed, progress=False
+            ).fit(trial.table)
         seconds.append(time.perf_counter() - clock)
         check_ended(mrf.fit_)
         fits.append(mrf)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Code = Literal["converged", "noise floor", "not certified", "step too long", "max_iter", "time", "interrupted"]
+Code = Literal[
+    "converged", "noise floor", "not certified", "step too long", "max_iter", "time", "interrupted", "stalled"
+]
 
 
 @dataclass(frozen=True)
@@ -16,7 +18,7 @@ class Status:
     ----------
     code : str
         One of a few words, for programs: "converged", "noise floor", "not certified", "step too long", "max_iter",
-        "time" or "interrupted".
+        "stalled", "time" or "interrupted".
     sentence : str
         What happened and what would help, for people.
     """
@@ -31,4 +33,4 @@ class Status:
     @property
     def is_serious(self) -> bool:
         """Whether users should be warned."""
-        return self.code in ("step too long", "not certified", "max_iter")
+        return self.code in ("step too long", "not certified", "max_iter", "stalled")

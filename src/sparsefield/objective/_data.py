@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield.data import Moments, Table, weighted_moments
+from sparsefield.data import Moments, Table, Unseen, weighted_moments
 from sparsefield.inference import Backend
 from sparsefield.model import PairwiseMRF, norm
 
@@ -83,19 +83,28 @@ class Completed:
         How often each row counts.
     backend : Backend
         What runs the chains.
+    unseen : Unseen, optional
+        Levels that no row shows, and that count all the same.
     """
 
     is_fixed = False
     caveat = "missing values are filled by chains without a certificate"
 
     def __init__(
-        self, table: Table, n_chains: int, seed: int, weights: NDArray[np.float64] | None, backend: Backend
+        self,
+        table: Table,
+        n_chains: int,
+        seed: int,
+        weights: NDArray[np.float64] | None,
+        backend: Backend,
+        unseen: Unseen | None = None,
     ) -> None:
         is_whole = ~table.mask.any(axis=1)
         weights = np.ones(table.n_rows) if weights is None else weights
         n_copies = int(np.clip(n_chains // (~is_whole).sum(), 1, _MOST_COPIES))
         codes = np.repeat(table.codes[~is_whole], n_copies, axis=0)
         self._backend = backend
+        self._unseen = Unseen(table.domain, (), table.n_rows) if unseen is None else unseen
         self._chains = backend.clamped_chains(table.domain, codes, seed=seed)
         self._weights = np.repeat(weights[~is_whole], n_copies)
         self._share = weights[~is_whole].sum() / weights.sum()
@@ -123,4 +132,4 @@ class Completed:
     def _find_moments(self) -> Moments:
         filled = Table(self._chains.domain, self._chains.codes())
         pair = self._whole + weighted_moments(filled, self._weights).pair * self._share
-        return Moments.of_pairs(pair, len(self._weights))
+        return self._unseen.fill(Moments.of_pairs(pair, len(self._weights)))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from sparsefield.data import Domain, Table
+from sparsefield.data import Domain, Table, Unseen
 from sparsefield.model import Matrix, PairwiseMRF
 
 _ROWS_AT_ONCE = 8192  # whose indicators are held as floats at one time
@@ -33,13 +33,19 @@ class PseudoLikelihoodLoss:
         Observations.
     weights : ndarray of shape (n_rows,)
         How often each row counts.
+    unseen : Unseen, optional
+        Levels that no row shows, and that count as half a row. They have no interactions, as those of independent
+        variables have none.
     """
 
-    def __init__(self, table: Table, weights: NDArray[np.float64]) -> None:
+    def __init__(self, table: Table, weights: NDArray[np.float64], unseen: Unseen | None = None) -> None:
         self.domain = table.domain
         n_cells = table.n_rows * self.domain.n_slots
         self.dtype: type[np.floating[Any]] = np.float64 if n_cells <= _MOST_DOUBLE else np.float32
         self._table, self._weights = table, weights / weights.sum()
+        unseen = Unseen(self.domain, (), table.n_rows) if unseen is None else unseen
+        self._shift = unseen.shift(table, weights)
+        self._is_alone = unseen.is_alone[:, None] | unseen.is_alone
         self._held = list(self._make_rows()) if n_cells <= _MOST_HELD else None
 
     def _make_rows(self) -> Iterator[tuple[Floats, Floats]]:
@@ -65,9 +71,9 @@ class PseudoLikelihoodLoss:
             main_gradient += residuals.sum(axis=1, dtype=np.float64)
         gradient = (pairs + pairs.T).astype(np.float64) / 2
         # Inside a variable there is nothing to learn but the main effects.
-        gradient[self.domain.slot_variables[:, None] == self.domain.slot_variables] = 0.0
-        np.fill_diagonal(gradient, main_gradient / 2)
-        return total / 2, gradient
+        gradient[self._is_alone | (self.domain.slot_variables[:, None] == self.domain.slot_variables)] = 0.0
+        np.fill_diagonal(gradient, (main_gradient - self._shift) / 2)
+        return (total - float(self._shift @ np.diagonal(theta))) / 2, gradient
 
     def curvatures(self, theta: Matrix, active: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.int64]]:
         """Return the Hessian of each conditional in the parameters that are active, (n_slots, n_slots) and symmetric.

@@ -120,6 +120,7 @@ def solve(
     max_iter: int = 300,
     tol: float = 1e-4,
     max_seconds: float | None = None,
+    began: float | None = None,
     average: bool = False,
     watch: Watch | None = None,
 ) -> Fit:
@@ -144,13 +145,15 @@ def solve(
         The fit has converged when the norm of the step map is at most this.
     max_seconds : float, optional
         Time after which no further step is begun.
+    began : float, optional
+        When the fit began, by `time.perf_counter`; now unless given.
     average : bool
         Whether to return the average of all iterates in place of the last one, for comparison.
     watch : callable, optional
         Called with each StepInfo.
     """
     simulation = Simulation() if simulation is None else simulation
-    limits = Limits(max_iter, tol, max_seconds)
+    limits = Limits(max_iter, tol, max_seconds, began)
     method = _GradientSteps(problem, schedule, simulation, begin(problem, simulation, step_size, start), tol)
     steps, status = run(method, limits, watch)
     theta = method.total / max(1, len(steps)) if average else method.state.theta

@@ -12,7 +12,16 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparsefield.data import Table, encode, moments_of_table, resolve_missing, take_counted, weighted_moments
+from sparsefield.data import (
+    Table,
+    Unseen,
+    encode,
+    find_unseen,
+    moments_of_table,
+    resolve_missing,
+    take_counted,
+    weighted_moments,
+)
 from sparsefield.fits import Fit
 from sparsefield.gradients import (
     BestDraws,
@@ -49,7 +58,7 @@ def learn(
     n_chains: int = 2000,
     gap: float | Literal["auto"] = "auto",
     step_size: float | Literal["auto"] = "auto",
-    penalize_main: bool = True,
+    penalize_main: bool = False,
     penalty: Penalty | None = None,
     max_iter: int | None = None,
     max_sweeps: int | None = None,
@@ -80,7 +89,7 @@ missing
         A penalty of one's own in place of the L1 penalty. Its `alpha` counts, and not the one given here; a start is
         found with an L1 penalty of that strength, on main effects if `penalize_main`.
     max_seconds : float, optional
-        Time after which no further iteration is begun.
+        Time after which no further iteration is begun, counted from the call.
     sample_weight : array-like of shape (n_rows,), optional
         How often each row counts.
     seed : int
@@ -110,23 +119,25 @@ missing
     check_options(solver, certificate, chains, step_size, init)
     check_gap(_LARGEST_GAP if gap == "auto" else gap)
     way = make_schedule(schedule, solver, certificate, max_sweeps)
-    limits = Limits(MAX_ITER[solver] if max_iter is None else max_iter, tol, max_seconds)
+    limits = Limits(MAX_ITER[solver] if max_iter is None else max_iter, tol, max_seconds, clock)
     table, weights = take_counted(data if isinstance(data, Table) else encode(data), sample_weight)
     table, weights = resolve_missing(table, missing, weights)
     backend = make_backend(backend, n_threads)
     penalty = L1(table.domain, alpha, float(penalize_main)) if penalty is None else penalty
-    problem = Problem(_data_term(table, weights, n_chains, seed, backend), table.domain, penalty)
+    unseen = Unseen(table.domain, (), table.n_rows) if penalize_main else find_unseen(table, weights)
+    problem = Problem(_data_term(table, weights, n_chains, seed, backend, unseen), table.domain, penalty)
     facts = {"alpha": penalty.alpha, "n_rows": table.n_rows, "data": table.fingerprint(), **_versions()}
     if not isinstance(schedule, str | int | np.integer):
         facts["schedule"] = repr(schedule)
     persists = chains == "persistent" or (_is_tay(schedule, solver) and certificate == "persistent")
     simulation = Simulation(n_chains, seed, persists, backend)
-    start = _find_start(init, solver, table, weights, penalty.alpha, penalize_main)
+    start = _find_start(init, solver, problem, table, weights, penalize_main, limits)
     common: dict[str, Any] = {
         "start": start,
         "tol": tol,
         "max_iter": limits.max_iter,
-        "max_seconds": None if max_seconds is None else max(0.0, max_seconds - (time.perf_counter() - clock)),
+        "max_seconds": max_seconds,
+        "began": clock,
         "watch": watch,
     }
     if solver == "newton":
@@ -134,7 +145,8 @@ missing
         fit = solve_newton(problem, way, simulation, gap=wanted, n_draws=n_draws, **common)
     else:
         fit = solve(problem, way, simulation, step_size=step_size, **common)
-    return replace(fit, settings={**options, **facts})
+    status = replace(fit.status, sentence=f"{fit.status.sentence} {unseen}".rstrip())
+    return replace(fit, status=status, settings={**options, **facts})
 
 
 _STORED = (
@@ -188,17 +200,28 @@ def _is_tay(schedule: str | int | Schedule, solver: str) -> bool:
 
 
 def _data_term(
-    table: Table, weights: NDArray[np.float64] | None, n_chains: int, seed: int, backend: Backend
+    table: Table,
+    weights: NDArray[np.float64] | None,
+    n_chains: int,
+    seed: int,
+    backend: Backend,
+    unseen: Unseen,
 ) -> DataTerm:
     if table.n_missing.any():
-        return Completed(table, n_chains, seed, weights, backend)
-    return Observed(moments_of_table(table) if weights is None else weighted_moments(table, weights))
+        return Completed(table, n_chains, seed, weights, backend, unseen)
+    return Observed(unseen.fill(moments_of_table(table) if weights is None else weighted_moments(table, weights)))
 
 
 def _find_start(
-    init: Any, solver: str, table: Table, weights: NDArray[np.float64] | None, alpha: float, penalize_main: bool
+    init: Any,
+    solver: str,
+    problem: Problem,
+    table: Table,
+    weights: NDArray[np.float64] | None,
+    penalize_main: bool,
+    limits: Limits,
 ) -> Matrix | None:
-    """Return the parameters to start from: those of a model, of the pseudo-likelihood, or none."""
+    """Return the parameters to start from: those of a model, of the pseudo-likelihood, or no interactions."""
     if isinstance(init, PairwiseMRF):
         if init.domain != table.domain:
             raise ValueError(
@@ -206,11 +229,30 @@ def _find_start(
             )
         return as_theta(init)
     if init == "zero" or (init == "auto" and solver == "spg"):
-        return None
-    found = solve_pseudo_likelihood(table.fill_first(), alpha, penalize_main=penalize_main, weights=weights)
+        return None if penalize_main else _independent(problem)
+    found = solve_pseudo_likelihood(
+        table.fill_first(),
+        problem.penalty.alpha,
+        penalize_main=penalize_main,
+        weights=weights,
+        max_seconds=limits.max_seconds,
+        began=limits.began,
+    )
     if found.status.code == "interrupted":
         raise KeyboardInterrupt
+    if not found.steps:  # there was no time for any
+        return None if penalize_main else _independent(problem)
     return as_theta(found.model)
+
+
+def _independent(problem: Problem) -> Matrix:
+    """Return the parameters of independent variables with the main moments of the data."""
+    domain, means = problem.domain, problem.data.moments.main
+    logs = np.log(means)
+    if domain.reference is None:
+        return np.diag(logs)
+    taken = np.bincount(domain.slot_variables, means, minlength=domain.n_variables)
+    return np.diag(logs - np.log(1 - taken)[domain.slot_variables])
 
 
 @cache

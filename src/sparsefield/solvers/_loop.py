@@ -27,11 +27,15 @@ class Limits:
         The fit has converged when what an iteration says is left to do (`StepInfo.violation`) is at most this.
     max_seconds : float, optional
         Time after which no further iteration is begun.
+    began : float, optional
+        When the fit began, by `time.perf_counter`: what was done before the first iteration counts too; now unless
+        given.
     """
 
     max_iter: int
     tol: float = 1e-4
     max_seconds: float | None = None
+    began: float | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.max_iter, int | np.integer) or self.max_iter < 1:
@@ -40,6 +44,13 @@ class Limits:
             raise ValueError(f"tol is {self.tol}: use a number from zero on.")
         if self.max_seconds is not None and not self.max_seconds >= 0:
             raise ValueError(f"max_seconds is {self.max_seconds}: use a number from zero on, or None for no limit.")
+        if self.began is None:
+            object.__setattr__(self, "began", time.perf_counter())
+
+    @property
+    def clock(self) -> float:
+        """When the fit began, by `time.perf_counter`."""
+        return 0.0 if self.began is None else self.began
 
 
 class Method(Protocol):
@@ -76,16 +87,17 @@ def run(method: Method, limits: Limits, watch: Watch | None = None) -> tuple[tup
     Status
         How it ended.
     """
-    clock = time.perf_counter()
+    clock = limits.clock
     steps: list[StepInfo] = []
-    status = None
+    status = _check_time(limits, time.perf_counter() - clock, 0)
     try:
         while status is None:
             info = replace(method.advance(), seconds=time.perf_counter() - clock)
             steps.append(info)
             if watch is not None:
                 watch(info)
-            status = method.judge(steps) or _reached(limits, info)
+            status = method.judge(steps) or _check_count(limits, info)
+            status = status or _check_time(limits, time.perf_counter() - clock, info.iteration)
     except KeyboardInterrupt:
         status = Status("interrupted", f"Interrupted after {len(steps)} iterations: this is what there was by then.")
     except OutOfReachError as error:
@@ -95,15 +107,21 @@ def run(method: Method, limits: Limits, watch: Watch | None = None) -> tuple[tup
     return tuple(steps), status
 
 
-def _reached(limits: Limits, info: StepInfo) -> Status | None:
-    """Say whether a limit is reached."""
+def _check_count(limits: Limits, info: StepInfo) -> Status | None:
+    """Say whether there were as many iterations as there may be."""
     if info.iteration >= limits.max_iter:
         return Status(
             "max_iter",
             f"Stopped after max_iter = {limits.max_iter} iterations{info.progress}: raise max_iter to go on.",
         )
-    if limits.max_seconds is not None and info.seconds >= limits.max_seconds:
-        return Status(
-            "time", f"Stopped after {info.seconds:.1f} s and {info.iteration} iterations: raise max_seconds to go on."
-        )
     return None
+
+
+def _check_time(limits: Limits, seconds: float, n_made: int) -> Status | None:
+    """Say whether the time is up."""
+    if limits.max_seconds is None or seconds < limits.max_seconds:
+        return None
+    after = f"{n_made} iterations" if n_made else "before the first iteration: this is where it started"
+    return Status(
+        "time", f"Stopped after {seconds:.1f} s {'and ' if n_made else ''}{after}. Raise max_seconds to go on."
+    )

@@ -17,7 +17,7 @@ from sparsefield.objective import RARE, Problem, Quadratic, choose_active
 # This share of the draws must still count at the end of a step. Without a limit 10 of 24 fits from zero run away. From
 # 0.03 to 0.6 all fits reach the gap and the value hardly matters: 6.3 to 8.0 steps and 64,000 to 50,000 draws (0.3:
 # 7.0 and 51,000). With 0.9 there are 13.0 steps.
-_LEAST_SHARE = 0.3
+LEAST_SHARE = 0.3
 
 # A step that goes too far is cut to this share of it, again and again. The value hardly matters: 0.5, 0.7 and 0.9 take
 # 7.2, 7.0 and 6.8 steps from zero, and 55,000, 51,000 and 54,000 draws.
@@ -29,7 +29,7 @@ _MOST_CUTS = 60
 
 # A decrease is a sum of four terms of the order of the number of variables. With 1000 of these, doubles round it to
 # 4 * 1000 * 2^-53 = 4e-13: what rises by less does not rise.
-_ROUNDING = 1e-12
+ROUNDING = 1e-12
 
 # A working set of 8192 parameters has 8192^2 second moments, which are counts of four bytes: 256 MiB. While they are
 # counted, memory holds three to four times as much (measured: 224 MiB for the 64 MiB of 4096 parameters).
@@ -137,7 +137,7 @@ def _go(problem: Problem, draws: Draws, theta: Matrix, whole: Matrix, shift: flo
     for _ in range(_MOST_CUTS):
         log_mean, effective = draws.reweight(share * values)
         decrease = start + share * toward_data - log_mean - problem.penalty.value(theta + share * whole)
-        if effective >= _LEAST_SHARE and decrease >= -_ROUNDING:
+        if effective >= LEAST_SHARE and decrease >= -ROUNDING:
             return share, decrease, effective
         share *= _SHORTER
     return 0.0, 0.0, 1.0

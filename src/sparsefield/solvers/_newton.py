@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Real
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sparsefield.certificates import Certificate
-from sparsefield.data import Moments
 from sparsefield.fits import Fit, NewtonStep, Status, StepInfo
-from sparsefield.gradients import Estimate, Point, Schedule, Simulation
-from sparsefield.inference import BLOCK, Draws, check_request
+from sparsefield.gradients import Point, Schedule, Simulation
+from sparsefield.inference import check_request
 from sparsefield.model import Matrix, count_once, norm
 from sparsefield.objective import Problem, describe_penalty
+from sparsefield.solvers._batches import estimate_in_batches
 from sparsefield.solvers._describe import check_start, describe, is_small
+from sparsefield.solvers._fall import Fall, Stand, measure_fall
 from sparsefield.solvers._loop import Limits, Watch, run
 from sparsefield.solvers._move import DRAWS_EACH, Move, find_move
-from sparsefield.solvers._undecided import find_undecided
 
 # `make bench-constants` varies what is chosen here, and measured the numbers of steps, draws and gaps below. Gaps are
 # exact, over what was asked for: with the values in use 0.94 on average for fits that start from the pseudo-likelihood,
@@ -43,15 +42,12 @@ _ENOUGH = 0.9
 # to, on n others, is promised about twice that: once for the noise of either. With 1, six of ten fits do not end
 # in 50 steps, and with 2 fits take 1.7 to 2.1 times the draws. With 16 they take 15 to 19% less, and gaps are within
 # their errors (0.97 and 0.89), but up to 1.95 in place of 1.45 where a pair is never seen: 4 is on the safe side.
-_NOISE = 4.0
+_NOISE = 3.0
 
-# The draws that are held at one time have this many indicators, one bit each: 64 MiB. (Chains of more than two levels
-# hold a byte for each variable besides.) Further draws count for the moments only.
-_MOST_CELLS = 2**29
-
-# Batch k of an iteration has use 10 + k of its seeds, k from 1 on. Use 0 is that of draws, 1 that of bounding chains,
-# and 2 to 10 are those of attempts with more chains, which double at least: nine times from 2000 to a million.
-_BATCHES = 10
+_NEAR = 0.8
+_CUT = 0.3
+_MOST_TAKEN_BACK = 12
+_SURELY = 2.33
 
 # The chains that fill missing values make this many sweeps in an iteration, and go on from the last one. With a tenth
 # of the values missing, 1, 5 and 20 end at smallest subgradients of the same norm (medians of 0.0132, 0.0138 and
@@ -70,6 +66,7 @@ def solve_newton(
     max_iter: int = 50,
     tol: float = 1e-4,
     max_seconds: float | None = None,
+    began: float | None = None,
     watch: Watch | None = None,
 ) -> Fit:
     """Make Newton steps, with more draws from step to step, until what is left to gain is lost in their noise.
@@ -96,21 +93,23 @@ def solve_newton(
         The fit has also converged when the norm of the smallest subgradient is at most this.
     max_seconds : float, optional
         Time after which no further step is begun.
+    began : float, optional
+        When the fit began, by `time.perf_counter`; now unless given.
     watch : callable, optional
         Called with each StepInfo.
     """
     simulation = Simulation() if simulation is None else simulation
-    limits = Limits(max_iter, tol, max_seconds)
+    limits = Limits(max_iter, tol, max_seconds, began)
     check_request(simulation.n_chains, simulation.seed)
     check_gap(gap)
     theta = check_start(problem, start)
-    method = _NewtonSteps(problem, schedule, simulation, theta, float(gap), n_draws, tol)
+    method = _NewtonSteps(problem, schedule, simulation, theta, float(gap), n_draws, limits)
     steps, status = run(method, limits, watch)
     return Fit(
         problem.model(method.theta),
         _advise(status, steps),
         steps,
-        method.undecided,
+        None,
         **describe_penalty(problem.penalty),
     )
 
@@ -122,7 +121,7 @@ def check_gap(gap: float) -> None:
 
 
 class _NewtonSteps:
-    """Newton steps, one after the other, each with the draws that the gap asks for."""
+    """Newton steps, one after the other, each with the draws that the gap asks for and judged on draws at its end."""
 
     def __init__(
         self,
@@ -132,109 +131,148 @@ class _NewtonSteps:
         theta: Matrix,
         gap: float,
         n_draws: int,
-        tol: float,
+        limits: Limits,
     ) -> None:
         self._problem, self._schedule, self._simulation = problem, schedule, simulation
-        self._gap, self._n_draws, self._tol = gap, n_draws, tol
+        self._gap, self._n_draws, self._limits = gap, n_draws, limits
         self._is_tracked, self._n_now = is_small(problem), _at_least(simulation.n_chains, theta)
-        self._n_made, self._wanted, self._n_asked = 0, 1, 0
-        self.theta = theta
-        self.undecided: NDArray[np.bool_] | None = None
-        self._last: tuple[Estimate, Draws, Move, NewtonStep]
+        self._n_made, self._n_cuts, self._wanted = 0, 0, 1
+        self._gained, self._variance = 0.0, 0.0  # since the start, and the squared standard error of that
+        self.theta, self._ahead = theta, theta
+        self._start = theta
+        self.last: tuple[Stand, Move] | None = None  # draws at theta, and the step that they suggest
 
     def advance(self) -> StepInfo:
-        """Make one step."""
+        """Go where the last step led, judge it on draws there, and find the next one."""
         self._n_made += 1
-        self._n_asked = self._n_now
-        point = Point(self._n_made, self.theta, self._problem.model(self.theta), 1.0)
-        self._problem = self._problem.with_data(self._problem.data.given(point.model, _COMPLETING_SWEEPS))
-        estimate = _estimate(self._problem, point, self._schedule, replace(self._simulation, n_chains=self._n_now))
-        draws = estimate.draws(point, self._simulation)
-        found = find_move(self._problem, draws, self.theta, estimate.moments.pair)
-        info = self._describe(point, estimate, found)
-        self.theta = self.theta + found.made
-        self._last = estimate, draws, found, info
-        self._wanted = min(_MOST_DRAWS, max(self._n_draws, _wanted_draws(info.n_nonzero, self._gap)))
-        if found.share == 1:
-            self._n_now = int(np.clip(self._wanted, self._n_now, _GROWTH * self._n_now))
-        self._n_now = _at_least(self._n_now, self.theta)
-        return info
+        clock = time.perf_counter()
+        there = self._look(self._ahead, self._n_now)
+        fall = None if self.last is None else measure_fall(*self.last, there)
+        if self.last is not None and fall is not None and not fall.is_fall:
+            self._take_back(*self.last)
+            return self._describe(there, fall, None)
+        if fall is not None:
+            self._gained += fall.decrease
+            self._variance += fall.error**2
+        self.theta, self._n_cuts = there.theta, 0
+        move = find_move(there.problem, there.draws, there.theta, there.estimate.moments.pair)
+        move = self._go_on(there, move, time.perf_counter() - clock)
+        self.last = there, move
+        return self._describe(there, fall, move)
 
-    def _describe(self, point: Point, estimate: Estimate, found: Move) -> NewtonStep:
-        problem = self._problem
-        violation = problem.subgradient(point.theta, problem.gradient(estimate.moments))
+    def _look(self, theta: Matrix, n: int) -> Stand:
+        """Make draws at some parameters."""
+        point = Point(self._n_made, theta, self._problem.model(theta), 1.0)
+        self._problem = self._problem.with_data(self._problem.data.given(point.model, _COMPLETING_SWEEPS))
+        estimate = estimate_in_batches(self._problem, point, self._schedule, replace(self._simulation, n_chains=n))
+        return Stand(theta, self._problem, estimate, estimate.draws(point, self._simulation), n)
+
+    def _go_on(self, here: Stand, move: Move, seconds: float) -> Move:
+        """Choose where to look next, and with how many draws; a step that is not worth its noise is not made."""
+        if not here.estimate.is_exact and move.predicted <= _NOISE * noise_cost(here):
+            move = replace(move, share=0.0)
+        self._ahead = here.theta + move.made
+        self._wanted = min(_MOST_DRAWS, max(self._n_draws, _wanted_draws(count_once(self._ahead), self._gap)))
+        n_now = n_next = self._n_now
+        if move.share in (0, 1):
+            most = self._wanted if move.effective >= _NEAR else _GROWTH * n_now
+            n_next = int(np.clip(self._wanted, n_now, max(most, n_now)))
+        n_next = _at_least(n_next, self._ahead)
+        if self._limits.max_seconds is not None:  # no more than there is time for
+            left = self._limits.max_seconds - (time.perf_counter() - self._limits.clock)
+            n_next = int(np.clip(n_now * left / max(seconds, 1e-9), n_now, n_next))
+        self._n_now = n_next
+        return move
+
+    def _take_back(self, here: Stand, move: Move) -> None:
+        """Stay, and try a shorter step with more draws."""
+        self._n_cuts += 1
+        move = replace(move, share=_CUT * move.share)
+        self.last, self._ahead = (here, move), here.theta + move.made
+        self._n_now = max(self._n_now, min(2 * self._n_now, _MOST_DRAWS))
+
+    def _describe(self, stand: Stand, fall: Fall | None, move: Move | None) -> NewtonStep:
+        problem, theta = stand.problem, stand.theta
+        violation = problem.subgradient(theta, problem.gradient(stand.estimate.moments))
+        said = describe(self._n_made, stand.estimate, problem.data, violation, theta)
+        if move is None:
+            said["reason"] += "; taken back, since the objective is higher here"
         return NewtonStep(
-            **describe(point.iteration, estimate, problem.data, violation, point.theta + found.made),
-            objective=problem.objective(point.theta) if self._is_tracked else None,
+            **said,
+            objective=problem.objective(theta) if self._is_tracked else None,
             subgradient_norm=norm(violation),
-            share=found.share,
-            predicted=found.predicted,
-            decrease=found.decrease,
-            effective=found.effective,
+            share=0.0 if move is None else move.share,
+            predicted=None if move is None else move.predicted,
+            decrease=None if fall is None else fall.decrease,
+            effective=None if move is None else move.effective,
         )
 
     def judge(self, steps: Sequence[StepInfo]) -> Status | None:
-        """Say whether what is left to gain is lost in the noise of enough draws; if so, mark what that leaves open."""
-        status = self._find_end(len(steps))
-        if status is not None and self._problem.data.is_fixed:
-            estimate, draws, found, _ = self._last
-            self.undecided = find_undecided(self._problem, draws, self.theta, estimate, found)
-        return status
+        """Say whether there is nothing left to gain: by the gradient, or by as many draws as the gap asks for."""
+        k, left = len(steps), steps[-1].violation
+        if self.last is None or 0 < self._n_cuts < _MOST_TAKEN_BACK:
+            return None
+        if self._n_cuts:
+            return _stalled(k)
+        here, move = self.last
+        if here.estimate.is_exact:
+            return self._judge_exact(move, k, left)
+        if left <= self._limits.tol:
+            return Status("converged", f"Converged in {k} iterations: the smallest subgradient is down to {left:.2g}.")
+        n = here.estimate.n_chains
+        is_limited = n < here.n_asked  # by the schedule, which makes no more
+        if move.share > 0 or (n < _ENOUGH * self._wanted and not is_limited):
+            return None
+        if self._gained >= _SURELY * np.sqrt(self._variance):
+            return _at_noise(here, move, k, is_limited or self._wanted == _MOST_DRAWS)
+        return self._return_to_start(k, n, is_limited or n >= _MOST_DRAWS)
 
-    def _find_end(self, k: int) -> Status | None:
-        estimate, _, found, info = self._last
-        if info.subgradient_norm <= self._tol:
-            said = f"Converged in {k} iterations: the smallest subgradient is down to {info.subgradient_norm:.2g}."
-            return Status("converged", said)
-        n = info.n_chains
-        is_limited = n < self._n_asked  # by the schedule, which makes no more
-        if estimate.is_exact or (n < _ENOUGH * self._wanted and not is_limited) or found.share != 1:
+    def _judge_exact(self, move: Move, k: int, left: float) -> Status | None:
+        """Say whether the gradient is small enough; the last step is made, since no draws are needed to judge it."""
+        if left > self._limits.tol and move.share > 0:
             return None
-        noise = info.n_nonzero / (2 * n)
-        if found.predicted > _NOISE * max(noise, 1 / (2 * n)):
+        self.theta = self._ahead
+        if left > self._limits.tol:
+            return _stalled(k)
+        said = f"Converged in {k} iterations: the smallest subgradient is down to {left:.2g}, without simulation error."
+        return Status("converged", said)
+
+    def _return_to_start(self, k: int, n: int, is_last: bool) -> Status | None:
+        """Go on with more draws while the objective is not known to be below that of the start, or return to that."""
+        if not is_last:
+            self._n_draws = self._n_now = min(_MOST_DRAWS, _GROWTH * n)
             return None
-        about = f"the objective is about {noise:.2g} above its optimum, which is what the noise of {n} "
-        if is_limited or self._wanted == _MOST_DRAWS:
-            return Status("noise floor", f"After {k} iterations {about}draws costs, and no more are made.")
+        self.theta, self.last = self._start, None
         return Status(
-            "converged", f"Converged in {k} iterations: {about}draws costs. A smaller gap makes more of them."
+            "noise floor",
+            f"After {k} iterations {n} draws do not show an objective below that of the start: this is the start.",
         )
 
 
-def _estimate(problem: Problem, point: Point, schedule: Schedule, simulation: Simulation) -> Estimate:
-    """Return moments of many draws, of which no more than memory allows are kept for the curvature."""
-    most = max(BLOCK, _MOST_CELLS // max(1, problem.domain.n_slots))
-    first = schedule.estimate(problem, point, replace(simulation, n_chains=min(most, simulation.n_chains)))
-    if first.is_exact or first.n_chains == simulation.n_chains:
-        return first
-    found = [first]
-    n = first.n_chains
-    while most <= n < simulation.n_chains:
-        seed = simulation.seed_of(point.iteration, _BATCHES + len(found))
-        some = replace(simulation, n_chains=min(most, simulation.n_chains - n), seed=seed)
-        found.append(schedule.estimate(problem, point, some))
-        n += found[-1].n_chains
-    return _join(found, n)
+def noise_cost(stand: Stand) -> float:
+    """Return what a step on the draws at some parameters would lose to their noise: nonzeros / (2 n)."""
+    return max(1, count_once(stand.theta)) / (2 * stand.estimate.n_chains)
 
 
-def _join(found: list[Estimate], n: int) -> Estimate:
-    """Join batches: moments of all of them, the worst of their certificates, and the chains of the first."""
-    pair = found[0].n_chains * found[0].moments.pair
-    for own in found[1:]:
-        pair = pair + own.n_chains * own.moments.pair
-    known = [own.certificate for own in found if own.certificate is not None]
-    return replace(
-        found[0],
-        moments=Moments(np.diagonal(pair) / n, pair / n, n),
-        certificate=_join_certificates(known) if len(known) == len(found) else None,
-        is_certified=all(own.is_certified for own in found),
+def _at_noise(here: Stand, move: Move, k: int, is_limited: bool) -> Status:
+    """Say how far the objective is above its optimum, measured on the draws here.
+
+    The predicted decrease is half a non-central chi-square over n: its mean is the gap plus nonzeros / (2 n), and its
+    standard deviation the square root of (nonzeros / 2 + 2 n gap) / n^2.
+    """
+    n, noise = here.estimate.n_chains, noise_cost(here)
+    gap = max(0.0, move.predicted - noise)
+    error = np.sqrt((noise + 2 * gap) / n)
+    about = (
+        f"the objective is about {max(gap, error):.2g} above its optimum, by {n} draws that had no part in choosing it"
     )
+    if is_limited:
+        return Status("noise floor", f"After {k} iterations {about}, and no more are made.")
+    return Status("converged", f"Converged in {k} iterations: {about}. A smaller gap makes more of them.")
 
 
-def _join_certificates(known: list[Certificate]) -> Certificate:
-    """Return the worst of several certificates, with the confidence that all of them hold."""
-    worst = max(known, key=lambda own: own.total)
-    return replace(worst, confidence=max(0.0, 1 - sum(1 - own.confidence for own in known)))
+def _stalled(k: int) -> Status:
+    return Status("stalled", f"Stopped after {k} iterations: no step, however short, lowers the objective any further.")
 
 
 def _at_least(n_draws: int, theta: Matrix) -> int:

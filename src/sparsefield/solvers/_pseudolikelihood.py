@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._kernels._descent import descend_pairs
-from sparsefield.data import Table
+from sparsefield.data import Table, Unseen, find_unseen
 from sparsefield.fits import Fit, NewtonStep, Status, StepInfo
 from sparsefield.model import Matrix, PairwiseMRF, count_once, norm
 from sparsefield.objective import L1, PseudoLikelihoodLoss, choose_active, count_by_variable
@@ -31,11 +32,12 @@ def solve_pseudo_likelihood(
     table: Table,
     alpha: float,
     *,
-    penalize_main: bool = True,
+    penalize_main: bool = False,
     weights: NDArray[np.float64] | None = None,
     max_iter: int = 100,
     tol: float = 1e-4,
     max_seconds: float | None = None,
+    began: float | None = None,
     watch: Watch | None = None,
 ) -> Fit:
     """Minimise half the negative pseudo-log-likelihood plus a penalty, by proximal Newton steps.
@@ -43,13 +45,17 @@ def solve_pseudo_likelihood(
     Each step minimises a quadratic model plus the penalty over a working set, by coordinate descent, and goes as far
     that way as the objective falls. The working set has the parameters that are not zero, and those zeros that violate
     optimality most. The penalty is alpha for an interaction and alpha / 2 for a main effect, whose gradient is halved
-    too: a main effect is in one conditional only, an interaction in two.
+    too: a main effect is in one conditional only, an interaction in two. Where main effects are free, a level that no
+    row shows counts as half a row (`Unseen`).
     """
-    limits = Limits(max_iter, tol, max_seconds)
-    loss = PseudoLikelihoodLoss(table, np.ones(table.n_rows) if weights is None else weights)
+    limits = Limits(max_iter, tol, max_seconds, began)
+    unseen = Unseen(table.domain, (), table.n_rows) if penalize_main else find_unseen(table, weights)
+    ones = np.ones(table.n_rows)
+    loss = PseudoLikelihoodLoss(table, ones if weights is None else weights, unseen)
     method = _PseudoSteps(loss, L1(table.domain, alpha, 0.5 * penalize_main), tol)
     steps, status = run(method, limits, watch)
     main = np.diagonal(method.theta)
+    status = replace(status, sentence=f"{status.sentence} {unseen}".rstrip())
     return Fit(PairwiseMRF(table.domain, main, method.theta - np.diag(main)), status, steps)
 
 

@@ -1,0 +1,114 @@
+"""Levels that no row shows: what counts in place of nothing, so that free main effects are finite."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsefield.data._domain import Domain
+from sparsefield.data._listing import preview
+from sparsefield.data._moments import Moments
+from sparsefield.data._table import Table
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """Levels that no row of a table shows, each of which counts as half a row.
+
+    The main effect of a level that is never seen has no finite optimum unless it is penalised. Half an observation,
+    independent of all other variables, makes it about -log(2 n): the moments are those of a table in which each row
+    has such a level with probability 1 / (2 n), whatever the rest of the row.
+
+    Parameters
+    ----------
+    domain : Domain
+        The variables.
+    levels : tuple of (int, int)
+        The variable and the code of each level.
+    n : float
+        How many rows there are.
+
+    Examples
+    --------
+    >>> import sparsefield as sf
+    >>> from sparsefield.data import find_unseen
+    >>> table = sf.encode([[0, 0], [0, 1], [0, 0], [0, 1]], domain=sf.Domain.binary(2))
+    >>> find_unseen(table).fill(sf.moments_of_table(table)).pair
+    array([[0.125 , 0.0625],
+           [0.0625, 0.5   ]])
+    """
+
+    domain: Domain
+    levels: tuple[tuple[int, int], ...]
+    n: float
+
+    def fill(self, moments: Moments) -> Moments:
+        """Return the moments with half a row of each of these levels; the same ones where there are none."""
+        if not self.levels:
+            return moments
+        kept, added = self._shares()
+        main = kept * moments.main
+        pair = np.outer(kept, kept) * moments.pair + np.outer(main, added) + np.outer(added, main + added)
+        variables = self.domain.slot_variables
+        pair[variables[:, None] == variables] = 0.0
+        np.fill_diagonal(pair, main + added)
+        return Moments.of_pairs(pair, moments.n)
+
+    def shift(self, table: Table, weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """Return what half a row of each of these levels adds to the mean of each main statistic, (n_slots,)."""
+        kept, added = self._shares()
+        shift = added.copy()
+        for a in np.flatnonzero(kept < 1):
+            is_taken = table.codes[:, self.domain.slot_variables[a]] == self.domain.slot_levels[a]
+            shift[a] += (kept[a] - 1) * np.average(is_taken, weights=weights)
+        return shift
+
+    @property
+    def is_alone(self) -> NDArray[np.bool_]:
+        """Which main statistics no other variable says anything about: of unseen levels and constant variables."""
+        n_unseen = np.bincount([i for i, _ in self.levels], minlength=self.domain.n_variables)
+        is_constant = (n_unseen > 0) & (n_unseen >= self.domain.n_levels - 1)
+        return np.asarray((self._shares()[1] > 0) | is_constant[self.domain.slot_variables])
+
+    def _shares(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return what is kept of the mean of each main statistic, and what is added to it."""
+        share = 1 / (2 * self.n)
+        kept = np.ones(self.domain.n_variables)
+        added = np.zeros(self.domain.n_slots)
+        for variable, code in self.levels:
+            kept[variable] -= share
+            added[(self.domain.slot_variables == variable) & (self.domain.slot_levels == code)] = share
+        return kept[self.domain.slot_variables], added
+
+    def __str__(self) -> str:
+        """Say what counts as half a row; nothing where there are no such levels."""
+        if not self.levels:
+            return ""
+        names = [f"{self.domain.names[i]}={self.domain.levels[i][k]}" for i, k in self.levels]
+        which = "" if len(names) == 1 else "any of "
+        return (
+            f"No row has {which}{preview(names)}: so that free main effects are finite, a level that is never seen "
+            "counts as half a row."
+        )
+
+
+def find_unseen(table: Table, weights: NDArray[np.float64] | None = None) -> Unseen:
+    """Find the levels that no row of a table shows, which may have missing values.
+
+    Parameters
+    ----------
+    table : Table
+        Observations, each of which counts.
+    weights : ndarray of shape (n_rows,), optional
+        How often each row counts. Weights that add up to less than the number of rows are shares, and not counts.
+    """
+    domain = table.domain
+    levels = tuple(
+        (i, int(code))
+        for i, column in enumerate(table.codes.T)
+        for code in np.flatnonzero(np.bincount(column, minlength=256)[: domain.n_levels[i]] == 0)
+    )
+    total = 0.0 if weights is None else float(weights.sum())
+    return Unseen(domain, levels, max(table.n_rows, total))

@@ -1,0 +1,57 @@
+"""Many draws in batches, of which no more than memory allows are held."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from sparsefield.certificates import Certificate
+from sparsefield.data import Moments
+from sparsefield.gradients import Estimate, Point, Schedule, Simulation
+from sparsefield.inference import BLOCK
+from sparsefield.objective import Problem
+
+# The draws that are held at one time have this many indicators, one bit each: 64 MiB. (Chains of more than two levels
+# hold a byte for each variable besides.) Further draws count for the moments only.
+_MOST_CELLS = 2**29
+
+# Batch k of an iteration has use 10 + k of its seeds, k from 1 on. Use 0 is that of draws, 1 that of bounding chains,
+# and 2 to 10 are those of attempts with more chains, which double at least: nine times from 2000 to a million.
+_BATCHES = 10
+
+
+def estimate_in_batches(problem: Problem, point: Point, schedule: Schedule, simulation: Simulation) -> Estimate:
+    """Return moments of many draws, of which no more than memory allows are kept for the curvature."""
+    most = max(BLOCK, _MOST_CELLS // max(1, problem.domain.n_slots))
+    first = schedule.estimate(problem, point, replace(simulation, n_chains=min(most, simulation.n_chains)))
+    if first.is_exact or first.n_chains == simulation.n_chains:
+        return first
+    found = [first]
+    n = first.n_chains
+    while most <= n < simulation.n_chains:
+        seed = simulation.seed_of(point.iteration, _BATCHES + len(found))
+        some = replace(simulation, n_chains=min(most, simulation.n_chains - n), seed=seed)
+        found.append(schedule.estimate(problem, point, some))
+        n += found[-1].n_chains
+    return _join(found, n)
+
+
+def _join(found: list[Estimate], n: int) -> Estimate:
+    """Join batches: moments of all of them, the worst of their certificates, and the chains of the first."""
+    pair = found[0].n_chains * found[0].moments.pair
+    for own in found[1:]:
+        pair = pair + own.n_chains * own.moments.pair
+    known = [own.certificate for own in found if own.certificate is not None]
+    return replace(
+        found[0],
+        moments=Moments(np.diagonal(pair) / n, pair / n, n),
+        certificate=_join_certificates(known) if len(known) == len(found) else None,
+        is_certified=all(own.is_certified for own in found),
+    )
+
+
+def _join_certificates(known: list[Certificate]) -> Certificate:
+    """Return the worst of several certificates, with the confidence that all of them hold."""
+    worst = max(known, key=lambda own: own.total)
+    return replace(worst, confidence=max(0.0, 1 - sum(1 - own.confidence for own in known)))
