@@ -156,7 +156,7 @@ def make_trials() -> list[Trial]:
         for seed in TABLES:
             table = make_table(p, seed)
             problem = Problem.with_l1(sf.moments_of_table(table), table.domain, ALPHA)
-            start = as_theta(solve_pseudo_likelihood(table, ALPHA).model)
+            start = as_theta(solve_pseudo_likelihood(table, ALPHA, penalize_main=True).model)
             optimum = find_optimum(problem, start)
             own = problem, optimum, problem.objective(optimum)
             zeros = np.zeros_like(start)
@@ -166,7 +166,7 @@ def make_trials() -> list[Trial]:
     for seed in RARE_TABLES:
         table = make_exclusive_table(seed)
         problem = Problem.with_l1(sf.moments_of_table(table), table.domain, RARE_ALPHA)
-        start = as_theta(solve_pseudo_likelihood(table, RARE_ALPHA).model)
+        start = as_theta(solve_pseudo_likelihood(table, RARE_ALPHA, penalize_main=True).model)
         optimum = as_theta(solve_newton(problem, ExactMoments(), start=start, tol=1e-8, max_iter=500).model)
         trials.append(Trial("rare", problem, optimum, problem.objective(optimum), start, asked=RARE_ASKED))
     return trials

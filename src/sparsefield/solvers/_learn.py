@@ -44,7 +44,7 @@ from sparsefield.solvers._pseudolikelihood import solve_pseudo_likelihood
 
 MAX_ITER = {"newton": 50, "spg": 300}  # unless given: Newton steps are few, the paper's are many
 _LARGEST_GAP = 0.05  # nats per row, whatever the number of rows
-_DRAWS_PER_ROW = 10  # the noise of ten draws per row costs a tenth of what the noise of the table costs
+_AGREEMENT = 0.99  # of the edges of a fit, the share that one with another seed is to have too: a convention
 
 
 def learn(
@@ -141,8 +141,8 @@ missing
         "watch": watch,
     }
     if solver == "newton":
-        wanted, n_draws = (_LARGEST_GAP, _DRAWS_PER_ROW * table.n_rows) if gap == "auto" else (gap, 1)
-        fit = solve_newton(problem, way, simulation, gap=wanted, n_draws=n_draws, **common)
+        wanted, agreement = (_LARGEST_GAP, _AGREEMENT) if gap == "auto" else (gap, None)
+        fit = solve_newton(problem, way, simulation, gap=wanted, agreement=agreement, **common)
     else:
         fit = solve(problem, way, simulation, step_size=step_size, **common)
     status = replace(fit.status, sentence=f"{fit.status.sentence} {unseen}".rstrip())

@@ -14,6 +14,7 @@ from sparsefield.gradients import Point, Schedule, Simulation
 from sparsefield.inference import check_request
 from sparsefield.model import Matrix, count_once, norm
 from sparsefield.objective import Problem, describe_penalty
+from sparsefield.solvers._agreement import draws_for_agreement
 from sparsefield.solvers._batches import estimate_in_batches
 from sparsefield.solvers._describe import check_start, describe, is_small
 from sparsefield.solvers._fall import Fall, Stand, measure_fall
@@ -42,7 +43,7 @@ _ENOUGH = 0.9
 # to, on n others, is promised about twice that: once for the noise of either. With 1, six of ten fits do not end
 # in 50 steps, and with 2 fits take 1.7 to 2.1 times the draws. With 16 they take 15 to 19% less, and gaps are within
 # their errors (0.97 and 0.89), but up to 1.95 in place of 1.45 where a pair is never seen: 4 is on the safe side.
-_NOISE = 3.0
+_NOISE = 2.5
 
 _NEAR = 0.8
 _CUT = 0.3
@@ -62,7 +63,7 @@ def solve_newton(
     *,
     start: Matrix | None = None,
     gap: float = 0.01,
-    n_draws: int = 1,
+    agreement: float | None = None,
     max_iter: int = 50,
     tol: float = 1e-4,
     max_seconds: float | None = None,
@@ -85,8 +86,8 @@ def solve_newton(
     gap : float
         How far above its optimum the objective may be, on average: the noise of n draws costs about
         nonzeros / (2 n), which chooses n, up to four million.
-    n_draws : int
-        Draws of the last step, at least.
+    agreement : float, optional
+        The share of its edges that a fit with another seed is to have too: there are as many draws as that takes.
     max_iter : int
         Steps at most.
     tol : float
@@ -103,7 +104,7 @@ def solve_newton(
     check_request(simulation.n_chains, simulation.seed)
     check_gap(gap)
     theta = check_start(problem, start)
-    method = _NewtonSteps(problem, schedule, simulation, theta, float(gap), n_draws, limits)
+    method = _NewtonSteps(problem, schedule, simulation, theta, float(gap), agreement, limits)
     steps, status = run(method, limits, watch)
     return Fit(
         problem.model(method.theta),
@@ -130,11 +131,12 @@ class _NewtonSteps:
         simulation: Simulation,
         theta: Matrix,
         gap: float,
-        n_draws: int,
+        agreement: float | None,
         limits: Limits,
     ) -> None:
         self._problem, self._schedule, self._simulation = problem, schedule, simulation
-        self._gap, self._n_draws, self._limits = gap, n_draws, limits
+        self._gap, self._agreement, self._limits = gap, agreement, limits
+        self._n_draws = 1  # of the last step, at least
         self._is_tracked, self._n_now = is_small(problem), _at_least(simulation.n_chains, theta)
         self._n_made, self._n_cuts, self._wanted = 0, 0, 1
         self._gained, self._variance = 0.0, 0.0  # since the start, and the squared standard error of that
@@ -223,9 +225,14 @@ class _NewtonSteps:
         is_limited = n < here.n_asked  # by the schedule, which makes no more
         if move.share > 0 or (n < _ENOUGH * self._wanted and not is_limited):
             return None
-        if self._gained >= _SURELY * np.sqrt(self._variance):
-            return _at_noise(here, move, k, is_limited or self._wanted == _MOST_DRAWS)
-        return self._return_to_start(k, n, is_limited or n >= _MOST_DRAWS)
+        if self._gained < _SURELY * np.sqrt(self._variance):
+            return self._return_to_start(k, n, is_limited or n >= _MOST_DRAWS)
+        if self._agreement is not None and not is_limited and n < _MOST_DRAWS:
+            enough = min(_MOST_DRAWS, draws_for_agreement(here, move, self._agreement))
+            if n < _ENOUGH * enough:
+                self._n_draws = self._n_now = enough
+                return None
+        return _at_noise(here, move, k, is_limited or self._wanted == _MOST_DRAWS)
 
     def _judge_exact(self, move: Move, k: int, left: float) -> Status | None:
         """Say whether the gradient is small enough; the last step is made, since no draws are needed to judge it."""
