@@ -5,6 +5,7 @@ import pytest
 
 import exact_chains
 import naive
+import sparsefield as sf
 from random_fields import ROUNDING, assert_holds, pair_field, random_binary, worst_errors
 from sparsefield.certificates import (
     Disagreement,
@@ -139,3 +140,22 @@ def test_followed_sweeps_are_those_made_at_once():
     for n in (3, 4):
         bounds.sweep(Scan(model, n_planes=2), n)
     np.testing.assert_array_equal(certify_bounds(model, bounds).pair, whole.pair)
+
+
+@pytest.mark.parametrize("strength", [1e-3, 1e-18, 1e-170, 1e-310])
+def test_a_bias_that_is_not_zero_is_never_said_to_be(strength):
+    # Products and squares of small numbers are rounded to zero: a bound must not be.
+    model = make_field(6, edge_probability=0.6, strength=(strength, 1.5 * strength), seed=1)
+    for n_sweeps in (1, 3, 400):
+        for certificate in (dobrushin(model, n_sweeps), dobrushin(model, n_sweeps, kind="paper")):
+            assert certificate.bias > 0
+            assert "at most 0 " not in str(certificate)
+        far = Disagreement(model)
+        assert far.next_biases(n_sweeps)[-1] > 0
+        assert fischer(model, n_sweeps).bias > 0
+    far.move(make_field(6, edge_probability=0.6, strength=(strength, 1.6 * strength), seed=1))
+    far.sweep(400)
+    assert far.bias > 0
+    # Where there is no interaction a sweep does leave none.
+    alone = sf.PairwiseMRF(model.domain, model.main, np.zeros((6, 6)))
+    assert dobrushin(alone, 1).bias == 0

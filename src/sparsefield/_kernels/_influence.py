@@ -8,6 +8,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+# A disagreement that is not zero is no less than this: products of small ones would be rounded to zero, which no bound
+# may be, and so would its square in a norm, below 1e-154.
+SMALLEST = 1e-150
+
 
 @njit(nogil=True, cache=True)
 def compress_rows(matrix):
@@ -39,6 +43,11 @@ def sweep_disagreement(starts, neighbours, values, order, extra, cap, w, n_sweep
             total = extra[i]
             for k in range(starts[i], starts[i + 1]):
                 total += values[k] * w[neighbours[k]]
+            if total < SMALLEST:
+                is_zero = total == 0.0
+                for k in range(starts[i], starts[i + 1]):
+                    is_zero = is_zero and w[neighbours[k]] == 0.0
+                total = 0.0 if is_zero else SMALLEST
             w[i] = min(cap, total)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sparsefield._kernels._influence import SMALLEST
 from sparsefield.certificates._certificate import Certificate
 from sparsefield.certificates._influence import log_odds_range
 from sparsefield.inference import Field, check_sweeps, check_two_levels, reduce_to_binary
@@ -36,7 +37,8 @@ def fischer(model: Field, n_sweeps: int) -> Certificate:
     """
     check_sweeps(n_sweeps)
     # 0^0 = 1: before the first sweep nothing is known, even where a sweep forgets everything.
-    distance = float(-np.expm1(_log_lost(model))) ** n_sweeps
+    kept = float(-np.expm1(_log_lost(model)))
+    distance = max(kept**n_sweeps, SMALLEST) if kept > 0 else kept**n_sweeps
     return Certificate.of_pairs("fischer", model, across_variables(model.domain, 2 * distance), n_sweeps)
 
 
