@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import exact_chains
+from sparsefield._rounding import at_most
 from sparsefield.certificates import (
     Certificate,
     Disagreement,
@@ -39,14 +40,14 @@ def test_certificates_say_what_they_certify():
     weak, strong = make_field(10, strength=(0.5, 1.0), seed=1), make_field(10, strength=(3.0, 4.0), seed=1)
     good = dobrushin(weak, 5)
     about = "(L2 norm over 55 statistics, sharp bound)"
-    assert str(good) == f"After 5 sweeps the bias of the gradient is at most {good.bias:.3g} {about}."
+    assert str(good) == f"After 5 sweeps the bias of the gradient is at most {at_most(good.bias)} {about}."
     early = dobrushin(weak, 0)
     assert early.is_vacuous
     assert "nothing is certified" in str(early)
     assert "Use more sweeps" in str(early)
     hopeless = dobrushin(strong, 30, kind="paper")
     assert hopeless.is_vacuous
-    assert f"radius {hopeless.radius:.3g}, not below 1" in str(hopeless)
+    assert f"radius {at_most(hopeless.radius)}, not below 1" in str(hopeless)
     assert "coalescence()" in str(hopeless)
     assert "for comparison" in str(fischer(strong, 3))
     assert "with confidence 0.95 at most" in str(coalescence(weak, 20, 1000, seed=1))

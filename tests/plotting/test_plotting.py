@@ -168,7 +168,7 @@ def test_a_trace_has_the_columns_of_the_fit():
     ax = TraceDisplay.from_fit(fit).plot().ax_
     lines = {line.get_label(): line.get_ydata() for line in ax.lines}
     np.testing.assert_array_equal(lines["penalised gradient"], fit.trace["step_map_norm"])
-    found = lines["certificate: its bias is below"]
+    found = lines["certificate: its bias is at most"]
     expected = fit.trace["certificate"].to_numpy()
     np.testing.assert_array_equal(found[expected > 0], expected[expected > 0])
     exact = SparseMRF(0.05, random_state=1).fit(table).fit_

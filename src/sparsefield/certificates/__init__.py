@@ -1,6 +1,6 @@
 """How wrong a Gibbs gradient can be: bounds that hold, each with its conditions."""
 
-from sparsefield.certificates._certificate import Certificate
+from sparsefield.certificates._certificate import Certificate, hold_together, trivial_bias
 from sparsefield.certificates._coalescence import certify_bounds, check_confidence, coalescence
 from sparsefield.certificates._concentration import Concentration, chains_needed, concentration
 from sparsefield.certificates._dobrushin import Disagreement, dobrushin
@@ -19,5 +19,7 @@ __all__ = [
     "dobrushin",
     "fischer",
     "fischer_sweeps",
+    "hold_together",
     "influence_matrix",
+    "trivial_bias",
 ]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import cached_property, partial
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield._rounding import as_confidence, at_most
+from sparsefield.data import Domain
 from sparsefield.inference import Field
 from sparsefield.model import Matrix, across_variables, count_statistics, norm
 
@@ -121,9 +124,7 @@ class Certificate:
     @property
     def _trivial(self) -> float:
         """The bound that always holds: every statistic that is not constant is off by 1."""
-        domain = self.model.domain
-        moves = (domain.n_levels > 1)[domain.slot_variables]
-        return norm(across_variables(domain, (moves[:, None] | moves).astype(np.float64)))
+        return trivial_bias(self.model.domain)
 
     def for_run(self, n_certificates: int) -> Certificate:
         """Return this certificate with the confidence that it and all others of a run hold together.
@@ -137,28 +138,29 @@ class Certificate:
             raise ValueError(f"n_certificates is {n_certificates}: use at least one.")
         if self.scope == "run":
             raise ValueError("This certificate is for a whole run already.")
-        return replace(self, confidence=max(0.0, 1 - n_certificates * (1 - self.confidence)), scope="run")
+        return replace(self, confidence=hold_together([self.confidence] * n_certificates), scope="run")
 
     def __str__(self) -> str:
         """Say in a sentence what is certified, or why nothing is and what to do."""
         if self.kind == "exact":
             return "The gradient has no bias: it is from exact draws, or from enumeration."
-        surely = "" if self.confidence == 1 else f"with confidence {self.confidence:.4g} "
+        surely = "" if self.confidence == 1 else f"with confidence {as_confidence(self.confidence)} "
         if surely and self.scope == "run":
             surely += "for the whole run "
         sweeps = "1 sweep" if self.n_sweeps == 1 else f"{self.n_sweeps:g} sweeps"
         if self.simulation_error and not self.is_vacuous:
             return (
-                f"After {sweeps} the error of the gradient is {surely}at most {self.total:.3g}: bias {self.bias:.3g} "
-                f"({_NAMES.get(self.kind, self.kind)}), simulation error {self.simulation_error:.3g}."
+                f"After {sweeps} the error of the gradient is {surely}at most {at_most(self.total)}: bias "
+                f"{at_most(self.bias)} ({_NAMES.get(self.kind, self.kind)}), simulation error "
+                f"{at_most(self.simulation_error)}."
             )
         about = f"(L2 norm over {self.n_statistics} statistics, {_NAMES.get(self.kind, self.kind)})"
         if not self.is_vacuous:
-            certified = f"After {sweeps} the bias of the gradient is {surely}at most {self.bias:.3g} {about}."
+            certified = f"After {sweeps} the bias of the gradient is {surely}at most {at_most(self.bias)} {about}."
             return certified if self.radius is None or self.radius < 1 else f"{certified} {self._remedy()}"
         return (
-            f"After {sweeps} nothing is certified: {self.bias:.3g} {about} is no better than {self._trivial:.3g}, "
-            f"which always holds. {self._remedy()}"
+            f"After {sweeps} nothing is certified: {at_most(self.bias)} {about} is no better than "
+            f"{at_most(self._trivial)}, which always holds. {self._remedy()}"
         )
 
     def _remedy(self) -> str:
@@ -168,7 +170,27 @@ class Certificate:
             return "This bound is for comparison; use dobrushin() or coalescence()."
         if self.radius is not None and self.radius >= 1:
             return (
-                f"The influence matrix has radius {self.radius:.3g}, not below 1, so that more sweeps do not bring "
-                "the bound to zero: use coalescence(), or exact draws (method='perfect')."
+                f"The influence matrix has radius {at_most(self.radius)}, not below 1, so that more sweeps do not "
+                "bring the bound to zero: use coalescence(), or exact draws (method='perfect')."
             )
-        return f"Use more sweeps: the influence matrix has radius {self.radius:.3g}, so that the bound will fall."
+        if self.radius is None:
+            return "Use more sweeps."
+        return (
+            f"Use more sweeps: the influence matrix has radius {at_most(self.radius, below=1)}, so that the bound will "
+            "fall."
+        )
+
+
+def trivial_bias(domain: Domain) -> float:
+    """Return the bound on the L2 norm of a bias that always holds: every statistic that is not constant is off by 1."""
+    moves = (domain.n_levels > 1)[domain.slot_variables]
+    return norm(across_variables(domain, (moves[:, None] | moves).astype(np.float64)))
+
+
+def hold_together(confidences: Sequence[float]) -> float:
+    """Return the confidence that several bounds all hold, at least: their probabilities of failure add up.
+
+    In decimal numbers, as people write them: ten times 0.97 leave 0.7, and not 0.6999999999999997.
+    """
+    risks = (1 - Decimal(repr(float(own))) for own in confidences)
+    return max(0.0, float(1 - sum(risks)))

@@ -8,7 +8,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield.certificates._certificate import Certificate
+from sparsefield._rounding import as_confidence, at_most
+from sparsefield.certificates._certificate import Certificate, hold_together
 from sparsefield.certificates._coalescence import check_confidence, upper_limits
 from sparsefield.data import Domain, Moments
 from sparsefield.inference import Field
@@ -66,8 +67,9 @@ class Concentration:
     def __str__(self) -> str:
         """Say in a sentence what is certified."""
         return (
-            f"With confidence {self.confidence:.4g} the error of the gradient is at most {self.total:.3g}: "
-            f"bias {self.bias:.3g}, simulation error of {self.n_chains} chains {self.simulation_error:.3g}."
+            f"With confidence {as_confidence(self.confidence)} the error of the gradient is at most "
+            f"{at_most(self.total)}: bias {at_most(self.bias)}, simulation error of {self.n_chains} chains "
+            f"{at_most(self.simulation_error)}."
         )
 
 
@@ -127,7 +129,7 @@ def concentration(
         0.0 if bias is None else bias.bias,
         pair,
         moments.n,
-        confidence if bias is None else max(0.0, confidence + bias.confidence - 1),
+        confidence if bias is None else hold_together([confidence, bias.confidence]),
     )
 
 
@@ -165,10 +167,11 @@ def chains_needed(
     """
     check_confidence(confidence)
     _check_bias(model, bias)
-    left = total - (0.0 if bias is None else bias.bias)
+    known = 0.0 if bias is None else bias.bias
+    left = total - known
     if not left > 0:
         raise ValueError(
-            f"The bound on the bias alone is {total - left:.3g}, and {total:.3g} is wanted for the whole error: "
+            f"The bound on the bias alone is {at_most(known)}, and {total:g} is wanted for the whole error: "
             "sweep more, or use exact draws."
         )
     domain = _check_moments(model, moments)
@@ -186,7 +189,7 @@ def chains_needed(
         low, high = high, 2 * high
         if high > _MOST_CHAINS:
             raise ValueError(
-                f"More than {_MOST_CHAINS:.3g} chains would be needed: ask for a larger error than {total:.3g}."
+                f"More than {_MOST_CHAINS:.3g} chains would be needed: ask for a larger error than {total:g}."
             )
     while high - low > 1:
         middle = (low + high) // 2

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from sparsefield._kernels._influence import follow_norms, follow_sums, sharp_norm, sweep_disagreement
+from sparsefield._rounding import at_most
 from sparsefield.certificates._certificate import Certificate
 from sparsefield.certificates._influence import conditional_changes, influence_matrix, spectral_radius
 from sparsefield.data import Domain
@@ -146,8 +147,8 @@ class Disagreement:
             radius = self.radius
             self.model, self.influence, self._radius = last
             raise ValueError(
-                f"The influence matrix of the new model has radius {radius:.3g}, not below 1: the disagreement of old "
-                "and new target cannot be bounded. Start the chains anew, use coalescence(), or use exact draws."
+                f"The influence matrix of the new model has radius {at_most(radius)}, not below 1: the disagreement of "
+                "old and new target cannot be bounded. Start the chains anew, use coalescence(), or use exact draws."
             )
         self._w = np.minimum(self._w + self._between_targets(changes), 1.0)
         self.kind = "persistent"

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from sparsefield._rounding import at_most
 from sparsefield._writing import write_text
 from sparsefield.experiments._claims import Claim, Numbers, find_rows
 from sparsefield.experiments._votes import NELSON, ROCKEFELLER
@@ -56,5 +57,6 @@ def _fill(folder: Path, name: str, **words: Any) -> None:
     environment = Environment(
         loader=PackageLoader("sparsefield.experiments", "pages"), undefined=StrictUndefined, keep_trailing_newline=True
     )
+    environment.globals["at_most"] = at_most
     environment.globals["percent"] = lambda share: f"{share:.0%}"
     write_text(folder / name, environment.get_template(name).render(words))

@@ -12,6 +12,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sparsefield._rounding import as_confidence, at_most
+from sparsefield.certificates import trivial_bias
 from sparsefield.fits._optimality import Optimality
 from sparsefield.fits._status import Status
 from sparsefield.fits._steps import StepInfo, find_kind, make_trace, read_trace
@@ -72,9 +74,15 @@ class Fit:
         if last.certificate == 0 and last.confidence in (None, 1.0):
             behind = f"; {last.n_chains} draws were behind it" if last.n_chains else ""
             return f"The last gradient had no bias ({last.reason}){behind}."
-        surely = "" if last.confidence in (None, 1.0) else f", with confidence {last.confidence:.3g}"
-        met = "" if last.is_certified else "; the criterion was not met"
-        return f"The bias of the last gradient has norm {last.certificate:.3g} at most{surely} ({last.reason}{met})."
+        bound, always = at_most(last.certificate), trivial_bias(self.model.domain)
+        if last.certificate >= always > 0:
+            return (
+                f"None for the last gradient ({last.reason}): a bound of {bound} is no better than {at_most(always)}, "
+                "which always holds."
+            )
+        surely = "" if last.confidence in (None, 1.0) else f", with confidence {as_confidence(last.confidence)}"
+        met = "" if last.is_certified else f" It does not meet the criterion, and {at_most(always)} always holds."
+        return f"The bias of the last gradient has norm {bound} at most{surely} ({last.reason}).{met}"
 
     @property
     def trace(self) -> pl.DataFrame:

@@ -226,7 +226,7 @@ def _choose_length(field: Field, wanted: Perfect, most_draws: int) -> tuple[int,
     if not best:
         raise OutOfReachError(
             f"Exact draws are out of reach: chains from all starts met within {wanted.max_sweeps} sweeps in only "
-            f"{share:.0%} of a pilot run, and half are needed. The interactions are too strong for that. Raise "
+            f"{int(100 * share)}% of a pilot run, and half are needed. The interactions are too strong for that. Raise "
             "max_sweeps, or draw with method='gibbs' and ask sparsefield.certificates how far off that can be."
         )
     return best, pilot.n_sweeps

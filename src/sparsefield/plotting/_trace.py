@@ -49,7 +49,7 @@ class TraceDisplay(Display):
         columns = {
             "penalised gradient": (violations, "#1f5fa8", "o-"),
             "its noise": (trace["noise_norm"].to_numpy(), "#9a9a9a", "o:"),
-            "certificate: its bias is below": (trace["certificate"].to_numpy().astype(float), "#b3202c", "o-"),
+            "certificate: its bias is at most": (trace["certificate"].to_numpy().astype(float), "#b3202c", "o-"),
         }
         curves = []
         for label, (values, color, style) in columns.items():

@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 
+from sparsefield._rounding import at_most
 from sparsefield._writing import write_text
 from sparsefield.data import Table
 from sparsefield.fits import Fit
@@ -133,6 +134,7 @@ def _trace(fit: Fit) -> dict[str, Any]:
         "violation": positive(step.violation for step in fit.steps),
         "noise": positive(step.noise_norm for step in fit.steps),
         "certificate": positive(step.certificate for step in fit.steps),
+        "bound": ["" if step.certificate is None else at_most(step.certificate) for step in fit.steps],
         "sweeps": [step.n_sweeps for step in fit.steps],
     }
 

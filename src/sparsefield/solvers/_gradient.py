@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from sparsefield._rounding import at_most
 from sparsefield.certificates import Disagreement
 from sparsefield.fits import Fit, GradientStep, Status, StepInfo
 from sparsefield.gradients import Point, Schedule, Simulation
@@ -223,7 +224,7 @@ class _GradientSteps:
         if not missed or status.code == "interrupted":
             return status
         last = missed[-1]
-        got = "" if last.certificate is None else f": the certificate got to {last.certificate:.3g}"
+        got = "" if last.certificate is None else f": the certificate got to {at_most(last.certificate)}"
         return Status(
             "not certified",
             f"{status.sentence} {len(missed)} of the last gradients are not certified ({last.reason}){got}, "

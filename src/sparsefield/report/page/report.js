@@ -185,7 +185,11 @@
   function drawTrace() {
     const line = (y, name, color, dash) => ({ type: "scatter", mode: "lines+markers", x: trace.iteration, y, name, line: { color, dash } });
     const traces = [line(trace.violation, "penalised gradient", "#1f5fa8", "solid"), line(trace.noise, "its noise", "#9a9a9a", "dot")];
-    if (trace.certificate.some((value) => value !== null)) traces.push(line(trace.certificate, "certificate: its bias is below", "#b3202c", "solid"));
+    if (trace.certificate.some((value) => value !== null)) {
+      // Rounded up, as bounds are: plotly would round them to the nearest number.
+      const bounds = line(trace.certificate, "certificate: its bias is at most", "#b3202c", "solid");
+      traces.push({ ...bounds, customdata: trace.bound, hovertemplate: "%{x}: %{customdata}" });
+    }
     traces.push({ ...line(trace.sweeps, "sweeps", "#4d9221", "dash"), yaxis: "y2" });
     Plotly.newPlot("trace", traces, {
       margin: { l: 60, r: 60, t: 8, b: 40 }, xaxis: { title: { text: "iteration" }, dtick: trace.iteration.length <= 20 ? 1 : undefined },
