@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from sparsefield._rounding import as_confidence, at_least, at_most
 from sparsefield.certificates import (
+    Certificate,
     Concentration,
     dobrushin,
     hold_together,
@@ -124,3 +125,4 @@ def test_risks_add_up_as_people_write_them():
 
 def test_the_trivial_bound_is_that_of_certificates():
     assert dobrushin(MODEL, 0).bias == pytest.approx(trivial_bias(MODEL.domain))
+    assert Certificate.exact(MODEL).condition == ""

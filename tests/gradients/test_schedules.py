@@ -5,12 +5,15 @@ import pytest
 
 import sparsefield as sf
 from problems import make_problem, theta_of
-from sparsefield.certificates import Disagreement
-from sparsefield.gradients import ExactMoments, Fixed, Increasing, PerfectDraws, Simulation, Tay
+from sparsefield._rounding import at_most
+from sparsefield.certificates import Disagreement, trivial_bias
+from sparsefield.datasets import make_field
+from sparsefield.fits import Fit
+from sparsefield.gradients import BestDraws, ExactMoments, Fixed, Increasing, PerfectDraws, Simulation, Tay
 from sparsefield.inference import Chains, Scan
 from sparsefield.model import norm
 from sparsefield.objective import Problem
-from sparsefield.solvers import State, solve, step
+from sparsefield.solvers import State, solve, solve_newton, step
 
 
 @pytest.mark.parametrize("certificate", ["paper", "sharp"])
@@ -78,7 +81,42 @@ def test_persistent_chains_are_certified_with_fewer_sweeps():
         fit = solve(problem, Tay(certificate), Simulation(4000, seed=1, persist=persist), step_size=0.4, max_iter=40)
         assert fit.trace["is_certified"].all()
         runs[certificate] = fit.trace["n_sweeps"].sum()
+        assert ("approximation" in fit.certified) is ("approximation" in str(fit.status)) is persist
     assert runs["persistent"] < runs["sharp"]
+
+
+def test_what_a_persistent_certificate_takes_for_granted_is_said(tmp_path):
+    problem = make_problem(8, alpha=0.04, seed=5, strength=(0.3, 0.8))
+    fit = solve(problem, Tay("persistent"), Simulation(500, seed=1, persist=True), step_size=0.4, max_iter=4)
+    granted = "if the chains had no part in choosing the models"
+    # Chains that start are no part of the first model; from then on they are.
+    assert fit.trace["condition"].to_list() == ["", granted, granted, granted]
+    assert fit.certified.endswith(f"(certificate met). That is an approximation: it holds {granted}.")
+    assert fit.status.sentence.endswith(f"Its certificates are approximations: they hold {granted}.")
+    fit.save(tmp_path / "fit.field")
+    assert Fit.load(tmp_path / "fit.field").certified == fit.certified
+    far = Disagreement(problem.model(np.zeros((8, 8))))
+    far.move(fit.model)
+    far.sweep(20)
+    assert f" It holds {granted}." in str(far.certificate())
+
+
+def test_bounds_that_say_little_are_quoted_beside_what_always_holds():
+    strong = make_field(12, edge_probability=0.9, strength=(2.5, 3.5), seed=1)
+    data = sf.moments_of_table(strong.sample(500, n_sweeps=200, seed=1))
+    problem, start = Problem.with_l1(data, strong.domain, 0.001), theta_of(strong)
+    always = trivial_bias(strong.domain)
+    assert always == pytest.approx(np.sqrt(78))
+    fit = solve(problem, Tay("paper", max_sweeps=5), Simulation(200), start=start, max_iter=1)
+    assert fit.steps[0].certificate >= always
+    bound = at_most(fit.steps[0].certificate)
+    assert fit.certified.endswith(f"a bound of {bound} is no better than 8.84, which always holds.")
+    assert fit.certified.startswith("None for the last gradient")
+    weaker = theta_of(make_field(12, edge_probability=0.3, strength=(1.0, 1.5), seed=1))
+    fit = solve_newton(problem, BestDraws(max_sweeps=2, gibbs_sweeps=1), Simulation(1000, 1), start=weaker, max_iter=1)
+    assert 0 < fit.steps[0].certificate < always
+    assert not fit.steps[0].is_certified
+    assert fit.certified.endswith("It does not meet the criterion, and 8.84 always holds.")
 
 
 def test_schedules_do_what_their_names_say():

@@ -26,6 +26,8 @@ _NAMES: dict[Kind, str] = {
     "fischer": "Fischer's bound",
     "exact": "exact draws",
 }
+# The persistent bound couples chains with a path of models that is fixed beforehand (`Disagreement.move`).
+_CONDITIONS: dict[Kind, str] = {"persistent": "if the chains had no part in choosing the models"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +67,9 @@ class Certificate:
     radius : float or None
         Spectral radius of the influence matrix, rounded up, where the bound uses that. Below 1 more sweeps bring the
         bound to zero.
+    condition : str
+        What the bound takes for granted, as a clause; empty if nothing. The persistent one holds if the chains had no
+        part in choosing the models: in a fit they have one, and it is an approximation.
     """
 
     kind: Kind
@@ -126,6 +131,15 @@ class Certificate:
         """The bound that always holds: every statistic that is not constant is off by 1."""
         return trivial_bias(self.model.domain)
 
+    @property
+    def condition(self) -> str:
+        """What the bound takes for granted, beyond what is computed exactly; empty if nothing."""
+        return _CONDITIONS.get(self.kind, "")
+
+    @property
+    def _proviso(self) -> str:
+        return f" It holds {self.condition}." if self.condition else ""
+
     def for_run(self, n_certificates: int) -> Certificate:
         """Return this certificate with the confidence that it and all others of a run hold together.
 
@@ -152,11 +166,12 @@ class Certificate:
             return (
                 f"After {sweeps} the error of the gradient is {surely}at most {at_most(self.total)}: bias "
                 f"{at_most(self.bias)} ({_NAMES.get(self.kind, self.kind)}), simulation error "
-                f"{at_most(self.simulation_error)}."
+                f"{at_most(self.simulation_error)}.{self._proviso}"
             )
         about = f"(L2 norm over {self.n_statistics} statistics, {_NAMES.get(self.kind, self.kind)})"
         if not self.is_vacuous:
             certified = f"After {sweeps} the bias of the gradient is {surely}at most {at_most(self.bias)} {about}."
+            certified += self._proviso
             return certified if self.radius is None or self.radius < 1 else f"{certified} {self._remedy()}"
         return (
             f"After {sweeps} nothing is certified: {at_most(self.bias)} {about} is no better than "

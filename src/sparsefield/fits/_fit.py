@@ -81,8 +81,9 @@ class Fit:
                 "which always holds."
             )
         surely = "" if last.confidence in (None, 1.0) else f", with confidence {as_confidence(last.confidence)}"
+        granted = f" That is an approximation: it holds {last.condition}." if last.condition else ""
         met = "" if last.is_certified else f" It does not meet the criterion, and {at_most(always)} always holds."
-        return f"The bias of the last gradient has norm {bound} at most{surely} ({last.reason}).{met}"
+        return f"The bias of the last gradient has norm {bound} at most{surely} ({last.reason}).{granted}{met}"
 
     @property
     def trace(self) -> pl.DataFrame:

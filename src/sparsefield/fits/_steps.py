@@ -42,6 +42,9 @@ class StepInfo(ABC):
         Why sweeping stopped.
     remedy : str
         What would help where a gradient is not certified that was meant to be.
+    condition : str
+        What the certificate takes for granted, as a clause that follows "it holds"; empty if nothing. In a fit such a
+        condition is met nearly, not to the letter, and the certificate is an approximation.
     """
 
     iteration: int
@@ -57,6 +60,7 @@ class StepInfo(ABC):
     seconds: float
     reason: str
     remedy: str = ""
+    condition: str = ""
 
     @property
     @abstractmethod
@@ -132,7 +136,8 @@ class NewtonStep(StepInfo):
 
 
 _KINDS: tuple[type[StepInfo], ...] = (GradientStep, NewtonStep)
-_WHOLE, _TRUTH, _TEXT = ("iteration", "n_chains", "n_nonzero"), ("is_certified", "is_promised"), ("reason", "remedy")
+_WHOLE, _TRUTH = ("iteration", "n_chains", "n_nonzero"), ("is_certified", "is_promised")
+_TEXT = ("reason", "remedy", "condition")
 
 
 def make_trace(steps: Sequence[StepInfo]) -> pl.DataFrame:

@@ -54,6 +54,7 @@ def describe(iteration: int, estimate: Estimate, data: DataTerm, violation: Matr
         "seconds": 0.0,  # told by the loop
         "reason": f"{estimate.reason}; {data.caveat}" if is_filled else estimate.reason,
         "remedy": "" if is_filled else estimate.remedy,
+        "condition": "" if certificate is None else certificate.condition,
     }
 
 

@@ -210,9 +210,15 @@ class _GradientSteps:
         return True
 
     def advise(self, status: Status) -> Status:
-        """Replace a status by a more serious one that the trace shows."""
-        if not self._steps:
-            return status
+        """Replace a status by a more serious one that the trace shows, and say what its certificates depend on."""
+        worst = self._find_worse(status) if self._steps else status
+        conditions = dict.fromkeys(s.condition for s in self._steps[-_WINDOW:] if s.condition)
+        if not conditions:
+            return worst
+        said = f"{worst.sentence} Its certificates are approximations: they hold {' and '.join(conditions)}."
+        return replace(worst, sentence=said)
+
+    def _find_worse(self, status: Status) -> Status:
         longest, used = self._longest_step(), self._steps[-1].step_size
         if used > longest:
             return Status(
