@@ -192,6 +192,19 @@ def test_words_and_settings_are_there(hostile, visit):
     assert "2000 rows, 5 missing cells" in page.inner_text("body")
 
 
+def test_bounds_of_the_trace_are_shown_rounded_up(visit, tmp_path):
+    table = sf.datasets.make_field(5, strength=(0.3, 0.8), seed=1).sample(500, method="perfect", seed=1)
+    fit = sf.learn(table, 0.05, solver="spg", max_iter=5, seed=1)
+    write_report(fit, tmp_path / "trace.html")
+    page = visit(tmp_path / "trace.html")
+    shown = page.evaluate("Array.from(document.getElementById('trace').data.find(own => own.customdata).customdata)")
+    known = [step.certificate for step in fit.steps]
+    assert len(shown) == 5
+    assert any(float(said) != bound for said, bound in zip(shown, known, strict=True))
+    for said, bound in zip(shown, known, strict=True):
+        assert bound <= float(said) <= 1.01 * bound
+
+
 def test_a_large_network_stays_usable(visit, tmp_path):
     """300 nodes and 5000 edges: the slider and the search answer."""
     rng = np.random.default_rng(1)
