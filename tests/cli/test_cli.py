@@ -285,6 +285,22 @@ def test_a_fit_is_certified_and_the_certificate_saved(answers, tmp_path):
     assert "With confidence 0.99, from 200000 fresh draws" in said
 
 
+@pytest.mark.parametrize("missing", ["model", "zero", "drop"])
+def test_another_file_is_not_certified(answers, tmp_path, missing):
+    path, other = tmp_path / "a.field", tmp_path / "other.csv"
+    run("fit", answers, "--id", "person", "--missing", missing, "--gap", "0.05", "-o", path, "-q")
+    lines = answers.read_text().splitlines()
+    changed = lines[7].replace("yes", "no", 1) if "yes" in lines[7] else lines[7].replace("no", "yes", 1)
+    for rows in ([*lines[:7], changed, *lines[8:]], [lines[0], *lines[:0:-1]], lines[:-1]):
+        other.write_text("\n".join(rows) + "\n")
+        said = run("certify", path, other, "--draws", 1000, code=2)
+        assert "other.csv': These are not the" in said
+        assert "give the same table, its rows in the same order" in said
+    assert Fit.load(path).optimality is None
+    run("certify", path, answers, "--draws", 1000)
+    assert Fit.load(path).optimality is not None
+
+
 def test_networks_are_written_for_other_programs(field, tmp_path):
     nodes = tmp_path / "nodes.csv"
     names = Fit.load(field).model.domain.names

@@ -4,6 +4,7 @@ from sparsefield.data._counting import count_codes, count_ones, count_words
 from sparsefield.data._domain import MISSING, MOST_LEVELS, Domain
 from sparsefield.data._encode import MAX_LEVELS, encode
 from sparsefield.data._errors import ConstantColumnWarning, TableError
+from sparsefield.data._fingerprint import check_rows, describe_rows
 from sparsefield.data._listing import listed
 from sparsefield.data._moments import (
     Counts,
@@ -31,10 +32,12 @@ __all__ = [
     "Table",
     "TableError",
     "Unseen",
+    "check_rows",
     "count_codes",
     "count_ones",
     "count_table",
     "count_words",
+    "describe_rows",
     "encode",
     "find_line",
     "find_unseen",

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
-from sparsefield.data import Table, encode, resolve_missing, take_counted
+from sparsefield.data import Table, describe_rows, encode, resolve_missing, take_counted
 from sparsefield.estimators._field_estimator import FieldEstimator
 from sparsefield.estimators._progress import ProgressBar
 from sparsefield.solvers import solve_pseudo_likelihood
@@ -82,5 +82,5 @@ class PseudoLikelihood(FieldEstimator):
                 tol=self.tol,
                 watch=watch,
             )
-        self._store(fit, n_rows=table.n_rows, data=table.fingerprint())
+        self._store(fit, **describe_rows(table, weights))
         return self

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from sparsefield.data import (
     Table,
     Unseen,
+    describe_rows,
     encode,
     find_unseen,
     moments_of_table,
@@ -126,7 +127,7 @@ missing
     penalty = L1(table.domain, alpha, float(penalize_main)) if penalty is None else penalty
     unseen = Unseen(table.domain, (), table.n_rows) if penalize_main else find_unseen(table, weights)
     problem = Problem(_data_term(table, weights, n_chains, seed, backend, unseen), table.domain, penalty)
-    facts = {"alpha": penalty.alpha, "n_rows": table.n_rows, "data": table.fingerprint(), **_versions()}
+    facts = {"alpha": penalty.alpha, **describe_rows(table, weights), **_versions()}
     if not isinstance(schedule, str | int | np.integer):
         facts["schedule"] = repr(schedule)
     persists = chains == "persistent" or (_is_tay(schedule, solver) and certificate == "persistent")

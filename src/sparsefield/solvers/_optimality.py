@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sparsefield.certificates import Disagreement, check_confidence, concentration
 from sparsefield.data import (
     Table,
-    TableError,
+    check_rows,
     encode,
     moments_of_table,
     resolve_missing,
@@ -99,11 +99,6 @@ def certify(
     if n_draws < 2:
         raise ValueError(f"n_draws is {n_draws}: use at least two.")
     table, weights = _read_table(fit, data, sample_weight)
-    if "data" in fit.settings and sample_weight is None and table.fingerprint() != fit.settings["data"]:
-        raise TableError(
-            f"These are not the {fit.settings['n_rows']} rows that the field was fitted to",
-            "give the same table, its rows in the same order",
-        )
     if table.domain.n_slots == 0:  # nothing to fit
         return replace(fit, optimality=Optimality(0.0, 0.0, confidence, n_draws))
     backend = make_backend(backend, n_threads)
@@ -132,12 +127,13 @@ def certify(
 
 
 def _read_table(fit: Fit, data: Any, sample_weight: ArrayLike | None) -> tuple[Table, NDArray[np.float64]]:
-    """Return the rows that count, in the codes of the fit, and their weights."""
+    """Return the rows that count, in the codes of the fit, and their weights; refuse others than it was fitted to."""
     domain = fit.model.domain
     is_ready = isinstance(data, Table) and data.domain == domain
     table = data if is_ready else encode(data.to_frame() if isinstance(data, Table) else data, domain=domain)
     table, weights = take_counted(table, sample_weight)
     table, weights = resolve_missing(table, fit.settings.get("missing", "model"), weights)
+    check_rows(fit.settings, table, weights)
     return table, np.ones(table.n_rows) if weights is None else weights
 
 

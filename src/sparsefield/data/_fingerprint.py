@@ -1,0 +1,65 @@
+"""Which rows a fit was made of, in a few words that a file can keep, and whether others are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsefield.data._errors import TableError
+from sparsefield.data._table import Table
+
+
+def describe_rows(table: Table, weights: NDArray[np.float64] | None) -> dict[str, Any]:
+    """Return what tells rows and their weights apart: their number, and a hash of all cells and one of all weights.
+
+    Rows are taken as they enter the objective: without those that do not count (`take_counted`), and after missing
+    values are filled or dropped (`resolve_missing`). Tables that differ in nothing else are the same to a fit. Weights
+    that are all equal are the same as none. Other multiples of weights have the same objective too, but another hash:
+    products of floats are rounded, so that a hash cannot tell all multiples from weights that differ a little.
+
+    Parameters
+    ----------
+    table : Table
+        The rows.
+    weights : ndarray of shape (n_rows,), optional
+        How often each row counts.
+    """
+    is_weighted = weights is not None and len(weights) > 0 and weights.min() < weights.max()
+    found = sha256(np.ascontiguousarray(weights, dtype="<f8").tobytes()).hexdigest()[:16] if is_weighted else None
+    return {"n_rows": table.n_rows, "data": table.fingerprint(), "weights": found}
+
+
+def check_rows(known: Mapping[str, Any], table: Table, weights: NDArray[np.float64] | None) -> None:
+    """Refuse rows that are not those that were described, or have other weights.
+
+    Parameters
+    ----------
+    known : mapping
+        What `describe_rows` said, such as the settings of a fit; without the entry "data" everything is accepted.
+    table, weights
+        As for `describe_rows`.
+    """
+    if "data" not in known:
+        return
+    found, wanted = describe_rows(table, weights), known.get("weights")
+    if wanted is not None and found["weights"] is None:
+        given = "none are given" if weights is None else "these are all equal"
+        raise TableError(
+            f"The rows that the field was fitted to have weights, and {given}", "give sf.certify the same sample_weight"
+        )
+    if wanted is None and found["weights"] is not None:
+        raise TableError("The field was fitted to rows without weights", "leave sample_weight out")
+    if found["weights"] != wanted:
+        raise TableError(
+            "These are not the weights that the field was fitted with",
+            "give the same numbers, in the order of the rows, and no multiples of them",
+        )
+    if found["data"] != known["data"]:
+        raise TableError(
+            f"These are not the {known['n_rows']} rows that the field was fitted to",
+            "give the same table, its rows in the same order, and their weights if they had any",
+        )
