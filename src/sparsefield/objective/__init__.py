@@ -6,7 +6,7 @@ from sparsefield.objective._penalty import L1, Penalty, describe_penalty
 from sparsefield.objective._problem import Problem
 from sparsefield.objective._pseudolikelihood import PseudoLikelihoodLoss, count_by_variable, pseudo_log_likelihood
 from sparsefield.objective._quadratic import RARE, Quadratic
-from sparsefield.objective._working_set import choose_active
+from sparsefield.objective._working_set import choose_active, size_of_working_set
 
 __all__ = [
     "L1",
@@ -23,4 +23,5 @@ __all__ = [
     "describe_penalty",
     "expected_moments",
     "pseudo_log_likelihood",
+    "size_of_working_set",
 ]

@@ -36,7 +36,7 @@ def choose_active(
     def take(sizes: Matrix, n: int) -> NDArray[np.bool_]:
         return _whole_groups(_largest(sizes, n), groups)
 
-    n_new = max(2 * len(theta), count_once(inside))
+    n_new = size_of_working_set(theta) - count_once(inside)
     outside = np.where(inside, 0.0, sizes)
     active = _whole_groups(inside, groups) | take(outside, n_new)
     while n_new > 0 and not fits(active):
@@ -50,6 +50,15 @@ def choose_active(
         n = 3 * n // 4
         active = take(sizes, n)
     return active
+
+
+def size_of_working_set(theta: Matrix) -> int:
+    """Return how many parameters a working set has, where there is room: those that are not zero, and as many zeros.
+
+    There are two zeros for each slot at least, so that a fit without edges can find some.
+    """
+    n_nonzero = count_once(theta)
+    return n_nonzero + max(2 * len(theta), n_nonzero)
 
 
 def _whole_groups(marked: NDArray[np.bool_], groups: NDArray[np.int64] | None) -> NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""Many draws in batches, of which no more than memory allows are held."""
+"""Many draws in batches, of which no more are held than memory allows and the curvature needs."""
 
 from __future__ import annotations
 
@@ -6,15 +6,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from sparsefield.certificates import Certificate
+from sparsefield.certificates import Certificate, hold_together
 from sparsefield.data import Moments
 from sparsefield.gradients import Estimate, Point, Schedule, Simulation
 from sparsefield.inference import BLOCK
-from sparsefield.objective import Problem
+from sparsefield.objective import Problem, size_of_working_set
 
 # The draws that are held at one time have this many indicators, one bit each: 64 MiB. (Chains of more than two levels
 # hold a byte for each variable besides.) Further draws count for the moments only.
 _MOST_CELLS = 2**29
+
+# So many draws are held for each parameter that the curvature is about, and all of 65,536. The eigenvalues of a
+# covariance over 32 draws for each of its statistics are off by factors from 0.68 to 1.38 (Marchenko and Pastur 1967),
+# so that a Newton step leaves a tenth of the gap at most: the noise of all draws in the gradient is what counts then.
+_HELD_EACH, _HELD_ALWAYS = 32, 2**16
 
 # Batch k of an iteration has use 10 + k of its seeds, k from 1 on. Use 0 is that of draws, 1 that of bounding chains,
 # and 2 to 10 are those of attempts with more chains, which double at least: nine times from 2000 to a million.
@@ -22,14 +27,15 @@ _BATCHES = 10
 
 
 def estimate_in_batches(problem: Problem, point: Point, schedule: Schedule, simulation: Simulation) -> Estimate:
-    """Return moments of many draws, of which no more than memory allows are kept for the curvature."""
+    """Return moments of many draws, of which no more are kept than the curvature needs and memory allows."""
     most = max(BLOCK, _MOST_CELLS // max(1, problem.domain.n_slots))
-    first = schedule.estimate(problem, point, replace(simulation, n_chains=min(most, simulation.n_chains)))
+    held = min(most, max(_HELD_ALWAYS, _HELD_EACH * size_of_working_set(point.theta)))
+    first = schedule.estimate(problem, point, replace(simulation, n_chains=min(held, simulation.n_chains)))
     if first.is_exact or first.n_chains == simulation.n_chains:
         return first
     found = [first]
     n = first.n_chains
-    while most <= n < simulation.n_chains:
+    while held <= n < simulation.n_chains:
         seed = simulation.seed_of(point.iteration, _BATCHES + len(found))
         some = replace(simulation, n_chains=min(most, simulation.n_chains - n), seed=seed)
         found.append(schedule.estimate(problem, point, some))
@@ -54,4 +60,4 @@ def _join(found: list[Estimate], n: int) -> Estimate:
 def _join_certificates(known: list[Certificate]) -> Certificate:
     """Return the worst of several certificates, with the confidence that all of them hold."""
     worst = max(known, key=lambda own: own.total)
-    return replace(worst, confidence=max(0.0, 1 - sum(1 - own.confidence for own in known)))
+    return replace(worst, confidence=hold_together([own.confidence for own in known]))

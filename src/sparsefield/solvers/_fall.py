@@ -79,14 +79,18 @@ def measure_fall(before: Stand, move: Move, after: Stand) -> Fall:
     known = sum_once(step * before.problem.data.moments.pair) + penalty.value(before.theta) - penalty.value(after.theta)
     mean = sum_once(step * after.estimate.moments.pair)
     values = -after.draws.along(step)
-    if after.draws.n is None:
-        return Fall(known + after.draws.reweight(values)[0], 0.0, _allowance(before, move))
-    # Where further draws than those at hand are behind the moments, they shift the mean of all that is reweighted.
-    log_mean, effective = after.draws.reweight(values - (values.mean() + mean))
-    n = after.estimate.n_chains
-    if effective >= LEAST_SHARE:
-        return Fall(known + log_mean, float(np.sqrt((1 / effective - 1) / n)), _allowance(before, move))
-    return Fall(known - mean, float(values.std() / np.sqrt(n)), _allowance(before, move))
+    allowed, n_held, n = _allowance(before, move), after.draws.n, after.estimate.n_chains
+    if n_held is None:
+        return Fall(known + after.draws.reweight(values)[0], 0.0, allowed)
+    # Where further draws than those at hand are behind the moments, they shift the mean of all that is reweighted, and
+    # what is not linear is as uncertain as the draws at hand leave it.
+    values -= values.mean()
+    log_mean, effective = after.draws.reweight(values)
+    by_mean = float(values.var() / n)
+    if effective < LEAST_SHARE:
+        return Fall(known - mean, np.sqrt(by_mean), allowed)
+    rest = np.exp(values - log_mean) - values
+    return Fall(known - mean + log_mean, float(np.sqrt(by_mean + rest.var() / n_held)), allowed)
 
 
 def _allowance(before: Stand, move: Move) -> float:

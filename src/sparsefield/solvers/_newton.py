@@ -9,6 +9,7 @@ from numbers import Real
 
 import numpy as np
 
+from sparsefield._rounding import at_most
 from sparsefield.fits import Fit, NewtonStep, Status, StepInfo
 from sparsefield.gradients import Point, Schedule, Simulation
 from sparsefield.inference import check_request
@@ -227,12 +228,23 @@ class _NewtonSteps:
             return None
         if self._gained < _SURELY * np.sqrt(self._variance):
             return self._return_to_start(k, n, is_limited or n >= _MOST_DRAWS)
-        if self._agreement is not None and not is_limited and n < _MOST_DRAWS:
-            enough = min(_MOST_DRAWS, draws_for_agreement(here, move, self._agreement))
-            if n < _ENOUGH * enough:
-                self._n_draws = self._n_now = enough
-                return None
+        if not is_limited and self._agreement is not None and not self._agrees(here, move, self._agreement):
+            return None
         return _at_noise(here, move, k, is_limited or self._wanted == _MOST_DRAWS)
+
+    def _agrees(self, here: Stand, move: Move, share: float) -> bool:
+        """Say whether another seed would find this share of the edges; if not, see to it."""
+        n = here.estimate.n_chains
+        enough = min(_MOST_DRAWS, draws_for_agreement(here, move, share))
+        if n < _ENOUGH * enough:
+            self._n_draws = self._n_now = enough
+            return False
+        if move.predicted <= 2 * noise_cost(here):
+            return True
+        # These draws would choose better than those that did.
+        move = replace(move, share=1.0)
+        self.last, self._ahead = (here, move), here.theta + move.whole
+        return False
 
     def _judge_exact(self, move: Move, k: int, left: float) -> Status | None:
         """Say whether the gradient is small enough; the last step is made, since no draws are needed to judge it."""
@@ -297,6 +309,6 @@ def _advise(status: Status, steps: Sequence[StepInfo]) -> Status:
     if not steps or status.code == "interrupted" or steps[-1].is_certified or not steps[-1].is_promised:
         return status
     last = steps[-1]
-    got = "" if last.certificate is None else f", bias at most {last.certificate:.3g}"
+    got = "" if last.certificate is None else f", bias at most {at_most(last.certificate)}"
     said = f"{status.sentence} The last gradient is not certified ({last.reason}{got}). {last.remedy}"
     return Status("not certified", said.rstrip())
