@@ -53,6 +53,13 @@ class Draws:
         return (self.s.T * weights) @ self.s
 
 
+class States(Draws):
+    def __init__(self, domain, states, probabilities, log_normaliser):
+        super().__init__(domain, states, probabilities)
+        self.log_normaliser = log_normaliser
+        self.moments = Moments.of_pairs((self.s.T * self.p) @ self.s, None)
+
+
 class Chains:
     def __init__(self, domain, states, rng, kept=None):
         self.domain, self.n_chains = domain, len(states)
@@ -148,8 +155,7 @@ class Plain:
         return log_partition, Moments.of_pairs((s.T * probabilities) @ s, None)
 
     def states(self, field):
-        states, probabilities, _ = self._enumerate(field)
-        return Draws(field.domain, states, probabilities)
+        return States(field.domain, *self._enumerate(field))
 
     def _enumerate(self, field):
         levels = tuple(field.domain.n_levels)

@@ -7,16 +7,18 @@ from sparsefield.inference._chains import Chains
 from sparsefield.inference._checks import check_order, check_request, check_sweeps, check_two_levels
 from sparsefield.inference._clamped import ClampedChains
 from sparsefield.inference._counting import count_packed
-from sparsefield.inference._draws import Draws, EnumeratedStates
+from sparsefield.inference._draws import Draws, States
 from sparsefield.inference._exact import MAX_STATES, Exact, count_states, enumerate_states
 from sparsefield.inference._field import Field, energies, expand, reduce_to_binary
 from sparsefield.inference._gibbs import Gibbs
 from sparsefield.inference._perfect import OutOfReachError, Perfect, PerfectRun
 from sparsefield.inference._scan import Scan
+from sparsefield.inference._states import MOST_ENTRIES, EnumeratedStates, count_entries
 
 __all__ = [
     "BLOCK",
     "MAX_STATES",
+    "MOST_ENTRIES",
     "Backend",
     "BoundingChains",
     "Bounds",
@@ -33,10 +35,12 @@ __all__ = [
     "Perfect",
     "PerfectRun",
     "Scan",
+    "States",
     "check_order",
     "check_request",
     "check_sweeps",
     "check_two_levels",
+    "count_entries",
     "count_packed",
     "count_states",
     "energies",

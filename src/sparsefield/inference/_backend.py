@@ -12,11 +12,12 @@ from sparsefield.data import Domain, Moments
 from sparsefield.inference._bounds import BoundingChains
 from sparsefield.inference._chains import Chains
 from sparsefield.inference._clamped import ClampedChains
-from sparsefield.inference._draws import Draws, EnumeratedStates
+from sparsefield.inference._draws import Draws, States
 from sparsefield.inference._exact import enumerate_states
 from sparsefield.inference._field import Field
 from sparsefield.inference._perfect import Perfect, PerfectRun
 from sparsefield.inference._scan import Scan
+from sparsefield.inference._states import EnumeratedStates
 
 
 class ChainStates(Protocol):
@@ -98,8 +99,8 @@ class Backend(Protocol):
         """Return the logarithm of the normalising constant and the exact moments of a small field."""
         ...
 
-    def states(self, field: Field) -> Draws:
-        """Return all states of a small field as draws without error."""
+    def states(self, field: Field) -> States:
+        """Return all states of a small field as draws without error, which know moments and normalising constant."""
         ...
 
 
@@ -160,4 +161,4 @@ class Cpu:
 
     def states(self, field: Field) -> EnumeratedStates:
         """Return all states as draws without error."""
-        return EnumeratedStates(field)
+        return EnumeratedStates(field, self.n_threads)

@@ -11,12 +11,9 @@ from numpy.typing import NDArray
 from sparsefield._kernels._products import add_products, fill_products
 from sparsefield.data import Domain, Moments
 from sparsefield.inference._counting import count_packed
-from sparsefield.inference._exact import count_states, say_states
-from sparsefield.inference._field import Field, energies
 
 _BLOCKS_AT_ONCE = 64  # whose products are held at one time: 4 KB for each statistic
 _ROWS_AT_ONCE = 8192
-_MOST_STATES = 2**14  # that are held side by side
 
 Index = NDArray[np.int64]
 Matrix = NDArray[np.float64]
@@ -41,6 +38,20 @@ class Draws(Protocol):
 
     def project(self, values: Matrix) -> Matrix:
         """Return the covariance of every statistic with values, laid out like `Moments.pair`."""
+        ...
+
+
+class States(Draws, Protocol):
+    """All states of a small field, each with its probability: draws without error."""
+
+    @property
+    def moments(self) -> Moments:
+        """The exact moments."""
+        ...
+
+    @property
+    def log_normaliser(self) -> float:
+        """The logarithm of the normalising constant."""
         ...
 
 
@@ -100,51 +111,6 @@ class ChainDraws:
     def project(self, values: Matrix) -> Matrix:
         """Return the covariance of every statistic with values."""
         return _project(self._codes(), self._domain, (values - values.mean()) / len(values))
-
-
-class EnumeratedStates:
-    """All states of a small field, each with its probability: draws without error."""
-
-    n: int | None = None
-
-    def __init__(self, field: Field) -> None:
-        domain = field.domain
-        if count_states(domain) > _MOST_STATES:
-            raise ValueError(
-                f"The field has {say_states(domain)} states: exact Newton steps are for up to {_MOST_STATES}. "
-                "Use draws (schedule='auto')."
-            )
-        self._domain = domain
-        self._codes = np.indices(tuple(domain.n_levels), dtype=np.uint8).reshape(len(domain.n_levels), -1).T
-        self._s = domain.indicators(self._codes)
-        log_weights = -energies(field, self._codes)
-        weights = np.exp(log_weights - log_weights.max())
-        self._probabilities = weights / weights.sum()
-
-    @property
-    def moments(self) -> Moments:
-        """The exact moments."""
-        return Moments.of_pairs((self._s.T * self._probabilities) @ self._s, None)
-
-    def second_moments(self, a: Index, b: Index) -> tuple[NDArray[Any], float]:
-        """Return means of products of the statistics s_a s_b, and 1."""
-        products = self._s[:, a] * self._s[:, b]
-        return (products.T * self._probabilities) @ products, 1.0
-
-    def along(self, move: Matrix) -> Matrix:
-        """Return the inner product of a move and the statistics of each state."""
-        main = np.diagonal(move)
-        return np.asarray(((self._s @ move) * self._s).sum(axis=1) + self._s @ main) / 2
-
-    def reweight(self, values: Matrix) -> tuple[float, float]:
-        """Return log E exp(values), and one: every state still counts."""
-        top = values.max()
-        return float(top + np.log(self._probabilities @ np.exp(values - top))), 1.0
-
-    def project(self, values: Matrix) -> Matrix:
-        """Return the covariance of every statistic with values."""
-        weights = (values - self._probabilities @ values) * self._probabilities
-        return _project(self._codes, self._domain, weights)
 
 
 def _project(codes: NDArray[np.uint8], domain: Domain, weights: Matrix) -> Matrix:
