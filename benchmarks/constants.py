@@ -12,7 +12,7 @@ import argparse
 import time
 import tracemalloc
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,14 +23,14 @@ from threadpoolctl import threadpool_limits
 
 import sparsefield as sf
 from measure import best_times, name_machine, store
-from sparsefield import Domain, Table
+from sparsefield import Domain, PairwiseMRF, Table
 from sparsefield.datasets import load_senate, make_field
-from sparsefield.gradients import PerfectDraws
-from sparsefield.inference import Chains, EnumeratedStates, Scan
+from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Schedule
+from sparsefield.inference import Chains, EnumeratedStates, Scan, count_states
 from sparsefield.model import as_theta, count_once, count_statistics, norm
 from sparsefield.objective import Problem, expected_moments
-from sparsefield.solvers import _curvature, learn, solve, solve_pseudo_likelihood
-from tables_of_constants import write_tables
+from sparsefield.solvers import _curvature, learn, solve, solve_newton, solve_pseudo_likelihood
+from tables_of_constants import STEP_DRAWS, write_tables
 from trials import (
     ALPHA,
     COMPLETING,
@@ -236,6 +236,35 @@ def bench_objective() -> list[Row]:
     return rows
 
 
+def bench_steps() -> list[Row]:
+    """Time one Newton step with all states, and with draws, on one thread."""
+    fields = {f"{p} of 2 levels": make_field(p, seed=1) for p in (8, 12, 16, 17, 18, 19, 20)}
+    fields |= {f"{p} of {k} levels": make_levels(p, k) for k, p in ((3, 8), (3, 10), (3, 12), (4, 10))}
+    rows = []
+    for name, model in fields.items():
+        table = model.sample(2000, n_sweeps=200, seed=1)
+        problem = Problem.with_l1(sf.moments_of_table(table), table.domain, ALPHA)
+        start = as_theta(solve_pseudo_likelihood(table, ALPHA).model)
+        ways: dict[str, tuple[Schedule, int]] = {"states": (ExactMoments(), 1)}
+        ways |= {f"{n}": (BestDraws(max_states=0), n) for n in STEP_DRAWS}
+        actions: dict[str, Callable[[], Any]] = {
+            way: partial(solve_newton, problem, schedule, simulate(n, 1), start=start, max_iter=1, tol=0.0)
+            for way, (schedule, n) in ways.items()
+        }
+        own = {"states": count_states(model.domain), "nonzero": count_once(start)}
+        rows.append({"name": name, **own, "seconds": best_times(actions, 0.01)})
+    return rows
+
+
+def make_levels(p: int, n_levels: int) -> PairwiseMRF:
+    """Make a field of more than two levels, with a third of the interactions."""
+    rng = np.random.default_rng(1)
+    domain = Domain(tuple(f"x{i}" for i in range(p)), (tuple(range(n_levels)),) * p, (0,) * p)
+    is_pair = np.triu(domain.slot_variables[:, None] != domain.slot_variables, 1)
+    values = rng.normal(0, 0.3, is_pair.shape) * (rng.random(is_pair.shape) < 1 / 3) * is_pair
+    return PairwiseMRF(domain, rng.normal(0, 0.3, domain.n_slots), values + values.T)
+
+
 def bench_memory() -> list[Row]:
     """Find the memory that second moments of 65,536 draws take while they are counted, on one thread."""
     draws = Chains(Domain.binary(100), 65_536, seed=1, n_threads=1).draws()
@@ -268,6 +297,7 @@ def main() -> None:
             "pseudo": bench_pseudo(),
             "noise": bench_noise(),
             "objective": bench_objective(),
+            "steps": bench_steps(),
             "memory": bench_memory(),
         }
     options.output.mkdir(parents=True, exist_ok=True)

@@ -22,6 +22,7 @@ from trials import (
 )
 
 FITS = "steps | draws | ms | converged | mean gap | its error | median gap | largest gap"
+STEP_DRAWS = (2000, 10_000, 50_000, 100_000)
 Row = dict[str, Any]
 
 
@@ -111,6 +112,19 @@ def write_other(found: dict[str, Any]) -> list[str]:
         "## Exact objectives, on one thread",
         "",
         *tabulate("variables | ms", found["objective"], lambda row: f"{row['p']} | {1e3 * row['seconds']:.2f}"),
+        "## One Newton step on one thread, ms",
+        "",
+        "With all states, or with as many draws: exact ones of two levels, Gibbs chains of more. The step begins at "
+        "the pseudo-likelihood.",
+        "",
+        *tabulate(
+            f"variables | states | nonzero | all states | {' | '.join(f'{n:,} draws' for n in STEP_DRAWS)}",
+            found["steps"],
+            lambda row: (
+                f"{row['name']} | {row['states']:,} | {row['nonzero']} | "
+                + " | ".join(f"{1e3 * seconds:.2f}" for seconds in row["seconds"].values())
+            ),
+        ),
         "## Memory of the second moments of a working set, MiB",
         "",
         *tabulate(

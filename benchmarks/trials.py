@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from types import ModuleType
 
 import numpy as np
@@ -117,7 +118,7 @@ class Trial:
     start: Matrix
     n_draws: int = 2000
     asked: float = ASKED
-    schedule: Schedule = field(default_factory=BestDraws)
+    schedule: Schedule = field(default_factory=partial(BestDraws, max_states=0))
 
     def solve(self, seed: int) -> sf.Fit:
         options = {"start": self.start, "gap": self.asked, "max_seconds": LONGEST}

@@ -14,7 +14,7 @@ from noise import assert_gaps_are_noise, curvature, enumerate_statistics, larges
 from problems import QUICK, make_table, theta_of
 from sparsefield import PairwiseMRF, PseudoLikelihood, SparseMRF
 from sparsefield.datasets import make_field
-from sparsefield.gradients import Fixed
+from sparsefield.gradients import BestDraws, Fixed
 from sparsefield.model import norm
 from sparsefield.objective import Problem
 from statistics_ import FALSE_ALARM
@@ -121,7 +121,7 @@ def test_every_schedule_is_as_near_to_the_optimum_as_its_trace_says(schedule, so
 
 
 @pytest.mark.parametrize("solver", ["newton", "spg"])
-@pytest.mark.parametrize("schedule", ["tay", 3, "perfect"])
+@pytest.mark.parametrize("schedule", ["tay", 3, "perfect", "exact"])
 def test_same_seed_same_fit_whatever_the_threads(solver, schedule, monkeypatch):
     monkeypatch.setattr("sparsefield._threads.SMALLEST_SHARE", 1e-15)
     observed = make_table(8)
@@ -192,8 +192,8 @@ def test_levels_are_learned_too():
     errors = np.sqrt(np.diagonal(np.linalg.inv(information)))
     assert np.all(np.abs(off) <= stats.norm.isf(FALSE_ALARM / (2 * len(off))) * errors)
     assert off @ information @ off <= stats.chi2.isf(FALSE_ALARM, len(off))
-    for solver in ("newton", "spg"):
-        certified = SparseMRF(0.05, solver=solver, random_state=1, max_iter=20).fit(observed)
+    for solver, schedule in (("newton", "auto"), ("newton", BestDraws(max_states=0)), ("spg", "auto")):
+        certified = SparseMRF(0.05, solver=solver, schedule=schedule, random_state=1, max_iter=20).fit(observed)
         assert certified.trace_["is_certified"].all()
 
 

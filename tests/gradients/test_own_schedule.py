@@ -9,6 +9,7 @@ import sparsefield as sf
 from problems import make_problem, make_table, theta_of
 from sparsefield import gradients
 from sparsefield.certificates import Certificate
+from sparsefield.datasets import make_field
 from sparsefield.gradients import (
     BestDraws,
     Estimate,
@@ -19,11 +20,12 @@ from sparsefield.gradients import (
     Point,
     Simulation,
     Tay,
+    enumerates,
 )
 from sparsefield.model import norm
 from sparsefield.objective import Problem
 from sparsefield.solvers import solve, solve_newton
-from zoo import LEVELS
+from zoo import LEVELS, random_field
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,8 @@ WAYS = {
     "fixed": (Fixed(3), False, False),
     "increasing": (Increasing(), False, False),
     "perfect": (PerfectDraws(), True, False),
-    "best": (BestDraws(), True, False),
+    "best": (BestDraws(), True, True),
+    "best, draws": (BestDraws(max_states=0), True, False),
     "exact": (ExactMoments(), True, True),
     "tay": (Tay(), True, False),
     "coalescence": (Tay("coalescence"), True, False),
@@ -115,6 +118,42 @@ def test_an_estimate_says_itself_what_it_is(name):
     assert draws.n == (None if is_exact else found.n_chains)
 
 
+@pytest.mark.parametrize(
+    ("domain", "expected"),
+    [
+        (sf.Domain.binary(2), True),
+        (sf.Domain.binary(18), True),
+        (sf.Domain.binary(19), False),
+        (sf.Domain.binary(5000), False),
+        (random_field([3] * 12, seed=1).domain, True),
+        (random_field([4] * 10, seed=1).domain, True),
+        (random_field([3] * 13, seed=1).domain, False),
+    ],
+)
+def test_all_states_are_taken_where_that_is_as_fast_as_draws(domain, expected):
+    assert enumerates(domain) is expected
+
+
+def test_all_states_are_taken_up_to_a_number_that_is_given():
+    problem = make_problem(5)
+    theta = 0.2 * np.eye(5)
+    point, simulation = Point(1, theta, problem.model(theta), 1.0), Simulation(500, 1)
+    for max_states, reason in ((None, "enumeration"), (32, "enumeration"), (31, "exact draws"), (0, "exact draws")):
+        assert BestDraws(max_states=max_states).estimate(problem, point, simulation).reason == reason
+
+
+def test_moments_are_exact_also_where_states_are_too_many_to_hold():
+    model = make_field(21, seed=1)
+    problem = Problem.with_l1(model.moments(), model.domain, 0.1)
+    point = Point(1, np.zeros((21, 21)), problem.model(np.zeros((21, 21))), 1.0)
+    found = ExactMoments().estimate(problem, point, Simulation())
+    assert found.is_exact
+    # Without parameters all states are equally likely: a moment is 1/2, or 1/4, but for a sum of 2^21 roundings.
+    np.testing.assert_allclose(found.moments.pair, (1 + np.eye(21)) / 4, rtol=0, atol=2.0**21 * 2.0**-53)
+    with pytest.raises(ValueError, match="exact Newton steps are for up to 1048576"):
+        found.draws(point, Simulation())
+
+
 def test_only_the_conservative_form_bounds_simulation_error():
     problem = make_problem(5, strength=(0.3, 0.6))
     theta = 0.2 * np.eye(5)
@@ -134,7 +173,7 @@ def test_levels_without_a_certificate_get_the_remedy_that_helps_them():
     found = Tay(max_sweeps=3).estimate(problem, Point(1, theta, strong, 0.1), Simulation(100, 1))
     assert not found.is_certified
     assert found.remedy == "Raise max_sweeps. Raise alpha: weaker interactions are certified sooner."
-    best = BestDraws(gibbs_sweeps=3).estimate(problem, Point(1, theta, strong, 0.1), Simulation(100, 1))
+    best = BestDraws(gibbs_sweeps=3, max_states=0).estimate(problem, Point(1, theta, strong, 0.1), Simulation(100, 1))
     assert best.remedy == "Raise alpha: weaker interactions are certified sooner."
 
 
@@ -151,6 +190,8 @@ def test_levels_without_a_certificate_get_the_remedy_that_helps_them():
         (lambda: PerfectDraws(max_sweeps=0), "max_sweeps is 0"),
         (lambda: BestDraws(max_sweeps=0), "max_sweeps is 0"),
         (lambda: BestDraws(gibbs_sweeps=0), "gibbs_sweeps is 0"),
+        (lambda: BestDraws(max_states=-1), "max_states is -1"),
+        (lambda: BestDraws(max_states=0.5), "max_states is 0.5"),
     ],
 )
 def test_constructors_check_their_arguments(make, message):

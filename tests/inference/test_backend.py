@@ -8,6 +8,7 @@ import pytest
 import sparsefield as sf
 from problems import make_table
 from sparsefield.datasets import make_field
+from sparsefield.gradients import BestDraws
 from sparsefield.inference import Chains, Cpu, Exact, Gibbs, Perfect
 from sparsefield.inference._blocks import Blocks
 from sparsefield.model import as_theta
@@ -50,19 +51,24 @@ class Watchful(Cpu):
         with self.asking("enumeration"):
             return super().enumerate(*arguments, **options)
 
+    def states(self, *arguments, **options):
+        with self.asking("states"):
+            return super().states(*arguments, **options)
+
 
 TABLE = make_table(6, 300)
 LEVELS = sf.encode(np.random.default_rng(1).integers(0, 3, (200, 3)))
 CODES = np.where(np.random.default_rng(2).random(TABLE.shape) < 0.1, 255, TABLE.codes).astype(np.uint8)
 INCOMPLETE = sf.Table(TABLE.domain, CODES)
 FITS = {
-    "newton": (TABLE, {}, {"draws"}),
-    "levels": (LEVELS, {}, {"draws", "chains"}),
+    "newton": (TABLE, {}, {"states"}),
+    "draws": (TABLE, {"schedule": BestDraws(max_states=0)}, {"draws"}),
+    "levels": (LEVELS, {"schedule": BestDraws(max_states=0)}, {"draws", "chains"}),
     "missing values": (INCOMPLETE, {}, {"draws", "clamped chains"}),
-    "exact": (TABLE, {"schedule": "exact"}, {"enumeration"}),
+    "exact": (TABLE, {"schedule": "exact"}, {"states"}),
     "tay": (TABLE, {"solver": "spg"}, {"chains"}),
     "coalescence": (TABLE, {"solver": "spg", "certificate": "coalescence"}, {"chains", "bounding chains"}),
-    "spg, exact": (TABLE, {"solver": "spg", "schedule": "exact"}, {"chains", "enumeration"}),
+    "spg, exact": (TABLE, {"solver": "spg", "schedule": "exact"}, {"chains", "states"}),
     "spg, perfect": (TABLE, {"solver": "spg", "schedule": "perfect"}, {"chains", "draws"}),
 }
 
@@ -92,6 +98,12 @@ def test_solvers_ask_the_backend_and_construct_no_chains(name, monkeypatch):
     np.testing.assert_array_equal(as_theta(fit.model), as_theta(same.model))
 
 
+def test_states_are_enumerated_once_in_a_step():
+    backend = Watchful()
+    fit = sf.learn(TABLE, 0.05, backend=backend, seed=1)
+    assert backend.asked == ["states"] * len(fit.steps)
+
+
 CERTIFIED = {
     "two levels": (TABLE, {"draws"}),
     "levels": (LEVELS, {"draws", "chains"}),
@@ -115,7 +127,8 @@ def test_draws_that_are_out_of_reach_are_replaced_by_chains_of_the_same_backend(
     strong = make_field(10, 0.9, strength=(2.5, 3.5), seed=1).sample(300, n_sweeps=100, seed=1)
     backend = Watchful()
     watch_chains(backend, monkeypatch)
-    fit = sf.learn(strong, 0.002, backend=backend, max_sweeps=2, max_iter=2, n_chains=600, seed=1)
+    drawn = BestDraws(max_sweeps=2, max_states=0)
+    fit = sf.learn(strong, 0.002, backend=backend, schedule=drawn, max_iter=2, n_chains=600, seed=1)
     assert set(backend.asked) == {"draws", "chains"}
     assert fit.status.code == "not certified"
     assert "Raise max_sweeps for them. Raise alpha" in fit.status.sentence

@@ -11,6 +11,7 @@ from problems import make_problem, make_table, theta_of
 from sparsefield.datasets import make_field
 from sparsefield.gradients import BestDraws, PerfectDraws, Simulation, Tay
 from sparsefield.inference import Cpu
+from sparsefield.model import norm
 from sparsefield.solvers import solve, solve_newton
 from statistics_ import assert_moments_agree
 from zoo import LEVELS
@@ -89,11 +90,14 @@ def test_enumeration_is_exact(backend):
     log_partition, moments = backend.enumerate(MODEL)
     assert log_partition == pytest.approx(MODEL.log_partition())
     np.testing.assert_allclose(moments.pair, MODEL.moments().pair, atol=1e-12)
-    assert moments.n is backend.states(MODEL).n is None
+    states = backend.states(MODEL)
+    assert moments.n is states.n is states.moments.n is None
+    assert states.log_normaliser == pytest.approx(log_partition)
+    np.testing.assert_allclose(states.moments.pair, moments.pair, atol=1e-12)
 
 
 WAYS = {
-    "newton": (solve_newton, BestDraws()),
+    "newton": (solve_newton, BestDraws(max_states=0)),
     "newton, tay": (solve_newton, Tay()),
     "sharp": (solve, Tay()),
     "coalescence": (solve, Tay("coalescence")),
@@ -118,6 +122,19 @@ def test_solvers_need_no_more_of_a_backend_than_it_promises(name):
         assert fit.steps[-1].objective < fit.steps[0].objective
 
 
+@each_backend
+def test_newton_steps_with_all_states_lead_to_the_optimum(backend):
+    problem = make_problem(5, 0.05, seed=2)
+    optimum, lowest = exact_chains.penalised_optimum(problem.data.moments.pair, problem.penalty.weights)
+    fit = solve_newton(problem, BestDraws(), Simulation(2000, 1, backend=backend), tol=1e-9)
+    assert fit.status.code == "converged"
+    assert set(fit.trace["reason"]) == {"enumeration"}
+    assert norm(theta_of(fit) - optimum) < 0.5
+    # The last step began where a subgradient had a norm of 1e-9 at most, nearer than 1 to the optimum, and led no
+    # higher. By convexity the gap is at most the product; sums of 32 states are rounded to 2^-53 of each.
+    assert problem.objective(theta_of(fit)) - lowest <= 1e-9 + 100 * 2.0**-53
+
+
 def test_persistent_chains_missing_values_and_levels_run_on_it_too():
     table = make_table(5, 200)
     persistent = sf.learn(table, 0.05, solver="spg", certificate="persistent", max_iter=5, backend=Plain())
@@ -134,10 +151,11 @@ def test_exact_draws_of_levels_are_asked_of_the_backend():
     # Where a backend can draw them, fits with more than two levels have gradients without bias.
     model = LEVELS["three levels"]
     table = sf.Table(model.domain, model.sample(300, n_sweeps=50, seed=1).codes)
-    fit = sf.learn(table, 0.05, seed=1, backend=Plain())
+    drawn = BestDraws(max_states=0)
+    fit = sf.learn(table, 0.05, schedule=drawn, seed=1, backend=Plain())
     assert set(fit.trace["reason"]) == {"exact draws"}
     assert fit.trace["certificate"].to_list() == [0.0] * len(fit.steps)
     certified = sf.certify(fit, table, n_draws=5000, backend=Plain()).optimality
     assert np.isfinite(certified.gap)
-    here = sf.learn(table, 0.05, seed=1)
+    here = sf.learn(table, 0.05, schedule=drawn, seed=1)
     assert "variables with more than two levels" in here.trace["reason"][0]

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
     "options",
     [
         {},
-        {"penalize_main": False, "gap": 0.02},
+        {"schedule": "perfect", "penalize_main": False, "gap": 0.02},
         {"solver": "spg", "max_iter": 10},
         {"solver": "spg", "certificate": "persistent", "max_iter": 10},
         {"schedule": 7, "init": "zero", "max_iter": 3},

@@ -63,7 +63,7 @@ def test_where_the_plain_step_runs_away_the_solver_does_not():
     problem = Problem.with_l1(sf.moments_of_table(truth.sample(2000, method="perfect", seed=1)), truth.domain, 0.017)
     lowest = problem.objective(theta_of(solve_newton(problem, ExactMoments(), tol=1e-9)))
     for seed in range(5):
-        fit = solve_newton(problem, BestDraws(), Simulation(1000, seed), gap=0.001)
+        fit = solve_newton(problem, BestDraws(max_states=0), Simulation(1000, seed), gap=0.001)
         assert fit.status.code == "converged"
         assert fit.steps[0].share < 1
         assert fit.steps[0].effective >= 0.3
@@ -81,7 +81,7 @@ def test_a_smaller_gap_is_a_smaller_gap():
     optimum = theta_of(solve_newton(problem, ExactMoments(), tol=1e-9))
     totals = []
     for gap in (0.02, 0.001):
-        fits = [solve_newton(problem, BestDraws(), Simulation(200, seed), gap=gap) for seed in range(20)]
+        fits = [solve_newton(problem, BestDraws(max_states=0), Simulation(200, seed), gap=gap) for seed in range(20)]
         lasts = [fit.steps[-1] for fit in fits]
         gaps = np.array([problem.objective(theta_of(fit)) for fit in fits]) - problem.objective(optimum)
         assert {fit.status.code for fit in fits} == {"converged"}
@@ -96,10 +96,10 @@ def test_a_smaller_gap_is_a_smaller_gap():
 
 def test_a_warm_start_takes_few_steps():
     problem = make_problem(10, 0.05, n=1000, seed=2)
-    fit = solve_newton(problem, BestDraws(), Simulation(2000, 1), gap=0.005)
+    fit = solve_newton(problem, BestDraws(max_states=0), Simulation(2000, 1), gap=0.005)
     for alpha in (0.045, 0.04, 0.036, 0.032):
         near = Problem.with_l1(problem.data.moments, problem.domain, alpha)
-        fit = solve_newton(near, BestDraws(), Simulation(2000, 1), gap=0.005, start=theta_of(fit))
+        fit = solve_newton(near, BestDraws(max_states=0), Simulation(2000, 1), gap=0.005, start=theta_of(fit))
         assert fit.status.code == "converged"
         assert len(fit.steps) <= 4
 
@@ -108,7 +108,7 @@ def test_too_strong_for_a_certificate_is_said():
     strong = make_field(12, edge_probability=0.9, strength=(2.5, 3.5), seed=1)
     data = sf.moments_of_table(strong.sample(500, n_sweeps=200, seed=1))
     problem = Problem.with_l1(data, strong.domain, 0.001)
-    fit = solve_newton(problem, BestDraws(max_sweeps=30), Simulation(1000, 1), max_iter=8)
+    fit = solve_newton(problem, BestDraws(max_sweeps=30, max_states=0), Simulation(1000, 1), max_iter=8)
     assert fit.status.code == "not certified"
     assert "exact draws out of reach" in fit.status.sentence
     assert fit.undecided is None
@@ -123,19 +123,19 @@ def test_interrupts_and_limits():
         if info.iteration == 2:
             raise KeyboardInterrupt
 
-    fit = solve_newton(problem, BestDraws(), Simulation(500, 1), gap=0.0001, watch=stop)
+    fit = solve_newton(problem, BestDraws(max_states=0), Simulation(500, 1), gap=0.0001, watch=stop)
     assert fit.status.code == "interrupted"
     assert len(fit.steps) == 2
-    assert solve_newton(problem, BestDraws(), gap=0.0001, max_iter=1).status.code == "max_iter"
-    assert solve_newton(problem, BestDraws(), gap=0.0001, max_seconds=0.0).status.code == "time"
+    assert solve_newton(problem, BestDraws(max_states=0), gap=0.0001, max_iter=1).status.code == "max_iter"
+    assert solve_newton(problem, BestDraws(max_states=0), gap=0.0001, max_seconds=0.0).status.code == "time"
     for options, message in (({"gap": 0.0}, "gap is 0"), ({"start": np.ones((2, 2))}, "start must be")):
         with pytest.raises(ValueError, match=message):
-            solve_newton(problem, BestDraws(), **options)
+            solve_newton(problem, BestDraws(max_states=0), **options)
 
 
 def test_more_draws_than_the_limit_end_at_the_noise_floor(monkeypatch):
     monkeypatch.setattr(_newton, "_MOST_DRAWS", 2000)
-    fit = solve_newton(make_problem(), BestDraws(), Simulation(500, 1), gap=1e-6)
+    fit = solve_newton(make_problem(), BestDraws(max_states=0), Simulation(500, 1), gap=1e-6)
     assert fit.status.code == "noise floor"
     assert fit.steps[-1].n_chains == 2000
 
@@ -147,7 +147,7 @@ def test_draws_that_memory_does_not_hold_come_in_batches(monkeypatch):
     held = []
     draws_of = Chains.draws
     monkeypatch.setattr(Chains, "draws", lambda chains: held.append(chains.n_chains) or draws_of(chains))
-    fit = solve_newton(problem, BestDraws(), Simulation(1000, 1), gap=0.001)
+    fit = solve_newton(problem, BestDraws(max_states=0), Simulation(1000, 1), gap=0.001)
     last = fit.steps[-1]
     assert last.n_chains > 2 * 1500
     assert max(held) == 1500
@@ -177,7 +177,7 @@ def test_what_no_draw_shows_is_not_taken_for_certain(seed):
     table = exclusive_table(seed)
     problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 5e-4)
     lowest = problem.objective(theta_of(solve_newton(problem, ExactMoments(), tol=1e-8, max_iter=200)))
-    mrf = sf.SparseMRF(5e-4, random_state=seed).fit(table)
+    mrf = sf.SparseMRF(5e-4, schedule=BestDraws(max_states=0), random_state=seed).fit(table)
     assert mrf.status_.code == "converged"
     last = mrf.fit_.steps[-1]
     gap = problem.objective(theta_of(mrf)) - lowest
@@ -194,7 +194,7 @@ def test_batches_lead_as_far_as_draws_at_one_time(monkeypatch):
     problem = make_problem(8, 0.03, seed=5)
     monkeypatch.setattr(_newton, "_MOST_CELLS", 8 * 512)
     for seed in range(10):
-        fit = solve_newton(problem, BestDraws(), Simulation(1000, seed), gap=0.003)
+        fit = solve_newton(problem, BestDraws(max_states=0), Simulation(1000, seed), gap=0.003)
         assert fit.status.code == "converged"
         assert all(step.decrease >= -1e-12 for step in fit.steps)
 
@@ -218,4 +218,4 @@ def test_draws_that_get_out_of_reach_end_a_fit_with_what_there_is(run, monkeypat
 
 def test_few_draws_come_to_an_end():
     for n in (1, 2, 3):
-        assert solve_newton(make_problem(), BestDraws(), Simulation(n, 1), gap=0.05).steps
+        assert solve_newton(make_problem(), BestDraws(max_states=0), Simulation(n, 1), gap=0.05).steps

@@ -20,7 +20,7 @@ def test_marks_tell_what_noise_leaves_open():
         support = theta_of(solve_newton(problem, ExactMoments(), tol=1e-9)) != 0
         upper = np.triu_indices(7)
         for draw in range(5):
-            fit = solve_newton(problem, BestDraws(), Simulation(1000, draw), gap=0.002)
+            fit = solve_newton(problem, BestDraws(max_states=0), Simulation(1000, draw), gap=0.002)
             decided = ~fit.undecided[upper]
             wrong = ((theta_of(fit) != 0) != support)[upper]
             n_decided += decided.sum()
@@ -34,7 +34,7 @@ def test_marks_tell_what_noise_leaves_open():
 
 def test_marks_reach_the_table_of_edges_and_the_file(tmp_path):
     problem = make_problem(8, 0.03, n=600, seed=4)
-    fit = solve_newton(problem, BestDraws(), Simulation(1000, 1), gap=0.01)
+    fit = solve_newton(problem, BestDraws(max_states=0), Simulation(1000, 1), gap=0.01)
     edges = sf.edge_table(fit)
     assert edges.columns == ["first", "second", "weight", "undecided"]
     for first, second, weight, undecided in edges.iter_rows():
@@ -68,11 +68,11 @@ def test_marks_need_draws_without_bias_to_speak_of():
     table = sf.Table(model.domain, model.sample(400, n_sweeps=50, seed=1).codes)
     problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.05)
     support = theta_of(solve_newton(problem, ExactMoments(), tol=1e-9)) != 0
-    fit = solve_newton(problem, BestDraws(), Simulation(500, 1), gap=0.002)
+    fit = solve_newton(problem, BestDraws(max_states=0), Simulation(500, 1), gap=0.002)
     assert fit.steps[-1].certificate <= 0.05 / np.sqrt(fit.steps[-1].n_chains)
     wrong = ((theta_of(fit) != 0) != support) & ~fit.undecided
     upper = np.triu_indices(len(support))
     n_decided = int((~fit.undecided[upper]).sum())
     assert wrong[upper].sum() <= stats.binom.isf(FALSE_ALARM, n_decided, 1 - UNDECIDED)
-    few = solve_newton(problem, BestDraws(gibbs_sweeps=2), Simulation(500, 1), gap=0.05)
+    few = solve_newton(problem, BestDraws(gibbs_sweeps=2, max_states=0), Simulation(500, 1), gap=0.05)
     assert few.undecided is None

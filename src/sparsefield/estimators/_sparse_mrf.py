@@ -27,11 +27,12 @@ class SparseMRF(FieldEstimator):
         proximal gradient steps, hundreds of them.
     schedule : "auto", "best", "tay", "conservative", "perfect", "exact", "increasing", int, or Schedule
         How gradients are estimated; `sparsefield.gradients` has the schedules as values. "auto": "best" with Newton
-        steps, "tay" with the paper's. "best": exact draws where they can be had, else Gibbs chains with a certificate,
-        else without one. "tay": Gibbs chains, swept until the
-        certificate allows the step (the paper). "conservative": the same with a certificate for the whole error.
-        "perfect": exact draws. "exact": enumeration, for small models. A number: as many sweeps each time;
-        "increasing": k sweeps in iteration k.
+        steps, "tay" with the paper's. "best": enumeration where it is as fast as draws (up to 18 variables of two
+        levels, and no missing values), else exact draws where they can be had, else Gibbs chains with a certificate,
+        else without one. "tay": Gibbs chains, swept until the certificate allows the step (the paper).
+        "conservative": the same with a certificate for the whole error. "perfect": exact draws. "exact": enumeration,
+        for small models (up to 2^20 states with Newton steps). A number: as many sweeps each time; "increasing": k
+        sweeps in iteration k.
     certificate : "sharp", "persistent", "coalescence" or "paper"
         Which bound "tay" uses.
     chains : "restart" or "persistent"

@@ -5,7 +5,7 @@ A schedule is a value with one method, `estimate`. The paper's algorithms: `Fixe
 there are.
 """
 
-from sparsefield.gradients._best import BestDraws, negligible_bias
+from sparsefield.gradients._best import BestDraws, enumerates, negligible_bias
 from sparsefield.gradients._exact import ExactMoments
 from sparsefield.gradients._fixed import Fixed, Increasing
 from sparsefield.gradients._perfect import PerfectDraws
@@ -24,5 +24,6 @@ __all__ = [
     "Schedule",
     "Simulation",
     "Tay",
+    "enumerates",
     "negligible_bias",
 ]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sparsefield.certificates import Certificate
 from sparsefield.gradients._schedule import Estimate, Point, Simulation
+from sparsefield.inference import MOST_ENTRIES, count_entries
 from sparsefield.objective import Problem
 
 
@@ -14,7 +15,17 @@ class ExactMoments:
     """Enumeration: no error at all, for small fields."""
 
     def estimate(self, problem: Problem, point: Point, simulation: Simulation) -> Estimate:  # noqa: ARG002
-        """Return exact moments."""
-        moments = simulation.backend.enumerate(point.model)[1]
-        certificate = Certificate.exact(point.model)
-        return Estimate(moments, 0, "enumeration", None, certificate, is_certified=True, is_promised=True)
+        """Return exact moments, with all states where they can be held."""
+        model, backend = point.model, simulation.backend
+        states = backend.states(model) if count_entries(model.domain) <= MOST_ENTRIES else None
+        moments = backend.enumerate(model)[1] if states is None else states.moments
+        return Estimate(
+            moments,
+            0,
+            "enumeration",
+            None,
+            Certificate.exact(model),
+            is_certified=True,
+            is_promised=True,
+            states=states,
+        )

@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsefield.certificates import Certificate, Disagreement
 from sparsefield.data import Moments
-from sparsefield.inference import Backend, ChainStates, Cpu, Draws
+from sparsefield.inference import Backend, ChainStates, Cpu, Draws, States
 from sparsefield.model import Matrix, PairwiseMRF
 from sparsefield.objective import Problem
 
@@ -102,6 +102,8 @@ class Estimate:
         What would help where a promised certificate does not meet the criterion.
     disagreement : Disagreement, optional
         How far the chains can be from the model, for schedules that follow that from iteration to iteration.
+    states : States, optional
+        All states, where exact moments were made of them: Newton steps go on with these.
     """
 
     moments: Moments
@@ -113,6 +115,7 @@ class Estimate:
     is_promised: bool = False
     remedy: str = ""
     disagreement: Disagreement | None = None
+    states: States | None = None
 
     @property
     def is_exact(self) -> bool:
@@ -126,6 +129,8 @@ class Estimate:
 
     def draws(self, point: Point, simulation: Simulation) -> Draws:
         """Return what a Newton step asks of the draws behind the moments."""
+        if self.states is not None:
+            return self.states
         if self.is_exact:
             return simulation.backend.states(point.model)
         if self.chains is None:
