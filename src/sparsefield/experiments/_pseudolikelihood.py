@@ -52,7 +52,7 @@ def _run_trial(trial: Trial, setting: Setting) -> dict[str, Any]:
         check_ended(fit)
     return {
         "tay": run_path(trial, setting.alphas[0], Tay("paper"), setting).end,
-        "likelihood": [trial.auc(find_optimum(trial.problem(alpha), trial.seed)[0]) for alpha in alphas],
+        "likelihood": [trial.auc(find_optimum(trial.problem(alpha))[0]) for alpha in alphas],
         "pseudo": [trial.auc(fit.model.interactions) for fit in pseudo],
     }
 

@@ -95,7 +95,7 @@ def _warm_up(trial: Trial, setting: Setting) -> None:
 
 def _find_optimum(trial: Trial, alpha: float) -> dict[str, float]:
     problem = trial.problem(alpha)
-    theta, violation = find_optimum(problem, trial.seed)
+    theta, violation = find_optimum(problem)
     return {"auc": trial.auc(theta), "violation": violation, "objective": problem.objective(theta)}
 
 

@@ -17,7 +17,7 @@ from sparsefield.datasets import make_field
 from sparsefield.estimators import SparseMRF
 from sparsefield.fits import Fit, GradientStep
 from sparsefield.gradients import Fixed, Increasing, Schedule, Simulation, Tay
-from sparsefield.inference import Exact, Perfect
+from sparsefield.inference import EnumeratedStates
 from sparsefield.model import Matrix, PairwiseMRF, as_theta
 from sparsefield.network import edge_auc
 from sparsefield.objective import Problem
@@ -27,7 +27,7 @@ STEP_SIZE = 0.4
 BURN_IN = 1000  # sweeps before a row of data is taken
 EDGE_PROBABILITY, STRENGTH = 0.3, (1.0, 2.0)
 _LATE = 0.1  # share of the iterations over which the AUC at the end is averaged
-_POLISH_DRAWS, _MOST_POLISHES, TOLERANCE = 100_000, 30, 1 / 30  # of the optimum: draws, steps, share of the penalty
+_MOST_POLISHES, TOLERANCE = 100, 1e-6  # of the optimum: steps, share of the penalty
 _MOST_NEWTON = 50
 
 
@@ -178,21 +178,19 @@ def run_newton(trial: Trial, alpha: float) -> Run:
     )
 
 
-def find_optimum(problem: Problem, seed: int) -> tuple[Matrix, float]:
+def find_optimum(problem: Problem) -> tuple[Matrix, float]:
     """Return the exact optimum, and the largest entry of its smallest subgradient, which should be zero.
 
-    By Newton steps with gradients from enumeration, until that entry is below a small share of the penalty; only their
-    curvature is that of draws.
+    By Newton steps with all states, until that entry is below a small share of the penalty.
     """
     theta = np.zeros((problem.domain.n_slots,) * 2)
-    for k in range(_MOST_POLISHES):
-        model = problem.model(theta)
-        moments = Exact().moments(model)
+    for _ in range(_MOST_POLISHES):
+        states = EnumeratedStates(problem.model(theta))
+        moments = states.moments
         violation = float(np.abs(problem.subgradient(theta, problem.gradient(moments))).max())
         if violation <= TOLERANCE * problem.penalty.alpha:
             return theta, violation
-        draws = Perfect(_POLISH_DRAWS, Simulation(seed=seed).seed_of(k)).run(model).draws()
-        theta = theta + find_move(problem, draws, theta, moments.pair).made
+        theta = theta + find_move(problem, states, theta, moments.pair).made
     raise RuntimeError(
         f"The optimum was not found in {_MOST_POLISHES} steps: the subgradient is still {violation:.2g}."
     )
