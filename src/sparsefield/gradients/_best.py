@@ -18,25 +18,15 @@ from sparsefield.objective import Problem
 
 LESS = "Raise alpha: weaker interactions are certified sooner."
 
-# A Newton step takes about so many seconds for each of all states, and for each draw of a variable: exact draws of two
-# levels, Gibbs chains of more. `make bench-constants` times steps on one thread: 7 ms with 2^18 states, 12 ms with 2^19
-# and 21 ms with 2^20; with 50,000 draws 8 ms for 18 variables of two levels and 11 ms for 20, 39 ms for 10 variables of
-# three levels and 51 ms for 12.
-_PER_STATE, _PER_DRAW, _PER_DRAW_OF_LEVELS = 25e-9, 10e-9, 70e-9
-
-# Fits with draws for a gap of 0.001 make 49,000 to 51,000 on average (`make bench-constants`).
-_DRAWS_OF_FITS = 50_000
-
 
 def enumerates(domain: Domain) -> bool:
-    """Say whether a Newton step with all states takes no longer than one with the draws of a fit.
+    """Say whether Newton steps take all states: up to 2^20 of them.
 
-    These are up to 18 variables of two levels, and 2^20 states of more levels. In all iterations of a fit the answer is
-    the same.
+    `make bench-constants` times steps on one thread: 7 ms with 2^18 states, 12 ms with 2^19 and 21 ms with 2^20, as much
+    as a step with 100,000 exact draws of 20 variables. A fit whose edges are to be those of other seeds too makes more:
+    a million at least for the 19 variables of a table of symptoms. In all iterations of a fit the answer is the same.
     """
-    n_entries = count_entries(domain)
-    each = _PER_DRAW if domain.n_levels.max() <= 2 else _PER_DRAW_OF_LEVELS
-    return n_entries <= MOST_ENTRIES and n_entries * _PER_STATE <= _DRAWS_OF_FITS * domain.n_variables * each
+    return count_entries(domain) <= MOST_ENTRIES
 
 
 def negligible_bias(n_draws: int) -> float:
@@ -61,8 +51,7 @@ class BestDraws:
     gibbs_sweeps : int
         Sweeps of Gibbs chains at most: until the certificate is negligible. Below half the noise it still certifies.
     max_states : int, optional
-        Fields of up to so many states are enumerated, none with 0. Unless given, `enumerates` chooses those for which
-        that takes no longer than draws: up to 18 variables of two levels.
+        Fields of up to so many states are enumerated, none with 0; up to 2^20 (`enumerates`) unless given.
     """
 
     max_sweeps: int = 2000

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from sparsefield.gradients import Estimate
-from sparsefield.inference import count_states
-from sparsefield.model import Matrix, count_once, norm
+from sparsefield.inference import States, count_states
+from sparsefield.model import Matrix, count_once, norm, sum_once
 from sparsefield.objective import DataTerm, Problem
 
 # Fields up to this size have their objective computed in every iteration. That takes 0.5 ms with 2^10 states and 1.7 ms
@@ -22,6 +22,13 @@ def is_small(problem: Problem) -> bool:
     It is that of the data as they are: where missing values are filled it is another one.
     """
     return count_states(problem.domain) <= _STATES_TRACKED and problem.data.is_fixed
+
+
+def find_objective(problem: Problem, theta: Matrix, states: States | None) -> float | None:
+    """Return the objective of a small field, or that which all states tell of; None where it is not known."""
+    if states is None or not problem.data.is_fixed:
+        return problem.objective(theta) if is_small(problem) else None
+    return states.log_normaliser - sum_once(theta * problem.data.moments.pair) + problem.penalty.value(theta)
 
 
 def check_start(problem: Problem, start: Matrix | None) -> Matrix:

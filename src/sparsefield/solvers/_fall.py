@@ -62,9 +62,14 @@ class Fall:
     allowed: float
 
     @property
-    def is_fall(self) -> bool:
+    def is_down(self) -> bool:
+        """Whether the objective has fallen, by these draws."""
+        return self.decrease >= (0.0 if self.error else -ROUNDING)
+
+    @property
+    def is_noise(self) -> bool:
         """Whether noise explains all by which the objective seems to have risen."""
-        return self.decrease >= -(self.allowed + _STANDARD_ERRORS * self.error) - ROUNDING
+        return self.decrease >= -(self.allowed + _STANDARD_ERRORS * self.error)
 
 
 def measure_fall(before: Stand, move: Move, after: Stand) -> Fall:
@@ -78,8 +83,8 @@ def measure_fall(before: Stand, move: Move, after: Stand) -> Fall:
     penalty, step = after.problem.penalty, move.made
     known = sum_once(step * before.problem.data.moments.pair) + penalty.value(before.theta) - penalty.value(after.theta)
     mean = sum_once(step * after.estimate.moments.pair)
-    values = -after.draws.along(step)
     allowed, n_held, n = _allowance(before, move), after.draws.n, after.estimate.n_chains
+    values = -after.draws.along(step)
     if n_held is None:
         return Fall(known + after.draws.reweight(values)[0], 0.0, allowed)
     # Where further draws than those at hand are behind the moments, they shift the mean of all that is reweighted, and

@@ -130,12 +130,13 @@ def find_move(problem: Problem, draws: Draws, theta: Matrix, moments: Matrix) ->
 
 def _go(problem: Problem, draws: Draws, theta: Matrix, whole: Matrix, shift: float) -> tuple[float, float, float]:
     """Find the largest share of a step that keeps draws enough and lowers the reweighted objective."""
-    values = draws.along(whole) + shift
+    values = draws.along(whole)
+    values += shift
     toward_data = sum_once(whole * problem.data.moments.pair)
     start = problem.penalty.value(theta)
     share = 1.0
     for _ in range(_MOST_CUTS):
-        log_mean, effective = draws.reweight(share * values)
+        log_mean, effective = draws.reweight(values if share == 1 else share * values)
         decrease = start + share * toward_data - log_mean - problem.penalty.value(theta + share * whole)
         if effective >= LEAST_SHARE and decrease >= -ROUNDING:
             return share, decrease, effective

@@ -17,7 +17,7 @@ from sparsefield.model import Matrix, count_once, norm
 from sparsefield.objective import Problem, describe_penalty
 from sparsefield.solvers._agreement import draws_for_agreement
 from sparsefield.solvers._batches import estimate_in_batches
-from sparsefield.solvers._describe import check_start, describe, is_small
+from sparsefield.solvers._describe import check_start, describe, find_objective
 from sparsefield.solvers._fall import Fall, Stand, measure_fall
 from sparsefield.solvers._loop import Limits, Watch, run
 from sparsefield.solvers._move import DRAWS_EACH, Move, find_move
@@ -138,7 +138,7 @@ class _NewtonSteps:
         self._problem, self._schedule, self._simulation = problem, schedule, simulation
         self._gap, self._agreement, self._limits = gap, agreement, limits
         self._n_draws = 1  # of the last step, at least
-        self._is_tracked, self._n_now = is_small(problem), _at_least(simulation.n_chains, theta)
+        self._n_now = _at_least(simulation.n_chains, theta)
         self._n_made, self._n_cuts, self._wanted = 0, 0, 1
         self._gained, self._variance = 0.0, 0.0  # since the start, and the squared standard error of that
         self.theta, self._ahead = theta, theta
@@ -150,11 +150,12 @@ class _NewtonSteps:
         self._n_made += 1
         clock = time.perf_counter()
         there = self._look(self._ahead, self._n_now)
-        fall = None if self.last is None else measure_fall(*self.last, there)
-        if self.last is not None and fall is not None and not fall.is_fall:
-            self._take_back(*self.last)
-            return self._describe(there, fall, None)
-        if fall is not None:
+        fall = None
+        if self.last is not None and self.last[1].share > 0:
+            fall = measure_fall(*self.last, there)
+            if not fall.is_down:
+                self._take_back(*self.last, fall)
+                return self._describe(there, fall, None)
             self._gained += fall.decrease
             self._variance += fall.error**2
         self.theta, self._n_cuts = there.theta, 0
@@ -187,10 +188,10 @@ class _NewtonSteps:
         self._n_now = n_next
         return move
 
-    def _take_back(self, here: Stand, move: Move) -> None:
-        """Stay, and try a shorter step with more draws."""
+    def _take_back(self, here: Stand, move: Move, fall: Fall) -> None:
+        """Stay. Where noise explains that a step led up, find another on more draws; else make it shorter."""
         self._n_cuts += 1
-        move = replace(move, share=_CUT * move.share)
+        move = replace(move, share=0.0 if fall.is_noise else _CUT * move.share)
         self.last, self._ahead = (here, move), here.theta + move.made
         self._n_now = max(self._n_now, min(2 * self._n_now, _MOST_DRAWS))
 
@@ -199,10 +200,10 @@ class _NewtonSteps:
         violation = problem.subgradient(theta, problem.gradient(stand.estimate.moments))
         said = describe(self._n_made, stand.estimate, problem.data, violation, theta)
         if move is None:
-            said["reason"] += "; taken back, since the objective is higher here"
+            said["reason"] += "; taken back, since the objective is no lower here"
         return NewtonStep(
             **said,
-            objective=problem.objective(theta) if self._is_tracked else None,
+            objective=find_objective(problem, theta, stand.estimate.states),
             subgradient_norm=norm(violation),
             share=0.0 if move is None else move.share,
             predicted=None if move is None else move.predicted,
@@ -227,10 +228,10 @@ class _NewtonSteps:
         if move.share > 0 or (n < _ENOUGH * self._wanted and not is_limited):
             return None
         if self._gained < _SURELY * np.sqrt(self._variance):
-            return self._return_to_start(k, n, is_limited or n >= _MOST_DRAWS)
+            return self._return_to_start(k, n, is_last=is_limited or self._n_draws > 1 or n >= _MOST_DRAWS)
         if not is_limited and self._agreement is not None and not self._agrees(here, move, self._agreement):
             return None
-        return _at_noise(here, move, k, is_limited or self._wanted == _MOST_DRAWS)
+        return _at_noise(here, move, k, is_limited=is_limited or self._wanted == _MOST_DRAWS)
 
     def _agrees(self, here: Stand, move: Move, share: float) -> bool:
         """Say whether another seed would find this share of the edges; if not, see to it."""
@@ -256,16 +257,17 @@ class _NewtonSteps:
         said = f"Converged in {k} iterations: the smallest subgradient is down to {left:.2g}, without simulation error."
         return Status("converged", said)
 
-    def _return_to_start(self, k: int, n: int, is_last: bool) -> Status | None:
-        """Go on with more draws while the objective is not known to be below that of the start, or return to that."""
+    def _return_to_start(self, k: int, n: int, *, is_last: bool) -> Status | None:
+        """Go on with more draws where the objective is not known to be below that of the start, or return to that."""
         if not is_last:
             self._n_draws = self._n_now = min(_MOST_DRAWS, _GROWTH * n)
             return None
-        self.theta, self.last = self._start, None
-        return Status(
-            "noise floor",
-            f"After {k} iterations {n} draws do not show an objective below that of the start: this is the start.",
-        )
+        self._n_made += 1
+        self.theta, there = self._start, self._look(self._start, n)
+        self.last = there, find_move(there.problem, there.draws, there.theta, there.estimate.moments.pair)
+        status = _at_noise(*self.last, k, is_limited=False)
+        said = f"{status.sentence} No steps led to an objective that is surely lower: this is the start."
+        return replace(status, sentence=said)
 
 
 def noise_cost(stand: Stand) -> float:
@@ -273,7 +275,7 @@ def noise_cost(stand: Stand) -> float:
     return max(1, count_once(stand.theta)) / (2 * stand.estimate.n_chains)
 
 
-def _at_noise(here: Stand, move: Move, k: int, is_limited: bool) -> Status:
+def _at_noise(here: Stand, move: Move, k: int, *, is_limited: bool) -> Status:
     """Say how far the objective is above its optimum, measured on the draws here.
 
     The predicted decrease is half a non-central chi-square over n: its mean is the gap plus nonzeros / (2 n), and its
