@@ -27,6 +27,13 @@ def distribution(n_levels, reference, main, interactions):
     return states, [math.exp(e - top) / total for e in exponents], top + math.log(total)
 
 
+def given(row, states, probabilities):
+    """Return the probabilities of states given the observed cells of a row, which has None where a value is missing."""
+    agrees = [all(x is None or x == y for x, y in zip(row, state, strict=True)) for state in states]
+    total = math.fsum(q for q, own in zip(probabilities, agrees, strict=True) if own)
+    return [q / total if own else 0.0 for q, own in zip(probabilities, agrees, strict=True)]
+
+
 def moments(n_levels, reference, main, interactions):
     """Return the mean of every product of two slots' indicators."""
     states, probabilities, _ = distribution(n_levels, reference, main, interactions)

@@ -8,7 +8,7 @@ import copy
 import numpy as np
 
 from sparsefield.data import MISSING, Moments
-from sparsefield.inference import OutOfReachError, PerfectRun
+from sparsefield.inference import ClampedRun, OutOfReachError, PerfectRun
 
 
 class Tables:
@@ -148,6 +148,33 @@ class Plain:
         states, probabilities, _ = self._enumerate(field)
         drawn = states[rng.choice(len(states), n_draws, p=probabilities)]
         return Chains(field.domain, drawn, rng), PerfectRun(1, n_draws, n_draws, 0, 1.0)
+
+    def clamped_draw(self, field, codes, *, seed, max_sweeps):
+        if max_sweeps < 2:
+            raise OutOfReachError("No missing values can be drawn in one sweep.", "one sweep")
+        rng = np.random.default_rng(seed)
+        states, probabilities, _ = self._enumerate(field)
+        drawn = np.array([states[rng.choice(len(states), p=self._given(row, states, probabilities))] for row in codes])
+        return Chains(field.domain, drawn, rng, codes != MISSING), ClampedRun(len(codes), 0, 0.0)
+
+    def clamped_products(self, field, codes, weights):
+        states, probabilities, _ = self._enumerate(field)
+        s = field.domain.indicators(states.astype(np.uint8))
+        total = np.zeros(len(s))
+        for row, weight in zip(codes, weights, strict=True):
+            total += weight * self._given(row, states, probabilities)
+        return (s.T * total) @ s
+
+    def clamped_variances(self, field, codes, move):
+        states, probabilities, _ = self._enumerate(field)
+        values = Draws(field.domain, states).along(move)
+        laws = [self._given(row, states, probabilities) for row in codes]
+        return np.array([law @ values**2 - (law @ values) ** 2 for law in laws])
+
+    def _given(self, row, states, probabilities):
+        """Return the probabilities of all states given the observed cells of a row."""
+        agrees = probabilities * ((row == MISSING) | (states == row)).all(axis=1)
+        return agrees / agrees.sum()
 
     def enumerate(self, field):
         states, probabilities, log_partition = self._enumerate(field)

@@ -71,6 +71,29 @@ def test_observed_cells_are_kept(backend):
 
 
 @each_backend
+def test_missing_values_are_drawn_and_expected_given_the_observed_cells(backend):
+    rng = np.random.default_rng(1)
+    rows = np.where(rng.random((20, 6)) < 0.6, 255, rng.integers(0, 2, (20, 6))).astype(np.uint8)
+    shares = np.full(20, 1 / 20)
+    expected = backend.clamped_products(MODEL, rows, shares)
+    np.testing.assert_allclose(expected, Plain().clamped_products(MODEL, rows, shares), atol=1e-12)
+    move = theta_of(MODEL)
+    variances = backend.clamped_variances(MODEL, rows, move)
+    np.testing.assert_allclose(variances, Plain().clamped_variances(MODEL, rows, move), atol=1e-12)
+    codes = np.repeat(rows, 500, axis=0)
+    chains, run = backend.clamped_draw(MODEL, codes, seed=1, max_sweeps=1000)
+    # The variance of a mean over several rows is no more than that of a mean of independent draws of their mixture.
+    assert_moments_agree(chains.moments().pair, expected, 10_000)
+    assert run.n_enumerated + run.n_coupled == chains.n_chains == 10_000
+    before = chains.codes()
+    chains.sweep(backend.prepare(MODEL), 1)
+    seen = codes != 255
+    for found in (before, chains.codes()):
+        np.testing.assert_array_equal(found[seen], codes[seen])
+    assert not np.array_equal(before, chains.codes())
+
+
+@each_backend
 def test_bounds_close(backend):
     bounds = backend.bounding_chains(MODEL.domain, 2000, seed=1)
     assert bounds.n_open == 2000

@@ -13,7 +13,7 @@ from sparsefield._kernels._target import HAS_AVX2
 from sparsefield.certificates import dobrushin, influence_matrix
 from sparsefield.certificates._influence import spectral_radius
 from sparsefield.datasets import make_field
-from sparsefield.inference import BoundingChains, Chains, Perfect, Scan, _perfect
+from sparsefield.inference import BoundingChains, Chains, Perfect, Scan, _coupled
 from sparsefield.inference._blocks import PILOT, SWEEPS, make_states, make_streams, unpack
 from sparsefield.inference._tables import make_monotone
 from statistics_ import assert_counts_agree, assert_moments_agree
@@ -257,7 +257,7 @@ def test_exact_draws_do_not_depend_on_the_threads(monkeypatch):
     model = make_field(14, seed=2)
     one = model.sample(40_000, method="perfect", seed=9, n_threads=1).codes
     monkeypatch.setattr(_threads, "SMALLEST_SHARE", 1e-15)
-    monkeypatch.setattr(_perfect, "LONGEST_CALL", 0.0)  # one block of sweeps a call
+    monkeypatch.setattr(_coupled, "LONGEST_CALL", 0.0)  # one block of sweeps a call
     np.testing.assert_array_equal(one, model.sample(40_000, method="perfect", seed=9, n_threads=3).codes)
     assert not np.array_equal(one, model.sample(40_000, method="perfect", seed=10).codes)
 

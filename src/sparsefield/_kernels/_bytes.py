@@ -150,7 +150,7 @@ def sweep_product(states, streams, order, starts, neighbours, tables, kept, n_sw
     weights = np.empty((n_planes, BLOCK), np.float32)
     raw = np.empty(BLOCK // 2, np.uint64)
     draws = raw.view(np.uint32)
-    before = np.empty(BLOCK, np.uint8)
+    before = np.empty((n_planes, BLOCK), np.uint8)
     for block in range(states.shape[0]):
         x = states[block]
         for _ in range(n_sweeps):
@@ -166,12 +166,12 @@ def sweep_product(states, streams, order, starts, neighbours, tables, kept, n_sw
                             high = t11 if first[c] else t01
                             row[c] *= high if second[c] else low
                 _draw_uniforms(streams[block], raw)
-                if kept.shape[0]:
-                    before[:] = x[i]
                 for plane in range(n_planes):
-                    _draw_bits(weights[plane], draws, x[plane * n_lines + i])
-                if kept.shape[0]:
-                    keep(x[i], kept[block, i], before)
+                    line = x[plane * n_lines + i]
+                    before[plane] = line
+                    _draw_bits(weights[plane], draws, line)
+                    if kept.shape[0]:
+                        keep(line, kept[block, i], before[plane])
 
 
 @njit(nogil=True, cache=True)
@@ -182,7 +182,7 @@ def sweep_sum(states, streams, order, starts, neighbours, tables, shifts, kept, 
     weights = fields.view(np.float32)
     raw = np.empty(BLOCK // 2, np.uint64)
     draws = raw.view(np.uint32)
-    before = np.empty(BLOCK, np.uint8)
+    before = np.empty((n_planes, BLOCK), np.uint8)
     for block in range(states.shape[0]):
         x = states[block]
         for _ in range(n_sweeps):
@@ -199,12 +199,12 @@ def sweep_sum(states, streams, order, starts, neighbours, tables, shifts, kept, 
                             row[c] += high if second[c] else low
                     exponentiate(weights[plane], shifts[i])
                 _draw_uniforms(streams[block], raw)
-                if kept.shape[0]:
-                    before[:] = x[i]
                 for plane in range(n_planes):
-                    _draw_bits(weights[plane], draws, x[plane * n_lines + i])
-                if kept.shape[0]:
-                    keep(x[i], kept[block, i], before)
+                    line = x[plane * n_lines + i]
+                    before[plane] = line
+                    _draw_bits(weights[plane], draws, line)
+                    if kept.shape[0]:
+                        keep(line, kept[block, i], before[plane])
 
 
 @njit(nogil=True, cache=True)

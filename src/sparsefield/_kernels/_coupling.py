@@ -29,14 +29,14 @@ def _count_ones(words, n_bits):
 
 
 @njit(nogil=True, cache=True)
-def settle(planes, widest, before, held, filled, draws, full):
+def settle(planes, least, largest, before, held, filled, draws, full):
     """Close a block of sweeps: keep the exact draws that it completes, and get ready for the next one.
 
     planes (3 x lines, words): least states, largest states and the states carried along. before (lines, words): the
     carried states when the block began. held (words,): chains that have met once, so that what they carry does not
     depend on where they began. A chain of these that meets again completes a draw, the state before the block, which
-    goes to the first of draws (n, lines, words) that its chain has not filled (n, words). widest (lines, words) is
-    where largest states begin. Returns how many chains met and whether all draws are filled.
+    goes to the first of draws (n, lines, words) that its chain has not filled (n, words). least and largest
+    (lines, words) are where bounds begin. Returns how many chains met and whether all draws are filled.
     """
     n_lines, n_words = before.shape
     low, high, carried = planes[:n_lines], planes[n_lines : 2 * n_lines], planes[2 * n_lines :]
@@ -61,8 +61,8 @@ def settle(planes, widest, before, held, filled, draws, full):
         for m in range(n_words):
             carried[i, m] = (low[i, m] & closed[m]) | (carried[i, m] & ~closed[m])
             before[i, m] = carried[i, m]
-            low[i, m] = 0
-            high[i, m] = widest[i, m]
+            low[i, m] = least[i, m]
+            high[i, m] = largest[i, m]
     for m in range(n_words):
         held[m] |= closed[m]
     return _count_ones(closed, 512 // n_words), is_done

@@ -290,8 +290,8 @@ def sweep_product(states, streams, order, starts, neighbours, tables, kept, line
 
     states (B, planes x lines, 16) uint32, streams (B, 4, 8) uint64; pairs k of variable i are
     starts[i] <= k < starts[i + 1] with tables (P, 4) float32, the main effect in the first; neighbours (planes, P, 2)
-    are the lines that a plane looks at; kept (B, lines, 16) uint32 has ones where the first plane must not change, or
-    no blocks at all; lines and weights (planes, 512) are scratch.
+    are the lines that a plane looks at; kept (B, lines, 16) uint32 has ones where no plane must change, or no blocks
+    at all; lines and weights (planes, 512) are scratch.
     """
     n_planes = neighbours.shape[0]
     size = states.shape[1] * LINE
@@ -299,7 +299,8 @@ def sweep_product(states, streams, order, starts, neighbours, tables, kept, line
     state0, stream0 = np.int64(states.ctypes.data), np.int64(streams.ctypes.data)
     line0, table0 = np.int64(lines.ctypes.data), np.int64(tables.ctypes.data)
     weight0 = np.int64(weights.ctypes.data)
-    before = np.empty(16, np.uint32)
+    n_lines = states.shape[1] // n_planes
+    before = np.empty((n_planes, 16), np.uint32)
     for block in range(states.shape[0]):
         x0 = state0 + block * size
         for _ in range(n_sweeps):
@@ -309,10 +310,12 @@ def sweep_product(states, streams, order, starts, neighbours, tables, kept, line
                     _index_pairs(x0, neighbours, plane, k0, n_pairs, line0, stride)
                     _multiply_lookups(line0, stride, table0 + k0 * 16, n_pairs, weight0 + plane * WEIGHTS)
                 if kept.shape[0]:
-                    before[:] = states[block, i]
+                    for plane in range(n_planes):
+                        before[plane] = states[block, plane * n_lines + i]
                 _draw_planes(weight0, stream0 + block * 256, x0 + i * LINE, size // n_planes, n_planes)
                 if kept.shape[0]:
-                    keep(states[block, i], kept[block, i], before)
+                    for plane in range(n_planes):
+                        keep(states[block, plane * n_lines + i], kept[block, i], before[plane])
 
 
 @njit(nogil=True, cache=True)
@@ -327,7 +330,8 @@ def sweep_sum(states, streams, order, starts, neighbours, tables, shifts, kept, 
     state0, stream0 = np.int64(states.ctypes.data), np.int64(streams.ctypes.data)
     line0, table0 = np.int64(lines.ctypes.data), np.int64(tables.ctypes.data)
     weight0 = np.int64(weights.ctypes.data)
-    before = np.empty(16, np.uint32)
+    n_lines = states.shape[1] // n_planes
+    before = np.empty((n_planes, 16), np.uint32)
     for block in range(states.shape[0]):
         x0 = state0 + block * size
         for _ in range(n_sweeps):
@@ -338,10 +342,12 @@ def sweep_sum(states, streams, order, starts, neighbours, tables, shifts, kept, 
                     _add_lookups(line0, stride, table0 + k0 * 16, n_pairs, weight0 + plane * WEIGHTS)
                     exponentiate(weights[plane], shifts[i])
                 if kept.shape[0]:
-                    before[:] = states[block, i]
+                    for plane in range(n_planes):
+                        before[plane] = states[block, plane * n_lines + i]
                 _draw_planes(weight0, stream0 + block * 256, x0 + i * LINE, size // n_planes, n_planes)
                 if kept.shape[0]:
-                    keep(states[block, i], kept[block, i], before)
+                    for plane in range(n_planes):
+                        keep(states[block, plane * n_lines + i], kept[block, i], before[plane])
 
 
 @njit(nogil=True, cache=True)

@@ -6,11 +6,13 @@ from sparsefield.inference._bounds import BoundingChains
 from sparsefield.inference._chains import Chains
 from sparsefield.inference._checks import check_order, check_request, check_sweeps, check_two_levels
 from sparsefield.inference._clamped import ClampedChains
+from sparsefield.inference._conditional import MOST_STATES, count_ways, expected_products
 from sparsefield.inference._counting import count_packed
 from sparsefield.inference._draws import Draws, States
 from sparsefield.inference._exact import MAX_STATES, Exact, count_states, enumerate_states
 from sparsefield.inference._field import Field, energies, expand, reduce_to_binary
 from sparsefield.inference._gibbs import Gibbs
+from sparsefield.inference._missing import ClampedRun, is_cheap
 from sparsefield.inference._perfect import OutOfReachError, Perfect, PerfectRun
 from sparsefield.inference._scan import Scan
 from sparsefield.inference._states import MOST_ENTRIES, EnumeratedStates, count_entries
@@ -19,12 +21,14 @@ __all__ = [
     "BLOCK",
     "MAX_STATES",
     "MOST_ENTRIES",
+    "MOST_STATES",
     "Backend",
     "BoundingChains",
     "Bounds",
     "ChainStates",
     "Chains",
     "ClampedChains",
+    "ClampedRun",
     "Cpu",
     "Draws",
     "EnumeratedStates",
@@ -43,9 +47,12 @@ __all__ = [
     "count_entries",
     "count_packed",
     "count_states",
+    "count_ways",
     "energies",
     "enumerate_states",
     "expand",
+    "expected_products",
+    "is_cheap",
     "make_backend",
     "reduce_to_binary",
 ]

@@ -12,9 +12,11 @@ from sparsefield.data import Domain, Moments
 from sparsefield.inference._bounds import BoundingChains
 from sparsefield.inference._chains import Chains
 from sparsefield.inference._clamped import ClampedChains
+from sparsefield.inference._conditional import conditional_variances, expected_products
 from sparsefield.inference._draws import Draws, States
 from sparsefield.inference._exact import enumerate_states
 from sparsefield.inference._field import Field
+from sparsefield.inference._missing import ClampedRun, draw_missing
 from sparsefield.inference._perfect import Perfect, PerfectRun
 from sparsefield.inference._scan import Scan
 from sparsefield.inference._states import EnumeratedStates
@@ -95,6 +97,30 @@ class Backend(Protocol):
         """Return chains that stand at exact draws, and what these took; or raise OutOfReachError."""
         ...
 
+    def clamped_draw(
+        self, field: Field, codes: NDArray[np.uint8], *, seed: int, max_sweeps: int
+    ) -> tuple[ChainStates, ClampedRun]:
+        """Return a chain for each row of codes whose missing values are an exact draw given the observed cells.
+
+        What the draws took comes with them. Where they cannot be had, raise OutOfReachError.
+        """
+        ...
+
+    def clamped_products(
+        self, field: Field, codes: NDArray[np.uint8], weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the expected products of statistics given the observed cells, (n_slots, n_slots), over weighted rows.
+
+        The missing values are enumerated: they must have few states in each row.
+        """
+        ...
+
+    def clamped_variances(
+        self, field: Field, codes: NDArray[np.uint8], move: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the variance of a move times the statistics given the observed cells of each row, (n,)."""
+        ...
+
     def enumerate(self, field: Field) -> tuple[float, Moments]:
         """Return the logarithm of the normalising constant and the exact moments of a small field."""
         ...
@@ -154,6 +180,24 @@ class Cpu:
     def draw(self, field: Field, n_draws: int, *, seed: int, max_sweeps: int) -> tuple[Chains, PerfectRun]:
         """Return chains that stand at exact draws, and what these took."""
         return Perfect(n_draws, seed, max_sweeps=max_sweeps, n_threads=self.n_threads).draw(field)
+
+    def clamped_draw(
+        self, field: Field, codes: NDArray[np.uint8], *, seed: int, max_sweeps: int
+    ) -> tuple[ClampedChains, ClampedRun]:
+        """Return chains whose missing values are exact draws given the observed cells, and what these took."""
+        return draw_missing(field, codes, seed=seed, max_sweeps=max_sweeps, n_threads=self.n_threads)
+
+    def clamped_products(
+        self, field: Field, codes: NDArray[np.uint8], weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the expected products of statistics given the observed cells, over weighted rows."""
+        return expected_products(field, codes, weights, n_threads=self.n_threads)
+
+    def clamped_variances(
+        self, field: Field, codes: NDArray[np.uint8], move: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the variance of a move times the statistics given the observed cells of each row."""
+        return conditional_variances(field, codes, move, n_threads=self.n_threads)
 
     def enumerate(self, field: Field) -> tuple[float, Moments]:
         """Return the logarithm of the normalising constant and the exact moments."""

@@ -16,7 +16,7 @@ from sparsefield.inference._scan import Scan
 
 LANES, STEPS = 16, 32  # chain 16 t + m of a block is bit t of lane m
 LONGEST_CALL = 0.1  # seconds after which an interrupt takes effect at the latest
-SWEEPS, STARTS, PILOT, CONTINUED = range(4)  # independent streams of random numbers of a block
+SWEEPS, STARTS, PILOT, CONTINUED, CHOICES = range(5)  # independent streams of random numbers of a block
 
 
 class Blocks:
@@ -89,6 +89,18 @@ def make_states(domain: Domain, n_blocks: int, storage: Storage, n_planes: int =
     if storage == "packed":
         return make_aligned((n_blocks, n_lines, LANES), np.uint32)
     return make_aligned((n_blocks, n_lines, BLOCK), np.uint8)
+
+
+def lay_out(codes: NDArray[np.uint8], domain: Domain, storage: Storage) -> NDArray[Any]:
+    """Lay codes (n, n_variables) out in blocks of 512 chains, the last one filled up with zeros."""
+    n, p = codes.shape
+    n_blocks = -(-n // BLOCK)
+    padded = np.zeros((n_blocks * BLOCK, p), dtype=np.uint8)
+    padded[:n] = codes
+    by_block = padded.reshape(n_blocks, BLOCK, p).transpose(0, 2, 1)
+    states = make_states(domain, n_blocks, storage)
+    states[:, :p] = pack(by_block) if storage == "packed" else by_block
+    return states
 
 
 def pack(codes: NDArray[np.uint8]) -> NDArray[np.uint32]:

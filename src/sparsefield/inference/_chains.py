@@ -10,7 +10,17 @@ from numpy.typing import NDArray
 from sparsefield._kernels._bytes import BLOCK
 from sparsefield._kernels._target import make_aligned
 from sparsefield.data import Domain, Moments, moments_of_codes
-from sparsefield.inference._blocks import CONTINUED, LANES, STARTS, Blocks, make_source, make_states, pack, unpack
+from sparsefield.inference._blocks import (
+    CONTINUED,
+    LANES,
+    STARTS,
+    Blocks,
+    lay_out,
+    make_source,
+    make_states,
+    pack,
+    unpack,
+)
 from sparsefield.inference._checks import Storage
 from sparsefield.inference._counting import means_of_chains, moments_of_chains
 from sparsefield.inference._draws import ChainDraws
@@ -62,7 +72,7 @@ class Chains(Blocks):
         if start is None:
             self._states = _start_uniform(domain, self.n_blocks, seed, self.storage)
         else:
-            self._states = _start_from(domain, n_chains, self.n_blocks, start, self.storage)
+            self._states = _start_from(domain, n_chains, start, self.storage)
 
     @classmethod
     def from_states(
@@ -144,14 +154,8 @@ def _start_uniform(domain: Domain, n_blocks: int, seed: int, storage: Storage) -
     return states
 
 
-def _start_from(domain: Domain, n_chains: int, n_blocks: int, start: Any, storage: Storage) -> NDArray[Any]:
+def _start_from(domain: Domain, n_chains: int, start: Any, storage: Storage) -> NDArray[Any]:
     codes = domain.check_codes(start)
     if len(codes) != n_chains:
         raise ValueError(f"start has {len(codes)} states for {n_chains} chains: give one per chain.")
-    p = domain.n_variables
-    states = np.zeros((n_blocks * BLOCK, p), dtype=np.uint8)
-    states[:n_chains] = codes
-    by_block = states.reshape(n_blocks, BLOCK, p).transpose(0, 2, 1)
-    held = make_states(domain, n_blocks, storage)
-    held[:, :p] = pack(by_block) if storage == "packed" else by_block
-    return held
+    return lay_out(codes, domain, storage)

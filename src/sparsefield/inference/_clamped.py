@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield._kernels._bytes import BLOCK
 from sparsefield.data import MISSING, Domain
-from sparsefield.inference._blocks import make_states, pack
+from sparsefield.inference._blocks import CONTINUED, Blocks, lay_out
 from sparsefield.inference._chains import Chains
+from sparsefield.inference._checks import Storage
 
 
 class ClampedChains(Chains):
@@ -31,8 +33,27 @@ class ClampedChains(Chains):
         uniform = np.random.default_rng(seed).integers(0, domain.n_levels, codes.shape)
         start = np.where(is_missing, uniform, codes)
         super().__init__(domain, len(codes), seed=seed, start=start, n_threads=n_threads)
-        flags = np.zeros((self.n_blocks * BLOCK, domain.n_variables), dtype=np.uint8)
-        flags[: len(codes)] = ~is_missing
-        by_block = flags.reshape(self.n_blocks, BLOCK, -1).transpose(0, 2, 1)
-        self._kept = make_states(domain, self.n_blocks, self.storage)
-        self._kept[:, : domain.n_variables] = pack(by_block) if self.storage == "packed" else by_block * np.uint8(255)
+        self._kept = lay_out_kept(~is_missing, domain, self.storage)
+
+    @classmethod
+    def standing_at(
+        cls,
+        domain: Domain,
+        codes: NDArray[np.uint8],
+        filled: NDArray[np.uint8],
+        *,
+        seed: int,
+        n_threads: int | None = None,
+    ) -> ClampedChains:
+        """Make chains of rows whose missing values stand at given levels, and that have not been swept."""
+        chains = cls.__new__(cls)
+        Blocks.__init__(chains, domain, len(codes), seed=seed, storage=None, n_threads=n_threads, use=CONTINUED)
+        chains._states = lay_out(filled, domain, chains.storage)
+        chains._kept = lay_out_kept(codes != MISSING, domain, chains.storage)
+        return chains
+
+
+def lay_out_kept(is_kept: NDArray[np.bool_], domain: Domain, storage: Storage) -> NDArray[Any]:
+    """Lay out which cells (n, n_variables) sweeps must not change, as masks of the words of states."""
+    kept = lay_out(is_kept.astype(np.uint8), domain, storage)
+    return kept if storage == "packed" else kept * np.uint8(255)

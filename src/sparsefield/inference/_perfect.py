@@ -5,21 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import bdtr
 
-from sparsefield import _threads
 from sparsefield._kernels._bytes import BLOCK
-from sparsefield._kernels._coupling import settle
 from sparsefield.data import Moments
-from sparsefield.inference._blocks import LONGEST_CALL, PILOT, SWEEPS, make_states, make_streams, pack
-from sparsefield.inference._bounds import BoundingChains, full_word, make_widest
+from sparsefield.inference._blocks import PILOT, SWEEPS, make_streams
+from sparsefield.inference._bounds import BoundingChains, make_widest
 from sparsefield.inference._chains import Chains
 from sparsefield.inference._checks import check_request, check_two_levels
+from sparsefield.inference._coupled import Coupled, mark_spare
 from sparsefield.inference._field import Field
 from sparsefield.inference._scan import Scan
 
-_FEWEST_MEETING = 0.5  # share of the chains that must meet within a block of sweeps
+FEWEST_MEETING = 0.5  # share of the chains that must meet within a block of sweeps
+MOST_DRAWS = 16  # of a chain, but for what is more than 64 blocks of chains would give
 _BLOCKS_OF_CHAINS = 64  # at most, so that every chain gives several draws and few wait for the slowest
 
 
@@ -123,9 +122,9 @@ class Perfect:
         check_request(self.n_chains, self.seed)
         if self.max_sweeps < 1:
             raise ValueError(f"max_sweeps is {self.max_sweeps}: use at least one.")
-        chains = _Coupled(field, self)
+        chains = _make_coupled(field, self)
         length, n_pilot = _choose_length(field, self, chains.most_draws)
-        chains.run(length, self.n_threads)
+        chains.run(np.full(len(chains.n_run), length), self.n_threads)
         n_blocks = BLOCK * int(chains.n_run.sum())
         run = PerfectRun(length, n_blocks, int(chains.n_met.sum()), n_pilot, n_blocks * length / self.n_chains)
         draws = Chains.from_states(
@@ -133,7 +132,7 @@ class Perfect:
             self.n_chains,
             chains.draws,
             seed=self.seed,
-            storage=chains.scan.storage,
+            storage=chains.storage,
             n_threads=self.n_threads,
         )
         return draws, run
@@ -147,62 +146,18 @@ def _refuse_levels(field: Field) -> None:
         raise OutOfReachError(str(error), reason="variables with more than two levels", remedy="") from None
 
 
-class _Coupled:
-    """Chains carried between their bounds, and the draws that they have completed."""
-
-    def __init__(self, field: Field, wanted: Perfect) -> None:
-        self.scan = Scan(field, order=wanted.order, n_planes=3)
-        storage = self.scan.storage
-        # The draws come 512 at a time, one from each chain of a block; the layout depends on their number alone. With
-        # 1, 5 and 14 draws of each chain, waiting for the slowest takes 4.8, 2.0 and 1.5 times the sweeps that a draw
-        # needs (the paper's field of 20 variables): up to 16 of them, and at least two blocks, for two cores.
-        n_rounds = -(-wanted.n_chains // BLOCK)
-        n_blocks = min(n_rounds, 2 * -(-n_rounds // 32), _BLOCKS_OF_CHAINS)
-        self.cuts = [n_rounds * b // n_blocks for b in range(n_blocks + 1)]
-        self.most_draws = int(np.diff(self.cuts).max())
-        self.streams = make_streams(wanted.seed, n_blocks, SWEEPS)
-        self.full = full_word(storage)
-        self.widest = make_widest(field.domain, storage)
-        n_lines, n_words = self.widest.shape
-        self.planes = make_states(field.domain, n_blocks, storage, n_planes=3)
-        self.planes[:, n_lines : 2 * n_lines] = self.widest
-        self.before = np.zeros((n_blocks, n_lines, n_words), dtype=self.planes.dtype)
-        self.held = np.zeros((n_blocks, n_words), dtype=self.planes.dtype)
-        self.draws = make_states(field.domain, n_rounds, storage)
-        self.filled = _mark_spare(n_rounds, wanted.n_chains, storage)
-        self.n_run = np.zeros(n_blocks, dtype=np.int64)
-        self.n_met = np.zeros(n_blocks, dtype=np.int64)
-        self.n_swept = np.zeros(n_blocks, dtype=np.int64)  # of the block of sweeps that is under way
-
-    def run(self, length: int, n_threads: int | None) -> None:
-        """Run blocks of sweeps until every chain has given its draws."""
-        left = np.arange(len(self.n_run))
-        while len(left):
-            one = self.scan.seconds_per_block * len(left)
-            n_sweeps = max(1, int(LONGEST_CALL / one)) if one else length
-            shares = _threads.share(len(left), n_threads, one * n_sweeps)
-            _threads.run(self._run_some, [(left[share], length, n_sweeps) for share in shares])
-            left = left[[not self._is_done(int(b)) for b in left]]
-
-    def _is_done(self, b: int) -> bool:
-        return bool((self.filled[self.cuts[b] : self.cuts[b + 1]] == self.full).all())
-
-    def _run_some(self, blocks: NDArray[np.int64], length: int, n_sweeps: int) -> None:
-        """Make some sweeps with each block of chains, and settle whenever a block of sweeps is full."""
-        for b in blocks:
-            own = slice(self.cuts[b], self.cuts[b + 1])
-            left, is_done = n_sweeps, False
-            while left and not is_done:
-                n = min(left, length - int(self.n_swept[b]))
-                self.scan.sweep(self.planes[b : b + 1], self.streams[b : b + 1], n)
-                left -= n
-                self.n_swept[b] += n
-                if self.n_swept[b] == length:
-                    arrays = self.before[b], self.held[b], self.filled[own], self.draws[own]
-                    n_met, is_done = settle(self.planes[b], self.widest, *arrays, self.full)
-                    self.n_swept[b] = 0
-                    self.n_run[b] += 1
-                    self.n_met[b] += n_met
+def _make_coupled(field: Field, wanted: Perfect) -> Coupled:
+    """Make the chains that give the draws; their layout depends on the number of draws alone."""
+    scan = Scan(field, order=wanted.order, n_planes=3)
+    # With 1, 5 and 14 draws of each chain, waiting for the slowest takes 4.8, 2.0 and 1.5 times the sweeps that a draw
+    # needs (the paper's field of 20 variables): up to 16 of them, and at least two blocks, for two cores.
+    n_rounds = -(-wanted.n_chains // BLOCK)
+    n_blocks = min(n_rounds, 2 * -(-n_rounds // (2 * MOST_DRAWS)), _BLOCKS_OF_CHAINS)
+    cuts = n_rounds * np.arange(n_blocks + 1) // n_blocks
+    largest = np.repeat(make_widest(field.domain, scan.storage)[None], n_blocks, axis=0)
+    streams = make_streams(wanted.seed, n_blocks, SWEEPS)
+    filled = mark_spare(n_rounds, wanted.n_chains, scan.storage)
+    return Coupled(scan, field.domain, streams, np.zeros_like(largest), largest, cuts, filled)
 
 
 def _choose_length(field: Field, wanted: Perfect, most_draws: int) -> tuple[int, int]:
@@ -219,8 +174,8 @@ def _choose_length(field: Field, wanted: Perfect, most_draws: int) -> tuple[int,
         step = min(max(1, pilot.n_sweeps // 16), wanted.max_sweeps - pilot.n_sweeps)
         pilot.sweep(scan, step)
         share = 1 - pilot.n_open / BLOCK
-        if share >= _FEWEST_MEETING:
-            cost = pilot.n_sweeps * _blocks_needed(share, most_draws + 1)
+        if share >= FEWEST_MEETING:
+            cost = pilot.n_sweeps * blocks_needed(share, most_draws + 1)
             if cost < best_cost:
                 best_cost, best = cost, pilot.n_sweeps
     if not best:
@@ -232,16 +187,9 @@ def _choose_length(field: Field, wanted: Perfect, most_draws: int) -> tuple[int,
     return best, pilot.n_sweeps
 
 
-def _blocks_needed(share: float, n_meetings: int) -> int:
+def blocks_needed(share: float, n_meetings: int) -> int:
     """Return how many blocks give all of 512 chains n meetings, with probability one half or more."""
     # With a share of one half, one of 512 chains misses n meetings in 4 n + 59 blocks with probability below 2e-15.
     n = np.arange(n_meetings, 4 * n_meetings + 60)
     fails = BLOCK * bdtr(n_meetings - 1, n, min(share, 1 - 0.5 / BLOCK))
     return int(n[np.argmax(fails <= 0.5)])
-
-
-def _mark_spare(n_rounds: int, n_draws: int, storage: str) -> NDArray[np.unsignedinteger]:
-    """Return the chains (rounds, words) whose draws nobody asked for, as if they had been given."""
-    spare = np.zeros((n_rounds, BLOCK), dtype=np.uint8)
-    spare.reshape(-1)[n_draws:] = 1
-    return np.ascontiguousarray(pack(spare[:, None])[:, 0]) if storage == "packed" else spare

@@ -1,0 +1,121 @@
+"""Chains carried along between their bounds, which give exact draws: read-once coupling from the past."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsefield import _threads
+from sparsefield._kernels._bytes import BLOCK
+from sparsefield._kernels._coupling import settle
+from sparsefield.data import Domain
+from sparsefield.inference._blocks import LONGEST_CALL, make_states, pack
+from sparsefield.inference._bounds import full_word
+from sparsefield.inference._checks import Storage
+from sparsefield.inference._scan import Scan
+
+
+class Coupled:
+    """Blocks of chains carried along between their bounds, and the draws that they have completed.
+
+    Draws come 512 at a time, one from each chain of a block: block b of chains gives the rounds cuts[b] to
+    cuts[b + 1] - 1 of them.
+
+    Parameters
+    ----------
+    scan : Scan
+        The field, ready for three planes.
+    domain : Domain
+        The variables.
+    streams : ndarray of shape (n_blocks, 4, 8)
+        The random numbers of each block.
+    least, largest : ndarray of shape (n_blocks, n_lines, n_words)
+        Where bounds begin, in the layout of the storage.
+    cuts : ndarray of shape (n_blocks + 1,)
+        The rounds of draws of each block.
+    filled : ndarray of shape (n_rounds, n_words)
+        Draws that nobody asked for, as if they had been given. It changes.
+    kept : ndarray of shape (n_blocks, n_lines, n_words), optional
+        Bits that sweeps must not change; bounds begin there with one value.
+
+    Attributes
+    ----------
+    draws : ndarray of shape (n_rounds, n_lines, n_words)
+        The draws, once all are filled.
+    most_draws : int
+        Of a chain.
+    n_run, n_met : ndarray of shape (n_blocks,)
+        Blocks of sweeps that were run, and how many times a chain met in them.
+    """
+
+    def __init__(
+        self,
+        scan: Scan,
+        domain: Domain,
+        streams: NDArray[np.uint64],
+        least: NDArray[Any],
+        largest: NDArray[Any],
+        cuts: NDArray[np.int64],
+        filled: NDArray[Any],
+        kept: NDArray[Any] | None = None,
+    ) -> None:
+        self._scan, self._streams, self._cuts, self._filled, self._kept = scan, streams, cuts, filled, kept
+        self.storage = scan.storage
+        self.most_draws = int(np.diff(cuts).max())
+        self._full = full_word(scan.storage)
+        self._least, self._largest = least, largest
+        n_blocks, n_lines, n_words = largest.shape
+        self._planes = make_states(domain, n_blocks, scan.storage, n_planes=3)
+        for plane, start in enumerate((least, largest, least)):
+            self._planes[:, plane * n_lines : (plane + 1) * n_lines] = start
+        self._before = least.copy()
+        self._held = np.zeros((n_blocks, n_words), dtype=largest.dtype)
+        self.draws = make_states(domain, int(cuts[-1]), scan.storage)
+        self.n_run = np.zeros(n_blocks, dtype=np.int64)
+        self.n_met = np.zeros(n_blocks, dtype=np.int64)
+        self._n_swept = np.zeros(n_blocks, dtype=np.int64)  # of the block of sweeps that is under way
+
+    def run(self, lengths: NDArray[np.int64], n_threads: int | None) -> None:
+        """Run blocks of sweeps, of these lengths, until every chain has given its draws."""
+        left = np.arange(len(self.n_run))
+        while len(left):
+            one = self._scan.seconds_per_block * len(left)
+            n_sweeps = max(1, int(LONGEST_CALL / one)) if one else int(lengths.max())
+            shares = _threads.share(len(left), n_threads, one * n_sweeps)
+            _threads.run(self._run_some, [(left[share], lengths, n_sweeps) for share in shares])
+            left = left[[not self._is_done(int(b)) for b in left]]
+
+    def _is_done(self, b: int) -> bool:
+        return bool((self._filled[self._cuts[b] : self._cuts[b + 1]] == self._full).all())
+
+    def _run_some(self, blocks: NDArray[np.int64], lengths: NDArray[np.int64], n_sweeps: int) -> None:
+        """Make some sweeps with each block of chains, and settle whenever a block of sweeps is full."""
+        for b in blocks:
+            own, one = slice(self._cuts[b], self._cuts[b + 1]), slice(b, b + 1)
+            kept = None if self._kept is None else self._kept[one]
+            left, is_done = n_sweeps, False
+            while left and not is_done:
+                n = min(left, int(lengths[b] - self._n_swept[b]))
+                self._scan.sweep(self._planes[one], self._streams[one], n, kept)
+                left -= n
+                self._n_swept[b] += n
+                if self._n_swept[b] == lengths[b]:
+                    arrays = self._before[b], self._held[b], self._filled[own], self.draws[own]
+                    n_met, is_done = settle(self._planes[b], self._least[b], self._largest[b], *arrays, self._full)
+                    self._n_swept[b] = 0
+                    self.n_run[b] += 1
+                    self.n_met[b] += n_met
+
+
+def as_words(flags: NDArray[np.uint8], storage: Storage) -> NDArray[Any]:
+    """Lay zeros and ones (rounds, 512) of chains out like a line of their states."""
+    return np.ascontiguousarray(pack(flags[:, None])[:, 0]) if storage == "packed" else flags
+
+
+def mark_spare(n_rounds: int, n_draws: int, storage: Storage) -> NDArray[Any]:
+    """Return the chains (rounds, words) whose draws nobody asked for, as if they had been given."""
+    spare = np.zeros((n_rounds, BLOCK), dtype=np.uint8)
+    spare.reshape(-1)[n_draws:] = 1
+    return as_words(spare, storage)
