@@ -19,7 +19,7 @@ from sparsefield.datasets import make_field
 from sparsefield.gradients import BestDraws, ExactMoments, Schedule, Simulation
 from sparsefield.inference import Cpu, Exact, Perfect
 from sparsefield.model import Matrix, as_theta, norm
-from sparsefield.objective import Problem, _quadratic
+from sparsefield.objective import Problem, _completed, _quadratic
 from sparsefield.solvers import (
     _curvature,
     _gradient,
@@ -86,10 +86,7 @@ NEWTON = [
     Choice("RARE", (_quadratic, _move, _undecided), (0, 1, 16)),
 ]
 CONFIDENCE = Choice("UNDECIDED", (_undecided,), (0.9, 0.999))
-COMPLETING = {
-    "newton": Choice("_COMPLETING_SWEEPS", (_newton,), (1, 20)),
-    "spg": Choice("_COMPLETING_SWEEPS", (_gradient,), (1, 20)),
-}
+COMPLETING = Choice("_GIBBS_SWEEPS", (_completed,), (1, 20))
 WINDOW = Choice("_WINDOW", (_gradient,), (10, 160))
 POWER = [
     Choice("_ROUGH_STEPS", (_curvature,), (1, 3, 30)),

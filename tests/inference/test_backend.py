@@ -47,6 +47,14 @@ class Watchful(Cpu):
         with self.asking("draws"):
             return super().draw(*arguments, **options)
 
+    def clamped_draw(self, *arguments, **options):
+        with self.asking("clamped draws"):
+            return super().clamped_draw(*arguments, **options)
+
+    def clamped_products(self, *arguments, **options):
+        with self.asking("expectations"):
+            return super().clamped_products(*arguments, **options)
+
     def enumerate(self, *arguments, **options):
         with self.asking("enumeration"):
             return super().enumerate(*arguments, **options)
@@ -60,11 +68,26 @@ TABLE = make_table(6, 300)
 LEVELS = sf.encode(np.random.default_rng(1).integers(0, 3, (200, 3)))
 CODES = np.where(np.random.default_rng(2).random(TABLE.shape) < 0.1, 255, TABLE.codes).astype(np.uint8)
 INCOMPLETE = sf.Table(TABLE.domain, CODES)
+# Rows with many missing values: of two levels, which are drawn, and of three, which are out of reach.
+MANY = np.random.default_rng(3).integers(0, 3, (100, 13)).astype(np.uint8)
+MANY[0] = 255
+DRAWN = make_table(12, 300)
+DRAWN = sf.Table(DRAWN.domain, np.where(np.arange(300)[:, None] < 3, 255, DRAWN.codes).astype(np.uint8))
 FITS = {
     "newton": (TABLE, {}, {"states"}),
     "draws": (TABLE, {"schedule": BestDraws(max_states=0)}, {"draws"}),
     "levels": (LEVELS, {"schedule": BestDraws(max_states=0)}, {"draws", "chains"}),
-    "missing values": (INCOMPLETE, {}, {"draws", "clamped chains"}),
+    "missing values": (INCOMPLETE, {"schedule": BestDraws(max_states=0)}, {"draws", "expectations"}),
+    "drawn missing values": (
+        DRAWN,
+        {"schedule": BestDraws(max_states=0)},
+        {"draws", "expectations", "clamped draws"},
+    ),
+    "filled missing values": (
+        sf.Table(sf.Domain(tuple("abcdefghijklm"), ((0, 1, 2),) * 13, (0,) * 13), MANY),
+        {"solver": "spg", "schedule": 3},
+        {"chains", "expectations", "clamped draws", "clamped chains"},
+    ),
     "exact": (TABLE, {"schedule": "exact"}, {"states"}),
     "tay": (TABLE, {"solver": "spg"}, {"chains"}),
     "coalescence": (TABLE, {"solver": "spg", "certificate": "coalescence"}, {"chains", "bounding chains"}),

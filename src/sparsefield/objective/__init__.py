@@ -1,6 +1,7 @@
 """The objective: likelihood or pseudo-likelihood of the data, and a penalty."""
 
-from sparsefield.objective._data import Completed, DataTerm, Observed
+from sparsefield.objective._completed import Completed
+from sparsefield.objective._data import DataTerm, Observed
 from sparsefield.objective._expectation import expected_moments
 from sparsefield.objective._penalty import L1, Penalty, describe_penalty
 from sparsefield.objective._problem import Problem

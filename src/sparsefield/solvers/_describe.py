@@ -45,8 +45,10 @@ def describe(iteration: int, estimate: Estimate, data: DataTerm, violation: Matr
 
     `violation` is the step map or the smallest subgradient: simulation error counts where it is not zero.
     """
-    certificate, is_filled = estimate.certificate, bool(data.caveat)
-    if is_filled:  # what fills missing values has no certificate, so neither has the gradient
+    certificate, caveat = estimate.certificate, data.caveat
+    if certificate is not None and certificate.simulation_error and np.isfinite(data.n_effective):
+        caveat = caveat or "the simulation error of missing values is not part of the bound"
+    if caveat:  # what fills missing values has no certificate, so neither has the gradient
         certificate = None
     return {
         "iteration": iteration,
@@ -54,13 +56,13 @@ def describe(iteration: int, estimate: Estimate, data: DataTerm, violation: Matr
         "n_chains": estimate.n_chains,
         "certificate": None if certificate is None else certificate.total,
         "confidence": None if certificate is None else certificate.confidence,
-        "is_certified": estimate.is_certified and not is_filled,
-        "is_promised": estimate.is_promised and not is_filled,
+        "is_certified": estimate.is_certified and not caveat,
+        "is_promised": estimate.is_promised and not caveat,
         "noise_norm": _noise(estimate, violation),
         "n_nonzero": count_once(theta),
         "seconds": 0.0,  # told by the loop
-        "reason": f"{estimate.reason}; {data.caveat}" if is_filled else estimate.reason,
-        "remedy": "" if is_filled else estimate.remedy,
+        "reason": f"{estimate.reason}; {caveat}" if caveat else estimate.reason,
+        "remedy": "" if caveat else estimate.remedy,
         "condition": "" if certificate is None else certificate.condition,
     }
 

@@ -26,11 +26,6 @@ from sparsefield.solvers._loop import Limits, Watch, run
 # that away. Longer windows lead further, in more time.
 _WINDOW = 40
 
-# The chains that fill missing values make this many sweeps in an iteration, and go on from the last one. With 1, 3 and
-# 20 the smallest subgradient at the end has a median norm of 0.031, 0.035 and 0.032 (`make bench-constants`): one sweep
-# would do there, and three are a reserve that costs next to nothing.
-_COMPLETING_SWEEPS = 3
-
 
 @dataclass(frozen=True, eq=False)
 class State:
@@ -85,7 +80,7 @@ def step(
     k = state.iteration + 1
     point = Point(k, state.theta, problem.model(state.theta), state.step_size, state.chains, state.disagreement)
     data = problem.data if state.data is None else state.data
-    data = data.given(point.model, _COMPLETING_SWEEPS)
+    data = data.given(point.model, simulation.n_chains)
     problem = problem.with_data(data)
     estimate = schedule.estimate(problem, point, simulation)
     theta = problem.update(state.theta, problem.gradient(estimate.moments), state.step_size)

@@ -126,7 +126,7 @@ missing
     backend = make_backend(backend, n_threads)
     penalty = L1(table.domain, alpha, float(penalize_main)) if penalty is None else penalty
     unseen = Unseen(table.domain, (), table.n_rows) if penalize_main else find_unseen(table, weights)
-    problem = Problem(_data_term(table, weights, n_chains, seed, backend, unseen), table.domain, penalty)
+    problem = Problem(_data_term(table, weights, n_chains, seed, backend, unseen, max_sweeps), table.domain, penalty)
     facts = {"alpha": penalty.alpha, **describe_rows(table, weights), **_versions()}
     if not isinstance(schedule, str | int | np.integer):
         facts["schedule"] = repr(schedule)
@@ -207,9 +207,10 @@ def _data_term(
     seed: int,
     backend: Backend,
     unseen: Unseen,
+    max_sweeps: int | None,
 ) -> DataTerm:
     if table.n_missing.any():
-        return Completed(table, n_chains, seed, weights, backend, unseen)
+        return Completed(table, n_chains, seed, weights, backend, unseen, max_sweeps)
     return Observed(unseen.fill(moments_of_table(table) if weights is None else weighted_moments(table, weights)))
 
 

@@ -51,11 +51,6 @@ _CUT = 0.3
 _MOST_TAKEN_BACK = 12
 _SURELY = 2.33
 
-# The chains that fill missing values make this many sweeps in an iteration, and go on from the last one. With a tenth
-# of the values missing, 1, 5 and 20 end at smallest subgradients of the same norm (medians of 0.0132, 0.0138 and
-# 0.0138), in the same time: one sweep would do there, and five are a reserve that costs next to nothing.
-_COMPLETING_SWEEPS = 5
-
 
 def solve_newton(
     problem: Problem,
@@ -167,7 +162,7 @@ class _NewtonSteps:
     def _look(self, theta: Matrix, n: int) -> Stand:
         """Make draws at some parameters."""
         point = Point(self._n_made, theta, self._problem.model(theta), 1.0)
-        self._problem = self._problem.with_data(self._problem.data.given(point.model, _COMPLETING_SWEEPS))
+        self._problem = self._problem.with_data(self._problem.data.given(point.model, n))
         estimate = estimate_in_batches(self._problem, point, self._schedule, replace(self._simulation, n_chains=n))
         return Stand(theta, self._problem, estimate, estimate.draws(point, self._simulation), n)
 
