@@ -66,7 +66,7 @@ class BestDraws:
 
     def estimate(self, problem: Problem, point: Point, simulation: Simulation) -> Estimate:
         """Return moments of the best draws there are."""
-        if problem.data.is_fixed and self._enumerates(problem.domain):
+        if self._enumerates(problem.domain):
             return ExactMoments().estimate(problem, point, simulation)
         try:
             return PerfectDraws(self.max_sweeps).estimate(problem, point, simulation)

@@ -16,6 +16,9 @@ from sparsefield.solvers._move import LEAST_SHARE, ROUNDING, Move
 # steps, which costs a shorter step.
 _STANDARD_ERRORS = 3.0
 
+# Of a curvature of which missing values take more than this, draws cannot tell how much is left.
+_LARGEST_SHARE = 0.95
+
 
 @dataclass(frozen=True, eq=False)
 class Stand:
@@ -33,6 +36,8 @@ class Stand:
         The draws behind them, as far as they are held.
     n_asked : int
         How many were asked for.
+    missing : float
+        The share of the curvature that missing values take from it; at most all of it.
     """
 
     theta: Matrix
@@ -40,6 +45,26 @@ class Stand:
     estimate: Estimate
     draws: Draws
     n_asked: int
+    missing: float = 1.0
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the gradient here has no simulation error."""
+        return self.share == 0
+
+    @property
+    def share(self) -> float:
+        """The covariance of the gradient's simulation error, as a share of the curvature: 1 / n for n draws.
+
+        Draws of missing values have errors of their own: the missing information over their number, at most.
+        """
+        n = self.estimate.n_chains
+        return (0.0 if self.estimate.is_exact else 1 / n) + self.missing / self.problem.data.n_effective
+
+    @property
+    def noise(self) -> float:
+        """What a step on the draws here loses to their noise: nonzeros / (2 n)."""
+        return max(1, count_once(self.theta)) * self.share / 2
 
 
 @dataclass(frozen=True)
@@ -84,14 +109,17 @@ def measure_fall(before: Stand, move: Move, after: Stand) -> Fall:
     known = sum_once(step * before.problem.data.moments.pair) + penalty.value(before.theta) - penalty.value(after.theta)
     mean = sum_once(step * after.estimate.moments.pair)
     allowed, n_held, n = _allowance(before, move), after.draws.n, after.estimate.n_chains
+    # The data moments at the start are as uncertain as the draws of missing values leave them.
+    data = before.problem.data
+    by_data = 0.0 if np.isinf(data.n_effective) else data.variance_along(step) / data.n_effective
     values = -after.draws.along(step)
     if n_held is None:
-        return Fall(known + after.draws.reweight(values)[0], 0.0, allowed)
+        return Fall(known + after.draws.reweight(values)[0], np.sqrt(by_data), allowed)
     # Where further draws than those at hand are behind the moments, they shift the mean of all that is reweighted, and
     # what is not linear is as uncertain as the draws at hand leave it.
     values -= values.mean()
     log_mean, effective = after.draws.reweight(values)
-    by_mean = float(values.var() / n)
+    by_mean = float(values.var() / n) + by_data
     if effective < LEAST_SHARE:
         return Fall(known - mean, np.sqrt(by_mean), allowed)
     rest = np.exp(values - log_mean) - values
@@ -105,9 +133,13 @@ def _allowance(before: Stand, move: Move) -> float:
     e . H^-1 e / 2: half a chi-square with as many degrees of freedom as parameters move, over n. An H that is itself
     estimated, over w statistics, has an inverse that is too large by the factor 1 / (1 - w / n), and it is used twice.
     """
-    n = before.draws.n
-    if n is None:
-        return 0.0
     k, w = count_once(move.whole), len(move.quadratic.first)
-    most = (k + _STANDARD_ERRORS * np.sqrt(2 * k)) / (2 * before.estimate.n_chains)
-    return float(most / max(1 - w / n, 0.5) ** 2)
+    most = (k + _STANDARD_ERRORS * np.sqrt(2 * k)) * before.share / 2
+    return float(most / max(1 - w / (before.draws.n or np.inf), 0.5) ** 2)
+
+
+def missing_share(here: Stand, move: Move) -> float:
+    """Return the share of the curvature along a move that missing values take from it; zero where there are none."""
+    if here.problem.data.is_fixed or move.curvature <= 0:
+        return 0.0
+    return min(_LARGEST_SHARE, here.problem.data.variance_along(move.whole) / move.curvature)

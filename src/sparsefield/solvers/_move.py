@@ -72,6 +72,8 @@ class Move:
         Decrease of the objective for the part made, by the reweighted draws.
     effective : float
         Share of the draws that still count at the end of the step.
+    curvature : float
+        Curvature of the quadratic model along the whole step.
     quadratic : Quadratic
         What the step was made with.
     """
@@ -81,6 +83,7 @@ class Move:
     predicted: float
     decrease: float
     effective: float
+    curvature: float
     quadratic: Quadratic
 
     @property
@@ -117,7 +120,8 @@ def find_move(problem: Problem, draws: Draws, theta: Matrix, moments: Matrix) ->
     whole = np.zeros_like(theta)
     whole[a, b] = whole[b, a] = moves
     by_penalty = penalty.value(theta + whole) - penalty.value(theta)
-    predicted = -float(moves @ gradient[a, b] + moves @ bends / 2 + by_penalty)
+    curvature = float(moves @ bends)
+    predicted = -(float(moves @ gradient[a, b]) + curvature / 2 + by_penalty)
     # Where further draws than those at hand are behind the moments, they shift the mean of all that is reweighted.
     shift = float(moves @ (moments[a, b] - quadratic.means))
     share, decrease, effective = _go(problem, draws, theta, whole, shift)
@@ -125,7 +129,7 @@ def find_move(problem: Problem, draws: Draws, theta: Matrix, moments: Matrix) ->
     # not divided by then.
     variances = np.maximum(moments * (1 - moments), 1e-12 if draws.n is None else RARE / draws.n)
     missed = sum_once(np.where(active, 0.0, violation**2 / (2 * variances)))
-    return Move(whole, share, predicted + missed, decrease, effective, quadratic)
+    return Move(whole, share, predicted + missed, decrease, effective, curvature, quadratic)
 
 
 def _go(problem: Problem, draws: Draws, theta: Matrix, whole: Matrix, shift: float) -> tuple[float, float, float]:

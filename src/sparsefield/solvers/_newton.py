@@ -18,7 +18,7 @@ from sparsefield.objective import Problem, describe_penalty
 from sparsefield.solvers._agreement import draws_for_agreement
 from sparsefield.solvers._batches import estimate_in_batches
 from sparsefield.solvers._describe import check_start, describe, find_objective
-from sparsefield.solvers._fall import Fall, Stand, measure_fall
+from sparsefield.solvers._fall import Fall, Stand, measure_fall, missing_share
 from sparsefield.solvers._loop import Limits, Watch, run
 from sparsefield.solvers._move import DRAWS_EACH, Move, find_move
 
@@ -154,7 +154,7 @@ class _NewtonSteps:
             self._gained += fall.decrease
             self._variance += fall.error**2
         self.theta, self._n_cuts = there.theta, 0
-        move = find_move(there.problem, there.draws, there.theta, there.estimate.moments.pair)
+        there, move = _find_move(there)
         move = self._go_on(there, move, time.perf_counter() - clock)
         self.last = there, move
         return self._describe(there, fall, move)
@@ -168,10 +168,12 @@ class _NewtonSteps:
 
     def _go_on(self, here: Stand, move: Move, seconds: float) -> Move:
         """Choose where to look next, and with how many draws; a step that is not worth its noise is not made."""
-        if not here.estimate.is_exact and move.predicted <= _NOISE * noise_cost(here):
+        if not here.is_exact and move.predicted <= _NOISE * here.noise:
             move = replace(move, share=0.0)
         self._ahead = here.theta + move.made
-        self._wanted = min(_MOST_DRAWS, max(self._n_draws, _wanted_draws(count_once(self._ahead), self._gap)))
+        # Draws of missing values add their noise, to a gradient that counts for more.
+        wanted = _wanted_draws(count_once(self._ahead), self._gap * (1 - here.missing) / (1 + here.missing))
+        self._wanted = min(_MOST_DRAWS, max(self._n_draws, wanted))
         n_now = n_next = self._n_now
         if move.share in (0, 1):
             most = self._wanted if move.effective >= _NEAR else _GROWTH * n_now
@@ -214,12 +216,12 @@ class _NewtonSteps:
         if self._n_cuts:
             return _stalled(k)
         here, move = self.last
-        if here.estimate.is_exact:
+        if here.is_exact:
             return self._judge_exact(move, k, left)
         if left <= self._limits.tol:
             return Status("converged", f"Converged in {k} iterations: the smallest subgradient is down to {left:.2g}.")
-        n = here.estimate.n_chains
-        is_limited = n < here.n_asked  # by the schedule, which makes no more
+        n = here.n_asked
+        is_limited = not here.estimate.is_exact and here.estimate.n_chains < n  # by the schedule, which makes no more
         if move.share > 0 or (n < _ENOUGH * self._wanted and not is_limited):
             return None
         if self._gained < _SURELY * np.sqrt(self._variance):
@@ -230,12 +232,12 @@ class _NewtonSteps:
 
     def _agrees(self, here: Stand, move: Move, share: float) -> bool:
         """Say whether another seed would find this share of the edges; if not, see to it."""
-        n = here.estimate.n_chains
+        n = here.n_asked
         enough = min(_MOST_DRAWS, draws_for_agreement(here, move, share))
         if n < _ENOUGH * enough:
             self._n_draws = self._n_now = enough
             return False
-        if move.predicted <= 2 * noise_cost(here):
+        if move.predicted <= 2 * here.noise:
             return True
         # These draws would choose better than those that did.
         move = replace(move, share=1.0)
@@ -259,28 +261,32 @@ class _NewtonSteps:
             return None
         self._n_made += 1
         self.theta, there = self._start, self._look(self._start, n)
-        self.last = there, find_move(there.problem, there.draws, there.theta, there.estimate.moments.pair)
+        self.last = _find_move(there)
         status = _at_noise(*self.last, k, is_limited=False)
         said = f"{status.sentence} No steps led to an objective that is surely lower: this is the start."
         return replace(status, sentence=said)
 
 
-def noise_cost(stand: Stand) -> float:
-    """Return what a step on the draws at some parameters would lose to their noise: nonzeros / (2 n)."""
-    return max(1, count_once(stand.theta)) / (2 * stand.estimate.n_chains)
+def _find_move(there: Stand) -> tuple[Stand, Move]:
+    """Find the step that the draws at some parameters suggest, and what missing values take from the curvature."""
+    move = find_move(there.problem, there.draws, there.theta, there.estimate.moments.pair)
+    return replace(there, missing=missing_share(there, move)), move
 
 
 def _at_noise(here: Stand, move: Move, k: int, *, is_limited: bool) -> Status:
     """Say how far the objective is above its optimum, measured on the draws here.
 
     The predicted decrease is half a non-central chi-square over n: its mean is the gap plus nonzeros / (2 n), and its
-    standard deviation the square root of (nonzeros / 2 + 2 n gap) / n^2.
+    standard deviation the square root of (nonzeros / 2 + 2 n gap) / n^2. Where values are missing, the curvature is
+    that of whole rows less a share that they take from it, and both are larger by as much.
     """
-    n, noise = here.estimate.n_chains, noise_cost(here)
-    gap = max(0.0, move.predicted - noise)
-    error = np.sqrt((noise + 2 * gap) / n)
+    left = 1 - here.missing
+    gap = max(0.0, move.predicted - here.noise)
+    error = np.sqrt((here.noise + 2 * gap) * here.share)
+    n = round(1 / here.share)
     about = (
-        f"the objective is about {max(gap, error):.2g} above its optimum, by {n} draws that had no part in choosing it"
+        f"the objective is about {max(gap, error) / left:.2g} above its optimum, by {n} draws that had no part in "
+        "choosing it"
     )
     if is_limited:
         return Status("noise floor", f"After {k} iterations {about}, and no more are made.")
