@@ -52,15 +52,21 @@ def norm(pair):
 
 
 def penalised_optimum(data, penalty):
-    """Minimise log Z(theta) - theta . data + penalty . |theta| over binary fields; return theta (p, p) and the value.
-
-    By a bounded quasi-Newton method on the positive and negative parts: nothing in common with proximal steps.
-    """
+    """Minimise log Z(theta) - theta . data + penalty . |theta| over binary fields; return theta and the value."""
     p = len(data)
     rows, columns = np.triu_indices(p)
     x = states(p)
-    psi = x[:, rows] * x[:, columns]
-    mean, weight = data[rows, columns], penalty[rows, columns]
+    found, lowest = least_objective(x[:, rows] * x[:, columns], data[rows, columns], penalty[rows, columns])
+    theta = np.zeros((p, p))
+    theta[rows, columns] = theta[columns, rows] = found
+    return theta, lowest
+
+
+def least_objective(psi, mean, weight):
+    """Minimise log Z(theta) - theta . mean + weight . |theta|, given the statistics psi (n, m) of all states.
+
+    By a bounded quasi-Newton method on the positive and negative parts: nothing in common with proximal steps.
+    """
 
     def value(parts):
         theta = parts[: len(mean)] - parts[len(mean) :]
@@ -80,6 +86,4 @@ def penalised_optimum(data, penalty):
         if found.fun >= last - 1e-14:
             break
         start, last = found.x, found.fun
-    theta = np.zeros((p, p))
-    theta[rows, columns] = theta[columns, rows] = found.x[: len(mean)] - found.x[len(mean) :]
-    return theta, found.fun
+    return found.x[: len(mean)] - found.x[len(mean) :], found.fun

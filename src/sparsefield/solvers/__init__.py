@@ -1,5 +1,6 @@
 """Solvers: one loop for proximal gradient, Newton and pseudo-likelihood steps; `learn` and `certify` on top of them."""
 
+from sparsefield.solvers._gap import GapBound, bound_gap
 from sparsefield.solvers._gradient import State, begin, solve, step
 from sparsefield.solvers._learn import MAX_ITER, learn
 from sparsefield.solvers._loop import Limits
@@ -12,9 +13,11 @@ from sparsefield.solvers._undecided import UNDECIDED
 __all__ = [
     "MAX_ITER",
     "UNDECIDED",
+    "GapBound",
     "Limits",
     "State",
     "begin",
+    "bound_gap",
     "certify",
     "find_move",
     "learn",

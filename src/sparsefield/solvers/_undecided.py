@@ -12,6 +12,7 @@ from sparsefield.inference import Draws
 from sparsefield.model import Matrix, count_once
 from sparsefield.objective import RARE, Problem
 from sparsefield.solvers._move import Move
+from sparsefield.solvers._regression import rest_variances
 
 # This is the confidence with which each parameter that is not marked is zero, or not: a convention. With 0.9, 0.99 and
 # 0.999, 627, 920 and 1169 of 3180 parameters are marked, and 4, 0 and 0 of the others are zero in the fit or in the
@@ -37,7 +38,7 @@ def find_undecided(
     z, n = float(ndtri((1 + UNDECIDED) / 2)), estimate.n_chains
     weights = problem.penalty.weights
     gradients = problem.gradient(estimate.moments) + draws.project(draws.along(found.whole))
-    noise = np.sqrt(np.maximum(_rest_variances(estimate.moments.pair, np.diagonal(theta) != 0), RARE / n) / n)
+    noise = np.sqrt(np.maximum(rest_variances(estimate.moments.pair, np.diagonal(theta) != 0), RARE / n) / n)
     near_zero = np.abs(theta) < z * _standard_errors(theta, found, draws.n, n)
     near_edge = np.abs(gradients) > weights - z * noise
     return np.where(theta != 0, near_zero, near_edge) & (weights > 0)
@@ -66,24 +67,3 @@ def _standard_errors(theta: Matrix, found: Move, n_held: int, n: int) -> Matrix:
     values = np.where(is_seen, np.sqrt(np.diagonal(inverse) / n), np.inf)
     errors[a[some], b[some]] = errors[b[some], a[some]] = values
     return errors
-
-
-def _rest_variances(pair: Matrix, is_free: NDArray[np.bool_]) -> Matrix:
-    """Return the variance of each statistic s_a s_b that is left by a regression on s_a and s_b, where these are free.
-
-    Free parameters follow the noise of their own statistics, and the gradients of all others with them.
-    """
-    means = np.diagonal(pair)
-    variances = means * (1 - means)
-    left = pair * (1 - pair)
-    first = pair * (1 - means)[:, None]  # covariance of s_a s_b with s_a; its transpose with s_b
-    safe = np.maximum(variances, 1e-12)  # a variable that never varies explains nothing: its covariances are zero
-    with_one = np.where(is_free[:, None], first**2 / safe[:, None], 0.0)
-    between = pair - np.outer(means, means)
-    determinant = np.maximum(np.outer(variances, variances) - between**2, 1e-12)
-    with_both = (
-        first**2 * variances[None, :] + first.T**2 * variances[:, None] - 2 * first * first.T * between
-    ) / determinant
-    explained = np.where(is_free[:, None] & is_free, with_both, with_one + with_one.T)
-    np.fill_diagonal(explained, 0.0)
-    return np.asarray(np.clip(left - explained, 0.0, 0.25))

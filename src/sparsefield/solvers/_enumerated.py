@@ -1,0 +1,92 @@
+"""The gap of a small field, by enumeration: no draws, and no risk."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sparsefield.gradients import ExactMoments, Simulation
+from sparsefield.inference import Backend, count_states
+from sparsefield.model import Matrix, across_variables, as_theta, sum_once
+from sparsefield.objective import Problem
+from sparsefield.solvers._batch import scatter
+from sparsefield.solvers._newton import solve_newton
+
+MOST_STATES = 2**14  # that exact Newton steps hold side by side
+
+# The objective is quadratic in the smallest subgradient: with a norm of 1e-9 it is 1e-18 over a curvature above its
+# optimum, which is below the rounding of the objective itself.
+_TOL = 1e-9
+_MOST_STEPS = 50
+
+# How near to zero 1 + h may come where a step is cut so that it stays above: any distribution will do.
+_NEARLY = 1 - 1e-9
+
+
+def polish(problem: Problem, theta: Matrix, backend: Backend) -> Matrix:
+    """Return the parameters that exact Newton steps lead to: from theta, or from zero where these get nowhere.
+
+    Far from the optimum states can be so certain that there is no curvature left to make a step with.
+    """
+    for start in (theta, np.zeros_like(theta)):
+        found = solve_newton(
+            problem, ExactMoments(), Simulation(backend=backend), start=start, tol=_TOL, max_iter=_MOST_STEPS
+        )
+        if found.status.code == "interrupted":
+            raise KeyboardInterrupt
+        if found.status.code == "converged":
+            break
+    return as_theta(found.model)
+
+
+def enumerate_fall(problem: Problem, here: Matrix, there: Matrix, backend: Backend) -> float:
+    """Return what the objective is lower there than here."""
+
+    def objective(theta: Matrix) -> float:
+        smooth = backend.enumerate(problem.model(theta))[0] - sum_once(theta * problem.data.moments.pair)
+        return smooth + problem.penalty.value(theta)
+
+    return objective(here) - objective(there)
+
+
+def bound_by_states(problem: Problem, theta: Matrix, backend: Backend) -> float:
+    """Bound the gap at theta by a distribution over all states that is feasible for the dual.
+
+    It is p (1 + h), with h by the decrement's equations or a share of it that keeps 1 + h positive, mixed with as much
+    of the data as makes it feasible. Its moments are computed and not taken for granted, so that statistics may depend
+    on each other. The divergence is at most log(1 + E h^2), and no entropy is above the logarithm of the number of
+    states.
+    """
+    weights = problem.penalty.weights
+    assert weights is not None  # the penalties that are certified are sums over parameters
+    is_real = across_variables(problem.domain, 1.0) > 0
+    is_free = is_real & (weights == 0)
+    states = backend.states(problem.model(theta))
+    moments = backend.enumerate(problem.model(theta))[1].pair
+    gradient = moments - problem.data.moments.pair
+    t = np.where(theta != 0, weights * np.sign(theta), np.clip(-gradient, -weights, weights))
+    a, b = np.nonzero(np.triu(is_free | (is_real & ((theta != 0) | (np.abs(gradient) > weights)))))
+    products, scale = states.second_moments(a, b)
+    covariance = scale * products - np.outer(moments[a, b], moments[a, b])
+    c = np.linalg.lstsq(covariance, (gradient + t)[a, b], rcond=None)[0]
+    direction = scatter(a, b, np.asarray(-c, dtype=np.float64), len(theta))
+    h = states.along(direction) - sum_once(direction * moments)
+    share = min(1.0, _NEARLY / max(-float(h.min()), 1e-300))
+    covariances = states.project(h)
+    square = share**2 * sum_once(direction * covariances)
+    beyond = np.where(is_real, gradient + share * covariances, 0.0)  # moments of p (1 + h), less those of the data
+    largest = float((np.abs(beyond)[is_real & ~is_free] / weights[is_real & ~is_free]).max(initial=0.0))
+    mixed = max(0.0, 1 - 1 / max(largest, 1.0))
+    unmet = np.where(is_free, np.abs(beyond), 0.0)
+    if unmet.max(initial=0.0) > count_states(problem.domain) * 2.0**-52:  # more than rounding
+        return np.inf
+    slackness = sum_once(weights * np.abs(theta) + beyond * theta)
+    n_states = count_states(problem.domain)
+    return float(np.log1p(max(0.0, square)) + slackness + mixed * math.log(n_states) + sum_once(unmet))
+
+
+def rounding(problem: Problem, *thetas: Matrix) -> float:
+    """Bound what doubles round objectives by: each exponent is a sum of up to n_slots^2 products, row by row."""
+    size = problem.domain.n_slots
+    return float(2.0**-52 * size * sum(1 + 2 * sum_once(np.abs(theta)) for theta in thetas))

@@ -1,0 +1,124 @@
+"""Bounds on gaps, by enumeration and from draws, against optima of an independent solver."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import sparsefield as sf
+from exact_chains import least_objective, penalised_optimum
+from noise import enumerate_statistics
+from problems import make_problem, theta_of
+from sparsefield.datasets import make_field
+from sparsefield.gradients import PerfectDraws, Simulation
+from sparsefield.inference import Cpu
+from sparsefield.objective import Problem
+from sparsefield.solvers import bound_gap, solve_newton
+from statistics_ import FALSE_ALARM
+from zoo import LEVELS, ZOO
+
+
+def symmetric(values):
+    return values + np.triu(values, 1).T
+
+
+def starts(problem, seed):
+    """Return parameters near the optimum and far from it."""
+    rng = np.random.default_rng(seed)
+    fit = theta_of(solve_newton(problem, PerfectDraws(), Simulation(300, seed), gap=0.01))
+    noise = symmetric(np.triu(rng.normal(size=fit.shape)))
+    return [fit, np.zeros_like(fit), fit + 0.3 * noise * (fit != 0), fit + 0.1 * noise, -fit]
+
+
+@pytest.mark.parametrize("penalize_main", [True, False])
+def test_enumerated_gaps_enclose_the_gap(penalize_main):
+    for seed in range(6):
+        problem = make_problem(5, 0.05, 300, seed, penalize_main=penalize_main)
+        lowest = penalised_optimum(problem.data.moments.pair, problem.penalty.weights)[1]
+        for theta in starts(problem, seed):
+            found = bound_gap(problem, theta)
+            gap = problem.objective(theta) - lowest
+            # The other solver is right to 1e-10 or so, and above the optimum.
+            assert gap <= found.bound <= gap + 1e-9
+            assert found.lower <= found.bound
+            assert (found.kind, found.confidence, found.n_draws) == ("exact", 1.0, 0)
+            if found.better is not None:
+                assert problem.objective(found.better) < problem.objective(theta)
+
+
+@pytest.mark.parametrize("name", ZOO)
+@pytest.mark.parametrize("penalize_main", [True, False])
+def test_levels_and_dependent_statistics_are_enumerated(name, penalize_main):
+    model = ZOO[name]
+    table = sf.Table(model.domain, model.sample(300, n_sweeps=50, seed=1).codes)
+    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.03, penalize_main)
+    _, statistics, (a, b) = enumerate_statistics(model)
+    lowest = least_objective(statistics, problem.data.moments.pair[a, b], problem.penalty.weights[a, b])[1]
+    for theta in (theta_of(model), np.zeros_like(theta_of(model))):
+        gap = problem.objective(theta) - lowest
+        assert gap <= bound_gap(problem, theta).bound <= gap + 1e-9
+
+
+@pytest.mark.parametrize("penalize_main", [True, False])
+def test_bounds_from_draws_hold_as_often_as_they_say(penalize_main):
+    n_broken = n_refused = n_above = n_walked = 0
+    ratios = []
+    for seed in range(40):
+        problem = make_problem(5, 0.05, 300, seed, (0.5, 2.0), penalize_main)
+        for theta in starts(problem, seed):
+            true = bound_gap(problem, theta)
+            found = bound_gap(problem, theta, n_draws=10_000, seed=seed, max_states=0)
+            n_broken += found.bound < true.lower
+            n_above += found.lower > true.bound
+            n_refused += not np.isfinite(found.bound)
+            n_walked += found.better is not None
+            if found.better is not None:
+                assert problem.objective(found.better) < problem.objective(theta)
+            ratios.append(found.bound / true.bound)
+    assert max(n_broken, n_above) <= stats.binom.isf(FALSE_ALARM, 200, 0.01)
+    assert n_walked > 50
+    assert n_refused < 20
+    assert np.median(ratios) < 2
+
+
+def test_proven_bounds_hold_where_draws_are_many():
+    n_proven = 0
+    for seed in range(20):
+        problem = make_problem(5, 0.1, 300, seed, (0.3, 0.8))
+        theta = theta_of(solve_newton(problem, PerfectDraws(), Simulation(300, seed), gap=0.0005))
+        gap = bound_gap(problem, theta).bound
+        found = bound_gap(problem, theta, n_draws=400_000, seed=seed, max_states=0)
+        assert gap <= found.bound + 1e-12  # rounding, where the optimum is zero
+        assert found.bound <= found.proven
+        n_proven += np.isfinite(found.proven)
+    assert n_proven > 10
+
+
+def test_bounds_are_refused_with_a_reason():
+    problem = make_problem(5, 0.05)
+    theta = starts(problem, 1)[0]
+    few = bound_gap(problem, theta, n_draws=50, max_states=0)
+    assert few.bound == np.inf
+    assert "more" in few.why
+    strong = make_field(12, edge_probability=0.9, strength=(6.0, 8.0), seed=1)
+    data = sf.moments_of_table(strong.sample(50, n_sweeps=5, seed=1))
+    far = Problem.with_l1(data, strong.domain, 0.05)
+    assert "no exact draws" in bound_gap(far, theta_of(strong), n_draws=1000, max_states=0).why
+    model = LEVELS["mixed, no reference"]
+    data = sf.moments_of_table(model.sample(100, n_sweeps=5, seed=1))
+    dependent = Problem.with_l1(data, model.domain, 0.05)
+    assert "depend on each other" in bound_gap(dependent, theta_of(model), max_states=0).why
+
+
+def test_interrupts_pass():
+    problem = make_problem(5, 0.05)
+
+    class Stopped(Cpu):
+        def draw(self, *_, **__):
+            raise KeyboardInterrupt
+
+        def enumerate(self, *_, **__):
+            raise KeyboardInterrupt
+
+    for most in (0, 2**14):
+        with pytest.raises(KeyboardInterrupt):
+            bound_gap(problem, np.zeros((5, 5)), backend=Stopped(), max_states=most)
