@@ -9,7 +9,7 @@ KERNELS := $(shell cat src/sparsefield/_kernels/*.py | cksum | cut -d ' ' -f 1)
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba-$(KERNELS)
 
 .PHONY: browser demo docs paper test lint format bench bench-kernels bench-certificates bench-learner bench-newton \
-	bench-constants clean
+	bench-optimality bench-constants clean
 
 demo: $(INSTALLED)
 	$(RUN)/sparsefield demo
@@ -44,7 +44,7 @@ format: $(INSTALLED)
 	$(RUN)/ruff format .
 	$(RUN)/ruff check --fix .
 
-bench: bench-kernels bench-certificates bench-learner bench-newton bench-constants
+bench: bench-kernels bench-certificates bench-learner bench-newton bench-optimality bench-constants
 
 # `make bench PEERS=1` also measures jax, thrml and skglm, which it installs.
 bench-kernels: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
@@ -58,6 +58,10 @@ bench-learner: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
 
 bench-newton: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
 	$(RUN)/python benchmarks/newton.py $(if $(PEERS),--peers)
+
+# Bounds on gaps against exact ones, 1000 problems: about ten minutes.
+bench-optimality: $(INSTALLED)
+	$(RUN)/python benchmarks/optimality.py
 
 # Every constant of the solvers that is a choice, varied alone: about three minutes.
 bench-constants: $(INSTALLED)

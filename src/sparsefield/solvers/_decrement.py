@@ -85,17 +85,34 @@ def find_excess(tail: Tail, reach: float) -> float:
     return np.inf
 
 
-def bound_divergence(delta2: float, fourth: float, excess: float, reach: float) -> float:
-    """Bound the divergence of the feasible distribution from p, given delta^2 and E h^4.
+def bound_divergence(delta2: float, third: float, fourth: float, excess: float, reach: float) -> float:
+    """Bound the divergence of the feasible distribution from p.
 
-    (1 + x) log(1 + x) is at most x + x^2, and at most x + x^2 / 2 - x^3 / 6 + x^4 / 3, for x >= -1, and both are
-    positive beyond; -E h^3 <= delta (E h^4)^(1/2).
+    (1 + x) log(1 + x) is at most x + x^2, and at most x + x^2 / 2 + y^3 / 6 + y^4 / 3 with y = max(0, -x), for
+    x >= -1; beyond, both are positive. They are needed at x = (1 + excess) h.
+
+    Parameters
+    ----------
+    delta2 : float
+        E h^2.
+    third, fourth : float
+        Means of the powers of max(0, -h).
+    excess, reach : float
+        As in `find_excess`.
     """
     if not np.isfinite(excess):
         return np.inf
     more = 1 + excess
-    fine = more * delta2 / 2 + more**2 * np.sqrt(delta2 * fourth) / 6 + more**3 * fourth / 3
+    fine = more * delta2 / 2 + more**2 * third / 6 + more**3 * fourth / 3
     return float(min(more * delta2, fine) + (excess / reach**2 if reach > 0 else 0.0))
+
+
+def bound_powers(h: Values, z: float) -> tuple[float, float]:
+    """Return upper limits for the means of the third and fourth powers of max(0, -h), at a normal quantile z."""
+    low = np.maximum(0.0, -h)
+    third, fourth = low**3, low**4
+    root = np.sqrt(len(h))
+    return float(third.mean() + z * third.std() / root), float(fourth.mean() + z * fourth.std() / root)
 
 
 def spill(tail: Tail, excess: float) -> float:

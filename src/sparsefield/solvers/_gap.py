@@ -22,16 +22,17 @@ from sparsefield.solvers._judge import Verdict, check_draws, judge, outside_quan
 from sparsefield.solvers._move import find_move
 from sparsefield.solvers._targets import RefusalError, Targets, choose_targets
 
-# Of the risk, this share goes to what holds for every number of draws; the rest to the central limit theorem.
-_PROVEN = 0.05
+# Of the risk, this share goes to what holds for every number of draws, where it counts by its logarithm; the rest to
+# the central limit theorem.
+_PROVEN = 0.02
 
 # Of the rest, this share goes to either side of the fall of the objective along a walk, where there is one; and of
-# what is then left, this share to a second try.
+# what is then left, this share to a second try, which is seldom made.
 _FALL = 0.15
-_SECOND = 0.1
+_SECOND = 0.05
 
-# A squared decrement above this is walked down first. At 0.03 the terms of higher order add 5% to a bound, by
-# delta kurtosis^(1/2) / 3 + 2 delta^2 kurtosis / 3 of normal directions; and a walk takes two more batches.
+# A squared decrement above this is walked down first. Of a normal direction of norm delta the terms of higher order
+# add 0.27 delta + delta^2 to a bound, relative to delta^2 / 2: 8% here. A walk takes two more batches.
 _NEAR = 0.03
 
 # A step is made where its decrement is above its noise by this many standard errors. Steps on noise go uphill.

@@ -28,7 +28,7 @@ from sparsefield.solvers._gap import bound_gap
 from sparsefield.solvers._loop import Watch
 
 # Of the risk this share goes to the errors of all moments and the bound by entropies; the rest to the decrement.
-_ENTROPY = 0.1
+_ENTROPY = 0.05
 
 _OUT_OF_REACH = "there are neither exact draws nor a certificate for Gibbs chains at these parameters"
 _NOT_CONVEX = "missing values that the model fills make the objective not convex"

@@ -7,15 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
+from scipy.special import ndtri
 
-from sparsefield.model import Matrix, across_variables, sum_once
+from sparsefield.model import Matrix, across_variables, count_statistics, sum_once
 from sparsefield.objective import RARE, Problem, Quadratic
 from sparsefield.solvers._batch import Batch, Index, Values, scatter
 from sparsefield.solvers._regression import rest_variances
-
-# Statistics outside are to stay there on the draws that judge: these and those that choose differ by this many standard
-# errors at most. With 3.0 and 3.5 one of eight certificates of the Senate was refused, with 4.0 none of six.
-_SPARE = 4.0
 
 # 4096 statistics have a covariance of 128 MiB; three or four such matrices are held at one time.
 _MOST_ACTIVE = 4096
@@ -99,7 +96,7 @@ def choose_targets(problem: Problem, theta: Matrix, batch: Batch, z: float, n_ju
     is_real = across_variables(problem.domain, 1.0) > 0
     inside = is_real & ((theta != 0) | (weights == 0))
     rest = rest_variances(batch.pair, np.diagonal(inside))
-    margin = _margin(rest, z, batch.n, n_judging)
+    margin = _margin(problem, rest, z, batch.n, n_judging)
     active = inside | (is_real & (np.abs(batch.gradient) + 2 * margin > weights))
     for _ in range(_MOST_ROUNDS):
         quadratic, move = _find_step(problem, theta, batch, active)
@@ -109,7 +106,7 @@ def choose_targets(problem: Problem, theta: Matrix, batch: Batch, z: float, n_ju
             break
         active = active | more
     rest = _regress(quadratic, inside, rest)
-    beyond = np.abs(gradients) + _margin(rest, z, batch.n, n_judging) > weights
+    beyond = np.abs(gradients) + _margin(problem, rest, z, batch.n, n_judging) > weights
     chosen = inside | (active & beyond) | more
     t = np.clip(-gradients, -weights, weights)
     t = np.where(theta + move != 0, weights * np.sign(theta + move), t)
@@ -126,10 +123,15 @@ def mean_error(variances: Matrix, z: float, n: int) -> Matrix:
     return np.asarray(z**2 / (2 * n) + z * np.sqrt(variances / n + z**2 / (4 * n**2)))
 
 
-def _margin(rest: Matrix, z: float, n_choosing: int, n_judging: int) -> Matrix:
-    """Return how far gradients outside S must be from their penalties on the draws that choose."""
+def _margin(problem: Problem, rest: Matrix, z: float, n_choosing: int, n_judging: int) -> Matrix:
+    """Return how far gradients outside S must be from their penalties on the draws that choose.
+
+    The draws that judge allow for errors at the quantile z, and differ from these. Were all m statistics at the margin,
+    that would be too much for one of them on average: there is a second try where it is.
+    """
     rest = np.maximum(rest, RARE / n_choosing)
-    return np.asarray(mean_error(rest, z, n_judging) + _SPARE * np.sqrt(rest * (1 / n_choosing + 1 / n_judging)))
+    spare = -ndtri(1 / (2 * max(1, count_statistics(problem.domain))))
+    return np.asarray(mean_error(rest, z, n_judging) + spare * np.sqrt(rest * (1 / n_choosing + 1 / n_judging)))
 
 
 def _find_step(problem: Problem, theta: Matrix, batch: Batch, active: NDArray[np.bool_]) -> tuple[Quadratic, Matrix]:
