@@ -62,7 +62,7 @@ def test_levels_and_dependent_statistics_are_enumerated(name, penalize_main):
 def test_bounds_from_draws_hold_as_often_as_they_say(penalize_main):
     n_broken = n_refused = n_above = n_walked = 0
     ratios = []
-    for seed in range(40):
+    for seed in range(20):
         problem = make_problem(5, 0.05, 300, seed, (0.5, 2.0), penalize_main)
         for theta in starts(problem, seed):
             true = bound_gap(problem, theta)
@@ -74,15 +74,15 @@ def test_bounds_from_draws_hold_as_often_as_they_say(penalize_main):
             if found.better is not None:
                 assert problem.objective(found.better) < problem.objective(theta)
             ratios.append(found.bound / true.bound)
-    assert max(n_broken, n_above) <= stats.binom.isf(FALSE_ALARM, 200, 0.01)
-    assert n_walked > 50
-    assert n_refused < 20
+    assert max(n_broken, n_above) <= stats.binom.isf(FALSE_ALARM, 100, 0.01)
+    assert n_walked > 25
+    assert n_refused < 10
     assert np.median(ratios) < 2
 
 
 def test_proven_bounds_hold_where_draws_are_many():
     n_proven = 0
-    for seed in range(20):
+    for seed in range(12):
         problem = make_problem(5, 0.1, 300, seed, (0.3, 0.8))
         theta = theta_of(solve_newton(problem, PerfectDraws(), Simulation(300, seed), gap=0.0005))
         gap = bound_gap(problem, theta).bound
@@ -90,12 +90,14 @@ def test_proven_bounds_hold_where_draws_are_many():
         assert gap <= found.proven + 1e-12  # rounding, where the optimum is zero
         assert found.bound <= found.proven
         n_proven += np.isfinite(found.proven)
-    assert n_proven > 10
+    assert n_proven > 6
 
 
 def test_bounds_are_refused_with_a_reason():
     problem = make_problem(5, 0.05)
     theta = starts(problem, 1)[0]
+    with pytest.raises(ValueError, match="n_draws is 1"):
+        bound_gap(problem, theta, n_draws=1)
     few = bound_gap(problem, theta, n_draws=50, max_states=0)
     assert few.bound == np.inf
     assert "more" in few.why

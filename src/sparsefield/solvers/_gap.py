@@ -132,6 +132,8 @@ def bound_gap(
     ('exact', True)
     """
     check_confidence(confidence)
+    if n_draws < 2:
+        raise ValueError(f"n_draws is {n_draws}: use at least two.")
     if not problem.data.is_fixed:
         raise ValueError(
             "Missing values that the model fills make the objective not convex: there is no bound on gaps."
