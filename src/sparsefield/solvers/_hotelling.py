@@ -37,7 +37,7 @@ def limit_decrement(decrement: float, k: int, n: int, risk: float) -> float:
     risk : float
         Probability with which the limit may be exceeded.
     """
-    if not decrement < _LARGEST:
+    if not 0 <= decrement < _LARGEST:
         return np.inf
     freedom = n - k
     shares = (np.arange(_NODES) + 0.5) / _NODES
