@@ -59,7 +59,7 @@ bench-learner: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
 bench-newton: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
 	$(RUN)/python benchmarks/newton.py $(if $(PEERS),--peers)
 
-# Bounds on gaps against exact ones, 1000 problems: about ten minutes.
+# Bounds on gaps against exact ones, 1000 problems: about five minutes.
 bench-optimality: $(INSTALLED)
 	$(RUN)/python benchmarks/optimality.py
 

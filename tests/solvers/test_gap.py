@@ -93,7 +93,7 @@ def test_proven_bounds_hold_where_draws_are_many():
     assert n_proven > 6
 
 
-def test_bounds_are_refused_with_a_reason():
+def test_bounds_are_refused_with_a_reason(monkeypatch):
     problem = make_problem(5, 0.05)
     theta = starts(problem, 1)[0]
     with pytest.raises(ValueError, match="n_draws is 1"):
@@ -109,6 +109,11 @@ def test_bounds_are_refused_with_a_reason():
     data = sf.moments_of_table(model.sample(100, n_sweeps=5, seed=1))
     dependent = Problem.with_l1(data, model.domain, 0.05)
     assert "depend on each other" in bound_gap(dependent, theta_of(model), max_states=0).why
+    monkeypatch.setattr("sparsefield.solvers._targets._MOST_ACTIVE", 11)
+    full = bound_gap(problem, np.ones((5, 5)), n_draws=1000, max_states=0)
+    assert "15 parameters are not zero or free, of at most 11" in full.why
+    near = bound_gap(problem, np.zeros((5, 5)), n_draws=50, max_states=0)
+    assert "15 statistics are near their penalties, of at most 11" in near.why
 
 
 def test_interrupts_pass():

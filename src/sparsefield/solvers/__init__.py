@@ -1,6 +1,7 @@
 """Solvers: one loop for proximal gradient, Newton and pseudo-likelihood steps; `learn` and `certify` on top of them."""
 
-from sparsefield.solvers._gap import GapBound, bound_gap
+from sparsefield.solvers._gap import bound_gap
+from sparsefield.solvers._gap_bound import GapBound
 from sparsefield.solvers._gradient import State, begin, solve, step
 from sparsefield.solvers._learn import MAX_ITER, learn
 from sparsefield.solvers._loop import Limits

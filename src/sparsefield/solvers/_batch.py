@@ -67,15 +67,16 @@ def scatter(a: Index, b: Index, values: Values, size: int) -> Matrix:
     return whole
 
 
-def bound_reach(covariance: Matrix, means: Values, batch: Batch, a: Index, b: Index, z: float) -> float:
+def bound_reach(covariance: Matrix, batch: Batch, a: Index, b: Index, z: float) -> float:
     """Bound |H^-1/2 (s - mu)| over all states, as far as the least eigenvalue of H is known from draws.
 
     With D the standard deviations and R the correlations, it is |R^-1/2 D^-1 (s - mu)|, at most the root of
     sum_j max(mu_j, 1 - mu_j)^2 / D_j^2 over the least eigenvalue of R. That of an estimate of R is at most what its
     own eigenvector u shows of R, whose mean is right to the standard error of the mean of (u . D^-1 (s - mean))^2.
     """
-    if len(means) == 0:
+    if len(a) == 0:
         return 0.0
+    means = batch.pair[a, b]
     deviations = np.sqrt(np.diagonal(covariance))
     least, vectors = eigh(covariance / np.outer(deviations, deviations), subset_by_index=[0, 0])
     squares = batch.along(scatter(a, b, vectors[:, 0] / deviations, len(batch.pair))) ** 2

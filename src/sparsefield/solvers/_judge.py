@@ -10,7 +10,7 @@ from scipy.special import ndtri
 
 from sparsefield.model import Matrix, count_statistics
 from sparsefield.objective import Problem
-from sparsefield.solvers._batch import Batch, bound_reach, scatter
+from sparsefield.solvers._batch import Batch, Values, bound_reach, scatter
 from sparsefield.solvers._decrement import Tail, bound_divergence, bound_powers, find_excess, spill
 from sparsefield.solvers._hotelling import limit_decrement, remove_noise, widen_limit
 from sparsefield.solvers._targets import RefusalError, Targets, mean_error
@@ -37,8 +37,10 @@ class Verdict:
 
     Parameters
     ----------
-    bound, estimate : float
-        The upper limit, infinite where there is none, and the estimate.
+    bound : float
+        The upper limit, infinite where there is none.
+    estimate : float or None
+        The gap itself, as far as the draws tell.
     why : str
         Why there is none.
     more : Targets, optional
@@ -46,7 +48,7 @@ class Verdict:
     """
 
     bound: float
-    estimate: float
+    estimate: float | None
     why: str = ""
     more: Targets | None = None
 
@@ -59,37 +61,51 @@ def outside_quantile(problem: Problem, risk: float) -> float:
 def judge(problem: Problem, theta: Matrix, targets: Targets, chose: Batch, fresh: Batch, risk: float) -> Verdict:
     """Bound the gap at theta from draws that are independent of the targets and of the draws that these come from."""
     check_draws(targets, fresh)
-    a, b, k, n = targets.first, targets.second, targets.n, fresh.n
-    covariance = fresh.covariance(a, b)
-    v = fresh.gradient[a, b] + targets.t
+    covariance = fresh.covariance(targets.first, targets.second)
+    c, decrement = _find_direction(targets, fresh, covariance)
+    direction = scatter(targets.first, targets.second, c, len(theta))
+    values = fresh.along(direction)
+    limit = 0.0
+    if targets.n:
+        limit = limit_decrement(decrement, targets.n, fresh.n, _DECREMENT * risk)
+        limit = widen_limit(limit, decrement, targets.n, values)
+    divergence, moved = _bound_tails(-chose.along(direction), limit, targets, fresh, covariance, risk)
+    cost = targets.slackness(problem, theta)
+    estimate = cost + remove_noise(decrement, targets.n, fresh.n) / 2
+    if not np.isfinite(divergence):
+        return Verdict(np.inf, estimate, "the tails of a step are too long for these draws: use more of them")
+    gradients = fresh.gradient - fresh.draws.project(values)
+    errors = mean_error(targets.rest * (1 + decrement), outside_quantile(problem, risk), fresh.n)
+    if targets.find_near(gradients, errors + moved).any():
+        more = targets.with_more(targets.find_near(gradients, _NEAR * errors), gradients)
+        return Verdict(np.inf, estimate, "a zero is too near to its penalty for these draws: use more of them", more)
+    return Verdict(cost + divergence, estimate)
+
+
+def _find_direction(targets: Targets, fresh: Batch, covariance: Matrix) -> tuple[Values, float]:
+    """Return c = H^-1 v and the squared decrement v . c."""
+    v = fresh.gradient[targets.first, targets.second] + targets.t
     try:
         c = cho_solve(cho_factor(covariance), v)
     except np.linalg.LinAlgError:
         raise RefusalError("the draws do not tell all statistics of the support apart: use more of them") from None
-    decrement = float(v @ c)
-    direction = scatter(a, b, c, len(theta))
-    values = fresh.along(direction)
-    limit = limit_decrement(decrement, k, n, _DECREMENT * risk) if k else 0.0
-    limit = widen_limit(limit, decrement, k, values) if k else 0.0
-    gradients = fresh.gradient - fresh.draws.project(values)
-    # The direction of the fresh draws has their noise, and other draws show its moments: noise only adds to means of
-    # convex functions. It is made as long as the limit at least.
-    h = -chose.along(direction)
-    h *= max(1.0, np.sqrt(limit / max(h.var(), 1e-300)))
-    z = float(-ndtri(_TAIL * risk / 3))
-    tail, reach = Tail.of(h), bound_reach(covariance, fresh.pair[a, b], fresh, a, b, z)
+    return c, float(v @ c)
+
+
+def _bound_tails(
+    h: Values, limit: float, targets: Targets, fresh: Batch, covariance: Matrix, risk: float
+) -> tuple[float, float]:
+    """Bound the divergence, and how far negative states move the moments outside S.
+
+    The direction of h is that of the fresh draws, with their noise, and its values are those of other draws: noise only
+    adds to means of convex functions of h. It is made as long as the limit at least.
+    """
+    h = h * max(1.0, np.sqrt(limit / max(h.var(), 1e-300)))
+    z = float(-ndtri(_TAIL * risk / 3))  # two powers and the reach
+    tail, reach = Tail.of(h), bound_reach(covariance, fresh, targets.first, targets.second, z)
     excess = find_excess(tail, reach)
-    cost = targets.slackness(problem, theta)
-    bound = cost + bound_divergence(limit, *bound_powers(h, z), excess, reach)
-    estimate = cost + remove_noise(decrement, k, n) / 2
-    if not np.isfinite(bound):
-        return Verdict(np.inf, estimate, "the tails of a step are too long for these draws: use more of them")
-    z = outside_quantile(problem, risk)
-    errors = mean_error(targets.rest * (1 + decrement), z, n)
-    if targets.find_near(gradients, errors + spill(tail, excess)).any():
-        more = targets.with_more(targets.find_near(gradients, _NEAR * errors), gradients)
-        return Verdict(np.inf, estimate, "a zero is too near to its penalty for these draws: use more of them", more)
-    return Verdict(bound, estimate)
+    divergence = bound_divergence(limit, *bound_powers(h, z), excess, reach)
+    return divergence, spill(tail, excess) if np.isfinite(excess) else np.inf
 
 
 def check_draws(targets: Targets, batch: Batch) -> None:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import ndtri
 
-from sparsefield.model import Matrix, across_variables, count_statistics, sum_once
+from sparsefield.model import Matrix, across_variables, count_once, count_statistics, sum_once
 from sparsefield.objective import RARE, Problem, Quadratic
 from sparsefield.solvers._batch import Batch, Index, Values, scatter
 from sparsefield.solvers._regression import rest_variances
@@ -95,9 +95,11 @@ def choose_targets(problem: Problem, theta: Matrix, batch: Batch, z: float, n_ju
         raise RefusalError("the penalty is not a sum over parameters")
     is_real = across_variables(problem.domain, 1.0) > 0
     inside = is_real & ((theta != 0) | (weights == 0))
+    if count_once(inside) > _MOST_ACTIVE:
+        raise RefusalError(f"{count_once(inside)} parameters are not zero or free, of at most {_MOST_ACTIVE}")
     rest = rest_variances(batch.pair, np.diagonal(inside))
     margin = _margin(problem, rest, z, batch.n, n_judging)
-    active = inside | (is_real & (np.abs(batch.gradient) + 2 * margin > weights))
+    active = inside | (is_real & (np.abs(batch.gradient) + margin > weights))
     for _ in range(_MOST_ROUNDS):
         quadratic, move = _find_step(problem, theta, batch, active)
         gradients = batch.gradient + batch.draws.project(batch.draws.along(move))
@@ -138,7 +140,7 @@ def _find_step(problem: Problem, theta: Matrix, batch: Batch, active: NDArray[np
     """Minimise the quadratic model over the active statistics."""
     a, b = np.nonzero(np.triu(active))
     if len(a) > _MOST_ACTIVE:
-        raise RefusalError(f"{len(a)} statistics count, and the limit is {_MOST_ACTIVE}")
+        raise RefusalError(f"{len(a)} statistics are near their penalties, of at most {_MOST_ACTIVE}: use more draws")
     quadratic = Quadratic(a, b, *batch.draws.second_moments(a, b), batch.n)
     tol = _INNER_NOISE * 0.5 / np.sqrt(batch.n)
     moves, _ = problem.penalty.minimise(quadratic, theta, batch.gradient, tol=tol, max_epochs=_MOST_EPOCHS)
