@@ -26,6 +26,7 @@ from sparsefield.solvers import (
     _move,
     _newton,
     _pseudolikelihood,
+    _reweighted,
     _undecided,
     find_move,
     solve_newton,
@@ -83,7 +84,7 @@ NEWTON = [
     Choice("_INNER_NOISE", (_move,), (0.01, 0.5)),
     Choice("_INNER_TOL", (_move,), (1e-4, 1e-2, 1e-1)),
     Choice("_MOST_EPOCHS", (_move,), (10, 100, 10_000)),
-    Choice("RARE", (_quadratic, _move, _undecided), (0, 1, 16)),
+    Choice("RARE", (_quadratic, _move, _reweighted), (0, 1, 16)),
 ]
 CONFIDENCE = Choice("UNDECIDED", (_undecided,), (0.9, 0.999))
 COMPLETING = Choice("_GIBBS_SWEEPS", (_completed,), (1, 20))

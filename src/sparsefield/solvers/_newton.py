@@ -8,6 +8,7 @@ from dataclasses import replace
 from numbers import Real
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsefield._rounding import at_most
 from sparsefield.fits import Fit, NewtonStep, Status, StepInfo
@@ -21,6 +22,7 @@ from sparsefield.solvers._describe import check_start, describe, find_objective
 from sparsefield.solvers._fall import Fall, Stand, measure_fall, missing_share
 from sparsefield.solvers._loop import Limits, Watch, run
 from sparsefield.solvers._move import DRAWS_EACH, Move, find_move
+from sparsefield.solvers._undecided import find_undecided
 
 # `make bench-constants` varies what is chosen here, and measured the numbers of steps, draws and gaps below. Gaps are
 # exact, over what was asked for: with the values in use 0.94 on average for fits that start from the pseudo-likelihood,
@@ -102,11 +104,18 @@ def solve_newton(
     theta = check_start(problem, start)
     method = _NewtonSteps(problem, schedule, simulation, theta, float(gap), agreement, limits)
     steps, status = run(method, limits, watch)
+    undecided = None
+    try:
+        if status.code != "interrupted":
+            undecided = method.find_undecided(status)
+    except KeyboardInterrupt:
+        said = f"Interrupted after {len(steps)} iterations, while what noise leaves open was marked."
+        status = Status("interrupted", said)
     return Fit(
         problem.model(method.theta),
         _advise(status, steps),
         steps,
-        None,
+        undecided,
         **describe_penalty(problem.penalty),
     )
 
@@ -253,6 +262,19 @@ class _NewtonSteps:
             return _stalled(k)
         said = f"Converged in {k} iterations: the smallest subgradient is down to {left:.2g}, without simulation error."
         return Status("converged", said)
+
+    def find_undecided(self, status: Status) -> NDArray[np.bool_] | None:
+        """Mark what noise leaves open, by the draws at the end of the last step, which had no say in it.
+
+        None where that is not known: of missing values that the model fills, of exact moments whose optimum was not
+        reached, and where no draws were made.
+        """
+        if self.last is None or not self._problem.data.is_fixed:
+            return None
+        here, _ = self.last
+        if here.is_exact:
+            return np.zeros(self.theta.shape, dtype=bool) if status.code == "converged" else None
+        return find_undecided(here.problem, here.theta, here.draws, here.estimate)
 
     def _return_to_start(self, k: int, n: int, *, is_last: bool) -> Status | None:
         """Go on with more draws where the objective is not known to be below that of the start, or return to that."""

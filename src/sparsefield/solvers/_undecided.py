@@ -2,68 +2,213 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 from scipy.special import ndtri
 
 from sparsefield.gradients import Estimate, negligible_bias
 from sparsefield.inference import Draws
-from sparsefield.model import Matrix, count_once
-from sparsefield.objective import RARE, Problem
-from sparsefield.solvers._move import Move
-from sparsefield.solvers._regression import rest_variances
+from sparsefield.model import Matrix, across_variables
+from sparsefield.objective import Problem
+from sparsefield.solvers._reweighted import Curvature, Mask, find_curvature, is_feasible, reweight_to_optimum
 
 # This is the confidence with which each parameter that is not marked is zero, or not: a convention. With 0.9, 0.99 and
-# 0.999, 627, 920 and 1169 of 3180 parameters are marked, and 4, 0 and 0 of the others are zero in the fit or in the
+# 0.999, 511, 871 and 1159 of 3180 parameters are marked, and 2, 0 and 0 of the others are zero in the fit or in the
 # exact optimum alone (`make bench-constants`).
 UNDECIDED = 0.99
 
+# Sets of what may and what must differ from zero get closer from round to round, and each pair of them is right.
+_MOST_NARROWINGS = 10
 
-def find_undecided(
-    problem: Problem, draws: Draws, theta: Matrix, estimate: Estimate, found: Move
-) -> NDArray[np.bool_] | None:
-    """Mark the parameters that are zero, or not, only as far as one can tell from these draws.
 
-    The step led from draws at its start to the optimum of the quadratic model, so that what it found is off by the
-    noise of these draws alone. A parameter that is not zero has then a standard error, from the inverse of the
-    covariance over all that are not zero; the gradient of one that is zero has that of the mean of a statistic, less
-    what main effects that are not zero explain of it. Those nearer to a change than the confidence allows are marked.
-    None where that is not known.
+@dataclass(frozen=True, eq=False)
+class _Optimum:
+    """The optimum of the objective that draws at other parameters give, over what may differ from zero.
+
+    Parameters
+    ----------
+    theta, gradient : ndarray of shape (n_slots, n_slots)
+        The optimum, and the gradient of the smooth part there.
+    quadratic : Curvature
+        The curvature over all parameters that may differ from zero.
+    n : float
+        The number of draws that count there.
+    bias : float
+        A bound on the norm of the bias of the gradient.
+    """
+
+    theta: Matrix
+    gradient: Matrix
+    quadratic: Curvature
+    n: float
+    bias: float
+
+
+def find_undecided(problem: Problem, theta: Matrix, draws: Draws, estimate: Estimate) -> Mask | None:
+    """Mark the parameters of which draws do not settle whether they are zero in the optimum, as they are in theta.
+
+    Draws at theta that had no say in it lead to an optimum which is off by their noise alone. It is a continuous
+    function of that noise, linear as long as the same parameters differ from zero: the optimum moves most where as many
+    as possible do, and the gradient of one that is zero moves most where as few as possible do. So there are two sets:
+    parameters that may differ from zero, with standard errors from the inverse of the covariance of them all, and
+    parameters that must, by these errors. Gradients of zeros have the variance that is left by a regression on those
+    that must. What is in the first set and not in the second is undecided (`docs/math/optimality.md`).
+
+    Parameters
+    ----------
+    problem : Problem
+        What is minimised.
+    theta : ndarray of shape (n_slots, n_slots)
+        The parameters of the fit.
+    draws : Draws
+        Draws at theta, others than those that led there.
+    estimate : Estimate
+        Moments at theta of these draws, or of more.
+
+    Returns
+    -------
+    ndarray of shape (n_slots, n_slots) or None
+        The marks. They are all set where the draws do not reach the optimum, and none is where moments are exact. None
+        where nothing is known: of draws whose bias is not negligible, and of a penalty that is no sum over parameters.
     """
     if draws.n is None:
         return np.zeros(theta.shape, dtype=bool)
-    if problem.penalty.weights is None or not _is_known(estimate, draws.n, theta, found):
+    weights, certificate = problem.penalty.weights, estimate.certificate
+    if weights is None or certificate is None or not estimate.is_certified:
         return None
-    z, n = float(ndtri((1 + UNDECIDED) / 2)), estimate.n_chains
-    weights = problem.penalty.weights
-    gradients = problem.gradient(estimate.moments) + draws.project(draws.along(found.whole))
-    noise = np.sqrt(np.maximum(rest_variances(estimate.moments.pair, np.diagonal(theta) != 0), RARE / n) / n)
-    near_zero = np.abs(theta) < z * _standard_errors(theta, found, draws.n, n)
-    near_edge = np.abs(gradients) > weights - z * noise
-    return np.where(theta != 0, near_zero, near_edge) & (weights > 0)
-
-
-def _is_known(estimate: Estimate, n_draws: int, theta: Matrix, found: Move) -> bool:
-    """Say whether the last step was whole, moved all that is not zero, and rests on draws without bias to speak of."""
+    if certificate.confidence < UNDECIDED or certificate.total > negligible_bias(estimate.n_chains):
+        return None
+    is_free = _find_free(problem)
+    marks: Mask = is_free & (theta == 0)  # the optimum has no such zeros: no step has reached them
+    if not weights.any():
+        return marks
+    found = _find_optimum(problem, theta, draws, estimate)
+    if found is None:
+        return np.asarray(marks | (weights > 0))
     a, b = found.quadratic.first, found.quadratic.second
-    if found.share != 1 or np.count_nonzero(theta[a, b]) < count_once(theta):
-        return False  # what the step left where it was is off by more than these draws tell
-    certificate = estimate.certificate
-    if certificate is None or certificate.confidence < UNDECIDED:
-        return False
-    return estimate.is_certified and certificate.total <= negligible_bias(n_draws)
+    marks[a, b] = marks[b, a] = marks[a, b] | _compare(theta[a, b], found, weights[a, b])
+    return marks
 
 
-def _standard_errors(theta: Matrix, found: Move, n_held: int, n: int) -> Matrix:
-    """Return the standard error of each parameter that is not zero, from n draws of which some are held."""
+def _find_free(problem: Problem) -> Mask:
+    """Return which parameters pay nothing."""
+    return np.asarray((across_variables(problem.domain, 1.0) > 0) & (problem.penalty.weights == 0))
+
+
+def _find_optimum(problem: Problem, theta: Matrix, draws: Draws, estimate: Estimate) -> _Optimum | None:
+    """Find the optimum that draws at theta lead to, and all that may differ from zero; None if it is out of reach."""
+    weights, certificate = problem.penalty.weights, estimate.certificate
+    assert weights is not None
+    assert certificate is not None
+    is_free = _find_free(problem)
+    variances = _rest_variances(estimate.moments.pair, np.diagonal(is_free))
+    near = np.abs(problem.gradient(estimate.moments)) > weights - np.sqrt(variances / estimate.n_chains)
+    found = reweight_to_optimum(problem, theta, draws, estimate, (theta != 0) | is_free | ((weights > 0) & near))
+    if found is None:
+        return None
+    there, gradient, n = found
+    # A regression on one or two free main effects adds at most as much again of the bias of each.
+    margins = _margin(np.sqrt(variances / n), 1 / n) + np.sqrt(3) * certificate.total
+    possible = (theta != 0) | (there != 0) | is_free | ((weights > 0) & (np.abs(gradient) + margins >= weights))
+    if not is_feasible(possible, draws):
+        return None
+    return _Optimum(there, gradient, find_curvature(draws, possible), n, certificate.total)
+
+
+def _compare(theta: NDArray[np.float64], found: _Optimum, weights: NDArray[np.float64]) -> Mask:
+    """Say of each parameter that may differ from zero whether that is open, given what it is in the fit."""
     a, b = found.quadratic.first, found.quadratic.second
-    some = np.flatnonzero(theta[a, b])
-    factor = cho_factor(found.quadratic.covariance(some), overwrite_a=True)
-    inverse = cho_solve(factor, np.eye(len(some)), overwrite_b=True)
-    # Of parameters whose statistics are hardly ever seen nothing is known.
-    is_seen = found.quadratic.means[some] * n_held >= RARE
-    errors = np.zeros_like(theta)
-    values = np.where(is_seen, np.sqrt(np.diagonal(inverse) / n), np.inf)
-    errors[a[some], b[some]] = errors[b[some], a[some]] = values
-    return errors
+    there, gradient = found.theta[a, b], found.gradient[a, b]
+    covariance = _covariance(found.quadratic)
+    possible, certain, is_same = np.ones(len(a), dtype=bool), weights == 0, theta * there > 0
+    for _ in range(_MOST_NARROWINGS):
+        last = np.count_nonzero(possible & ~certain)
+        if is_same.any():
+            certain = certain | (np.abs(there) > _value_margins(covariance, possible, is_same, found))
+        margins = _gradient_margins(covariance, certain, possible & ~certain, found)
+        is_zero = (theta == 0) & (there == 0) & (np.abs(gradient) + margins < weights)
+        possible = possible & (certain | ~is_zero)
+        if np.count_nonzero(possible & ~certain) == last:
+            break
+    return np.asarray(possible & ~certain)
+
+
+def _value_margins(covariance: Matrix, possible: Mask, wanted: Mask, found: _Optimum) -> NDArray[np.float64]:
+    """Return how far from zero each one wanted must be to differ from it, whichever of those possible do."""
+    own = np.flatnonzero(possible & wanted)
+    some = np.concatenate([np.flatnonzero(possible & ~wanted), own])
+    # The last rows of the factor are that of what the others leave of the covariance: its inverse is a block of that of
+    # the whole.
+    factor = cholesky(covariance[np.ix_(some, some)], lower=True, overwrite_a=True)
+    last = factor[-len(own) :, -len(own) :]
+    variances = (solve_triangular(last, np.eye(len(own)), lower=True) ** 2).sum(axis=0) / found.n
+    margins = np.full(len(possible), np.inf)
+    margins[own] = _margin(np.sqrt(variances), variances)
+    if found.bias > 0:
+        inverse = cho_solve((factor, True), np.eye(len(some))[:, -len(own) :], overwrite_b=True)
+        margins[own] += found.bias * np.linalg.norm(inverse, axis=0)
+    return margins
+
+
+def _gradient_margins(covariance: Matrix, certain: Mask, wanted: Mask, found: _Optimum) -> NDArray[np.float64]:
+    """Return how far from its weight the gradient of a zero must be, if only what is certain differs from zero."""
+    some, others = np.flatnonzero(certain), np.flatnonzero(wanted)
+    across = covariance[np.ix_(some, others)]
+    factor = cho_factor(covariance[np.ix_(some, some)], overwrite_a=True) if len(some) else None
+    slopes = across if factor is None else cho_solve(factor, across)
+    left = np.maximum(covariance[others, others] - (across * slopes).sum(axis=0), 0.0)
+    # The regression itself takes up one degree of freedom for each parameter.
+    n_held = found.quadratic.n
+    assert n_held is not None
+    left *= n_held / (n_held - len(some))
+    margins = np.full(len(certain), np.inf)
+    bias = found.bias * np.sqrt(1 + (slopes**2).sum(axis=0))
+    margins[others] = _margin(np.sqrt(left / found.n), 1 / found.n) + bias
+    return margins
+
+
+def _covariance(quadratic: Curvature) -> Matrix:
+    """Return the covariance of all statistics, with no more of a ridge than it takes to invert it.
+
+    What is singular without one leaves parameters with standard errors that are larger than any parameter.
+    """
+    found = np.asarray(quadratic.scale * quadratic.products - np.outer(quadratic.means, quadratic.means))
+    found[np.diag_indices(len(found))] += 1e-12 + 1e-9 * np.diagonal(found)
+    return found
+
+
+def _margin(errors: Matrix, units: Matrix | float) -> Matrix:
+    """Return the margin at which an estimate is decided, from its standard error and what one draw adds to it.
+
+    Wilson's interval (1927), for counts: where few draws are behind an estimate, its standard error is itself known
+    from few. One of k draws adds 1 / n to a mean, and 1 / k, its variance, to a parameter.
+
+    Noise leads to a wrong answer from one side alone, which takes half of the risk. The other half is for what noise
+    does to the parameters beside it, and to the estimate through these.
+    """
+    z = float(ndtri((1 + UNDECIDED) / 2))
+    return np.asarray(z * np.hypot(errors, z * units / 2) + z**2 * units / 2)
+
+
+def _rest_variances(pair: Matrix, is_free: NDArray[np.bool_]) -> Matrix:
+    """Return the variance of each statistic s_a s_b that is left by a regression on s_a and s_b, where these are free.
+
+    Free parameters follow the noise of their own statistics, and the gradients of all others with them.
+    """
+    means = np.diagonal(pair)
+    variances = means * (1 - means)
+    left = pair * (1 - pair)
+    first = pair * (1 - means)[:, None]  # covariance of s_a s_b with s_a; its transpose with s_b
+    safe = np.maximum(variances, 1e-12)  # a variable that never varies explains nothing: its covariances are zero
+    with_one = np.where(is_free[:, None], first**2 / safe[:, None], 0.0)
+    between = pair - np.outer(means, means)
+    determinant = np.maximum(np.outer(variances, variances) - between**2, 1e-12)
+    with_both = (
+        first**2 * variances[None, :] + first.T**2 * variances[:, None] - 2 * first * first.T * between
+    ) / determinant
+    explained = np.where(is_free[:, None] & is_free, with_both, with_one + with_one.T)
+    np.fill_diagonal(explained, 0.0)
+    return np.asarray(np.clip(left - explained, 0.0, 0.25))

@@ -1,0 +1,111 @@
+"""The optimum that draws at some parameters lead to: what the exact one is, but for their noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsefield.gradients import Estimate
+from sparsefield.inference import Draws
+from sparsefield.model import Matrix, count_once
+from sparsefield.objective import RARE, Problem, Quadratic
+from sparsefield.solvers._move import DRAWS_EACH
+
+# A set of 8192 parameters has a covariance of 512 MiB, and there are three arrays of that size at a time. Where more
+# parameters than these may differ from zero, all are marked.
+_MOST_POSSIBLE = 8192
+
+# This share of the draws must still count at the optimum that they lead to; else they say little of it, and all is
+# marked.
+_LEAST_SHARE = 0.3
+
+# Moves whose norm by the curvature is below a fifth of 1 / sqrt(n) change no parameter and no gradient by more than a
+# fifth of its standard error (the inequality of Cauchy and Schwarz). All of that in one of them would make 0.991 of a
+# confidence of 0.995.
+_SETTLED = 0.2
+_MOST_ROUNDS = 30
+
+# Quadratic models are minimised to this share of the largest violation, and once a round moves no parameter by more
+# than its standard error, to a fifth of the noise, 2 / n, of a mean over n draws to which four of them contribute.
+_INNER_TOL = 0.03
+_MOST_EPOCHS = 1000
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Curvature(Quadratic):
+    """A curvature whose ridge is for rare statistics alone, since many steps are made with it."""
+
+    @property
+    def ridge(self) -> Matrix:
+        """What the curvature of each parameter gets on top of its variance (w,)."""
+        assert self.n is not None
+        return np.asarray(np.maximum(0.0, RARE / self.n - self.means * (1 - self.means)))
+
+
+def reweight_to_optimum(
+    problem: Problem, theta: Matrix, draws: Draws, estimate: Estimate, active: Mask
+) -> tuple[Matrix, Matrix, float] | None:
+    """Find the optimum that draws at theta lead to, by Newton steps on the draws as they are reweighted.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is minimised.
+    theta : ndarray of shape (n_slots, n_slots)
+        Where the draws were made.
+    draws : Draws
+        The draws.
+    estimate : Estimate
+        Moments of these draws, or of more.
+    active : ndarray of shape (n_slots, n_slots), bool
+        What the first step is about. Others join where they violate optimality.
+
+    Returns
+    -------
+    tuple of ndarray, ndarray and float, or None
+        The optimum, the gradient of the smooth part there, and the number of draws that count there. None if the draws
+        do not reach that far.
+    """
+    n = estimate.n_chains
+    size, finest = _SETTLED / np.sqrt(n), _SETTLED * np.sqrt(RARE) / n
+    start = gradient = problem.gradient(estimate.moments)
+    there, quadratic, is_near = theta, None, False
+    for _ in range(_MOST_ROUNDS):
+        violation = np.abs(problem.subgradient(there, gradient))
+        more = ~active & (violation > finest)
+        if quadratic is None or more.any():
+            active = active | more
+            if not is_feasible(active, draws):
+                return None
+            quadratic = find_curvature(draws, active)
+        a, b = quadratic.first, quadratic.second
+        tol = finest if is_near else max(finest, _INNER_TOL * float(violation.max(initial=0.0)))
+        moves, bends = problem.penalty.minimise(quadratic, there, gradient, tol=tol, max_epochs=_MOST_EPOCHS)
+        decrement = float(moves @ (bends + quadratic.ridge * moves))
+        is_settled, is_near = tol == finest and decrement <= size**2, decrement <= 1 / n
+        there = there.copy()
+        there[a, b] = there[b, a] = there[a, b] + moves
+        values = draws.along(there - theta)
+        log_mean, share = draws.reweight(values)
+        if share < _LEAST_SHARE:
+            return None
+        gradient = start + draws.project(np.exp(values - log_mean))
+        if is_settled:
+            return there, gradient, share * n
+    return None
+
+
+def is_feasible(some: Mask, draws: Draws) -> bool:
+    """Say whether there is memory for a covariance, and whether there are draws enough."""
+    assert draws.n is not None
+    return count_once(some) <= min(_MOST_POSSIBLE, draws.n // DRAWS_EACH)
+
+
+def find_curvature(draws: Draws, some: Mask) -> Curvature:
+    """Return the covariance of some statistics over the draws."""
+    a, b = np.nonzero(np.triu(some))
+    return Curvature(a, b, *draws.second_moments(a, b), draws.n)
