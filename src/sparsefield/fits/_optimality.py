@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Literal
 
 import numpy as np
+
+from sparsefield._rounding import as_confidence, at_least, at_most
 
 GapKind = Literal["exact", "proven", "asymptotic"]
 
@@ -56,20 +57,20 @@ class Optimality:
         """Say in a sentence what is certified; bounds are rounded up, and the confidence down."""
         if not np.isfinite(self.subgradient):
             return f"The optimality of the fit cannot be certified: {self.note}."
-        subgradient = f"no entry of its smallest subgradient is above {_round_up(self.subgradient)}"
+        subgradient = f"no entry of its smallest subgradient is above {at_most(self.subgradient)}"
         if not np.isfinite(self.gap):
             return f"{self._surely()}: {subgradient}. There is no bound on the gap: {self.note}."
-        above = f"the objective is {self._at_least()}at most {_round_up(self.gap)} above its optimum{self._by()}"
+        above = f"the objective is {self._at_least()}at most {at_most(self.gap)} above its optimum{self._by()}"
         note = f" The gap says little: {self.note}." if self.note else ""
         return f"{self._surely()}: {above}, and {subgradient}.{self._said_proven()}{note}"
 
     def _surely(self) -> str:
         if self.kind == "exact":
             return "By enumeration"
-        return f"With confidence {_round_down(self.confidence, 4)}, from {self.n_draws} fresh draws"
+        return f"With confidence {as_confidence(self.confidence)}, from {self.n_draws} fresh draws"
 
     def _at_least(self) -> str:
-        return f"at least {_round_down(self.lower)} and " if self.kind == "asymptotic" and self.lower > 0 else ""
+        return f"at least {at_least(self.lower)} and " if self.kind == "asymptotic" and self.lower > 0 else ""
 
     def _by(self) -> str:
         return " by the central limit theorem" if self.kind == "asymptotic" else ""
@@ -77,20 +78,4 @@ class Optimality:
     def _said_proven(self) -> str:
         if self.kind != "asymptotic" or not np.isfinite(self.proven):
             return ""
-        return f" For every number of draws it is proven to be at most {_round_up(self.proven)} above it."
-
-
-def _round_up(value: float, n_digits: int = 3) -> str:
-    """Write a bound with a few digits, none of which makes it smaller."""
-    return _round(value, n_digits, ROUND_CEILING)
-
-
-def _round_down(value: float, n_digits: int = 3) -> str:
-    """Write a confidence or a lower bound with a few digits, none of which makes it larger."""
-    return _round(value, n_digits, ROUND_FLOOR)
-
-
-def _round(value: float, n_digits: int, rounding: str) -> str:
-    # The shortest decimal that is the same double: 0.99 is meant where the double is a little more or less.
-    rounded = Context(prec=n_digits, rounding=rounding).create_decimal(Decimal(repr(float(value))))
-    return f"{float(rounded):.{n_digits}g}"
+        return f" For every number of draws it is proven to be at most {at_most(self.proven)} above it."

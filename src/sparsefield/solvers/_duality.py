@@ -135,9 +135,9 @@ def _fit_tighter(
         return []
 
 
-def entropy_of(table: Table, weights: NDArray[np.float64]) -> float:
+def entropy_of(table: Table, weights: NDArray[np.float64] | None = None) -> float:
     """Return the entropy of the weighted rows of a table."""
     _, index = np.unique(np.ascontiguousarray(table.codes), axis=0, return_inverse=True)
-    shares = np.bincount(index.ravel(), weights) / weights.sum()
-    shares = shares[shares > 0]
+    shares = np.bincount(index.ravel(), weights)
+    shares = shares[shares > 0] / shares.sum()
     return float(-(shares * np.log(shares)).sum())

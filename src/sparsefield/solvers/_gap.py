@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from sparsefield.certificates import check_confidence
-from sparsefield.inference import Backend, Cpu, count_states
+from sparsefield.inference import MOST_ENTRIES, Backend, Cpu, count_entries
 from sparsefield.model import Matrix
 from sparsefield.objective import Problem
-from sparsefield.solvers._enumerated import MOST_STATES, bound_by_states, enumerate_fall, polish, rounding
+from sparsefield.solvers._enumerated import bound_by_states, enumerate_fall, polish, rounding
 from sparsefield.solvers._gap_bound import GapBound
 from sparsefield.solvers._walk import Walk
 
@@ -21,7 +21,7 @@ def bound_gap(
     confidence: float = 0.99,
     seed: int = 0,
     backend: Backend | None = None,
-    max_states: int = MOST_STATES,
+    max_states: int = MOST_ENTRIES,
 ) -> GapBound:
     """Bound how far the objective at theta is above its optimum.
 
@@ -67,7 +67,7 @@ def bound_gap(
             "Missing values that the model fills make the objective not convex: there is no bound on gaps."
         )
     backend = Cpu() if backend is None else backend
-    if count_states(problem.domain) <= min(max_states, MOST_STATES):
+    if count_entries(problem.domain) <= min(max_states, MOST_ENTRIES):
         return _enumerate_gap(problem, theta, backend)
     return Walk(problem, theta, n_draws, confidence, seed, backend).run()
 

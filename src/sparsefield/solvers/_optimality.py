@@ -11,20 +11,23 @@ from numpy.typing import ArrayLike, NDArray
 from sparsefield.certificates import check_confidence
 from sparsefield.data import (
     Table,
+    Unseen,
     check_rows,
     encode,
+    find_unseen,
     moments_of_table,
     resolve_missing,
     take_counted,
     weighted_moments,
 )
-from sparsefield.fits import Fit, Optimality
-from sparsefield.inference import Backend, OutOfReachError, count_states, make_backend
-from sparsefield.model import as_theta
+from sparsefield.fits import Fit, GapKind, Optimality
+from sparsefield.inference import MOST_ENTRIES, Backend, OutOfReachError, count_entries, make_backend
+from sparsefield.model import PairwiseMRF, as_theta
 from sparsefield.objective import Problem, expected_moments
 from sparsefield.solvers._duality import USES, Means, bound_by_entropy, entropy_of
-from sparsefield.solvers._enumerated import MOST_STATES, rounding
+from sparsefield.solvers._enumerated import rounding
 from sparsefield.solvers._gap import bound_gap
+from sparsefield.solvers._gap_bound import GapBound
 from sparsefield.solvers._loop import Watch
 
 # Of the risk this share goes to the errors of all moments and the bound by entropies; the rest to the decrement.
@@ -45,7 +48,7 @@ def certify(
     n_threads: int | None = None,
     backend: Backend | None = None,
     watch: Watch | None = None,
-    max_states: int = MOST_STATES,
+    max_states: int = MOST_ENTRIES,
 ) -> Fit:
     """Bound how far the objective of a fit is above its optimum, from draws that the fit has not seen.
 
@@ -110,59 +113,111 @@ def certify(
     if table.domain.n_slots == 0:  # nothing to fit
         return replace(fit, optimality=Optimality(0.0, 0.0, 1.0, 0, kind="exact"))
     backend = make_backend(backend, n_threads)
-    is_filled = bool(table.n_missing.any())
-    if is_filled:
-        moments = expected_moments(fit.model, table, weights)
+    unseen = Unseen(table.domain, (), table.n_rows) if fit.penalize_main else find_unseen(table, weights)
+    if table.n_missing.any():
+        moments = expected_moments(fit.model, table, np.ones(table.n_rows) if weights is None else weights)
     else:
-        moments = moments_of_table(table) if sample_weight is None else weighted_moments(table, weights)
-    problem = Problem.with_l1(moments, table.domain, fit.alpha, fit.penalize_main)
-    if count_states(table.domain) <= min(max_states, MOST_STATES):
-        return replace(fit, optimality=_enumerate(fit, problem, is_filled, backend))
-    share = (1.0 if is_filled else _ENTROPY) * (1 - confidence) / USES
-    try:
-        here = Means(fit.model, n_draws, seed, 1, share, backend)
-    except OutOfReachError:
-        return replace(fit, optimality=Optimality(np.inf, np.inf, confidence, n_draws, _OUT_OF_REACH))
-    violation = problem.subgradient(here.theta, here.pair - moments.pair)
-    subgradient = float((np.abs(violation) + here.errors).max())
-    if is_filled:
-        return replace(fit, optimality=Optimality(np.inf, subgradient, confidence, n_draws, _NOT_CONVEX))
-    by_entropy, n_second = bound_by_entropy(
-        problem, here, entropy_of(table, weights), n_draws, seed, share, backend, watch
-    )
-    left = 1 - (1 - _ENTROPY) * (1 - confidence)
-    found = bound_gap(
-        problem, here.theta, n_draws=n_draws, confidence=left, seed=seed, backend=backend, max_states=max_states
-    )
-    is_asymptotic = found.kind == "asymptotic" and found.bound < by_entropy
-    optimality = Optimality(
-        gap=min(found.bound, by_entropy),
-        subgradient=subgradient,
-        confidence=confidence,
-        n_draws=n_draws + n_second + found.n_draws,
-        note=found.why,
-        kind="asymptotic" if is_asymptotic else "proven",
-        proven=min(found.proven, by_entropy),
-        lower=found.lower,
-        estimate=found.estimate,
-    )
+        moments = moments_of_table(table) if weights is None else weighted_moments(table, weights)
+    problem = Problem.with_l1(unseen.fill(moments), table.domain, fit.alpha, fit.penalize_main)
+    ways: dict[str, Any] = {"confidence": confidence, "n_draws": n_draws, "seed": seed, "backend": backend}
+    if table.n_missing.any():
+        return replace(fit, optimality=assess_slope(problem, fit.model, **ways, max_states=max_states))
+    optimality, _ = assess(problem, fit.model, entropy_of(table, weights), **ways, max_states=max_states, watch=watch)
     return replace(fit, optimality=optimality)
 
 
-def _enumerate(fit: Fit, problem: Problem, is_filled: bool, backend: Backend) -> Optimality:
-    """Certify a small field without draws."""
-    theta = as_theta(fit.model)
-    gradient = problem.gradient(backend.enumerate(fit.model)[1])
-    subgradient = float(np.abs(problem.subgradient(theta, gradient)).max()) + rounding(problem, theta)
-    if is_filled:
-        return Optimality(np.inf, subgradient, 1.0, 0, _NOT_CONVEX, "exact")
-    found = bound_gap(problem, theta, backend=backend)
+def assess(
+    problem: Problem,
+    model: PairwiseMRF,
+    entropy: float,
+    *,
+    confidence: float,
+    n_draws: int,
+    seed: int,
+    backend: Backend,
+    max_states: int = MOST_ENTRIES,
+    watch: Watch | None = None,
+) -> tuple[Optimality, GapBound | None]:
+    """Bound how far the objective of a model is above its optimum; also say what is known of better ones.
+
+    Parameters
+    ----------
+    problem : Problem
+        Whose optimum it is; its data moments are those of a distribution with the given entropy at least.
+    model : PairwiseMRF
+        A model that does not depend on the draws made here.
+    entropy : float
+        That of the data.
+    confidence, n_draws, seed, backend, max_states, watch
+        As for `certify`.
+    """
+    theta = as_theta(model)
+    if count_entries(problem.domain) <= min(max_states, MOST_ENTRIES):
+        found = bound_gap(problem, theta, backend=backend)
+        return _state(found, _largest_entry(problem, model, backend), found.bound, found.bound, 0), found
+    share = _ENTROPY * (1 - confidence) / USES
+    try:
+        here = Means(model, n_draws, seed, 1, share, backend)
+    except OutOfReachError:
+        return Optimality(np.inf, np.inf, confidence, n_draws, _OUT_OF_REACH), None
+    by_entropy, n_second = bound_by_entropy(problem, here, entropy, n_draws, seed, share, backend, watch)
+    left = 1 - (1 - _ENTROPY) * (1 - confidence)
+    found = bound_gap(problem, theta, n_draws=n_draws, confidence=left, seed=seed, backend=backend, max_states=0)
+    gap, proven = min(found.bound, by_entropy), min(found.proven, by_entropy)
+    said = _state(found, _bound_entry(problem, here), gap, proven, n_draws + n_second + found.n_draws)
+    return replace(said, confidence=confidence), found
+
+
+def assess_slope(
+    problem: Problem,
+    model: PairwiseMRF,
+    *,
+    confidence: float,
+    n_draws: int,
+    seed: int,
+    backend: Backend,
+    max_states: int = MOST_ENTRIES,
+) -> Optimality:
+    """Bound the smallest subgradient alone: where the model fills missing values, there is no bound on the gap."""
+    if count_entries(problem.domain) <= min(max_states, MOST_ENTRIES):
+        return Optimality(np.inf, _largest_entry(problem, model, backend), 1.0, 0, _NOT_CONVEX, "exact")
+    try:
+        here = Means(model, n_draws, seed, 1, (1 - confidence) / USES, backend)
+    except OutOfReachError:
+        return Optimality(np.inf, np.inf, confidence, n_draws, _OUT_OF_REACH)
+    return Optimality(np.inf, _bound_entry(problem, here), confidence, n_draws, _NOT_CONVEX)
+
+
+def _state(found: GapBound, subgradient: float, gap: float, proven: float, n_draws: int) -> Optimality:
+    is_asymptotic = found.kind == "asymptotic" and gap < proven
+    kind: GapKind = "exact" if found.kind == "exact" else "asymptotic" if is_asymptotic else "proven"
     return Optimality(
-        found.bound, subgradient, 1.0, 0, found.why, found.kind, lower=found.lower, estimate=found.estimate
+        gap=gap,
+        subgradient=subgradient,
+        confidence=found.confidence,
+        n_draws=n_draws,
+        note=found.why,
+        kind=kind,
+        proven=proven,
+        lower=found.lower,
+        estimate=found.estimate,
     )
 
 
-def _read_table(fit: Fit, data: Any, sample_weight: ArrayLike | None) -> tuple[Table, NDArray[np.float64]]:
+def _bound_entry(problem: Problem, here: Means) -> float:
+    """Bound the largest entry of the smallest subgradient, from draws."""
+    violation = problem.subgradient(here.theta, here.pair - problem.data.moments.pair)
+    return float((np.abs(violation) + here.errors).max())
+
+
+def _largest_entry(problem: Problem, model: PairwiseMRF, backend: Backend) -> float:
+    """Return the largest entry of the smallest subgradient, by enumeration."""
+    theta = as_theta(model)
+    gradient = problem.gradient(backend.enumerate(model)[1])
+    return float(np.abs(problem.subgradient(theta, gradient)).max()) + rounding(problem, theta)
+
+
+def _read_table(fit: Fit, data: Any, sample_weight: ArrayLike | None) -> tuple[Table, NDArray[np.float64] | None]:
     """Return the rows that count, in the codes of the fit, and their weights; refuse others than it was fitted to."""
     domain = fit.model.domain
     is_ready = isinstance(data, Table) and data.domain == domain
@@ -170,4 +225,4 @@ def _read_table(fit: Fit, data: Any, sample_weight: ArrayLike | None) -> tuple[T
     table, weights = take_counted(table, sample_weight)
     table, weights = resolve_missing(table, fit.settings.get("missing", "model"), weights)
     check_rows(fit.settings, table, weights)
-    return table, np.ones(table.n_rows) if weights is None else weights
+    return table, weights

@@ -13,6 +13,7 @@ from sparsefield.gradients import Estimate, negligible_bias
 from sparsefield.inference import Draws
 from sparsefield.model import Matrix, across_variables
 from sparsefield.objective import Problem
+from sparsefield.solvers._regression import rest_variances
 from sparsefield.solvers._reweighted import Curvature, Mask, find_curvature, is_feasible, reweight_to_optimum
 
 # This is the confidence with which each parameter that is not marked is zero, or not: a convention. With 0.9, 0.99 and
@@ -104,7 +105,7 @@ def _find_optimum(problem: Problem, theta: Matrix, draws: Draws, estimate: Estim
     assert weights is not None
     assert certificate is not None
     is_free = _find_free(problem)
-    variances = _rest_variances(estimate.moments.pair, np.diagonal(is_free))
+    variances = rest_variances(estimate.moments.pair, np.diagonal(is_free))
     near = np.abs(problem.gradient(estimate.moments)) > weights - np.sqrt(variances / estimate.n_chains)
     found = reweight_to_optimum(problem, theta, draws, estimate, (theta != 0) | is_free | ((weights > 0) & near))
     if found is None:
@@ -191,24 +192,3 @@ def _margin(errors: Matrix, units: Matrix | float) -> Matrix:
     """
     z = float(ndtri((1 + UNDECIDED) / 2))
     return np.asarray(z * np.hypot(errors, z * units / 2) + z**2 * units / 2)
-
-
-def _rest_variances(pair: Matrix, is_free: NDArray[np.bool_]) -> Matrix:
-    """Return the variance of each statistic s_a s_b that is left by a regression on s_a and s_b, where these are free.
-
-    Free parameters follow the noise of their own statistics, and the gradients of all others with them.
-    """
-    means = np.diagonal(pair)
-    variances = means * (1 - means)
-    left = pair * (1 - pair)
-    first = pair * (1 - means)[:, None]  # covariance of s_a s_b with s_a; its transpose with s_b
-    safe = np.maximum(variances, 1e-12)  # a variable that never varies explains nothing: its covariances are zero
-    with_one = np.where(is_free[:, None], first**2 / safe[:, None], 0.0)
-    between = pair - np.outer(means, means)
-    determinant = np.maximum(np.outer(variances, variances) - between**2, 1e-12)
-    with_both = (
-        first**2 * variances[None, :] + first.T**2 * variances[:, None] - 2 * first * first.T * between
-    ) / determinant
-    explained = np.where(is_free[:, None] & is_free, with_both, with_one + with_one.T)
-    np.fill_diagonal(explained, 0.0)
-    return np.asarray(np.clip(left - explained, 0.0, 0.25))
