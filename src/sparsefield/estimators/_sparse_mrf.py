@@ -66,6 +66,10 @@ class SparseMRF(FieldEstimator):
         What to do with missing values: fill them by Gibbs draws from the model given the observed cells of the row,
         anew in every iteration; count them as the first level (the paper's choice); drop their rows; or refuse them. It
         makes no difference where there are none.
+    certify : bool
+        Whether the gap is a promise: the fit goes on, with as many further steps and draws as it takes, until the gap
+        that is certified (`fit_.optimality`, with confidence 0.99) is at most `gap`, or the status says why not. With
+        gap="auto" the promise is 0.05.
     random_state : int, RandomState or None
         Where the random numbers start.
     n_threads : int, optional
@@ -134,6 +138,7 @@ class SparseMRF(FieldEstimator):
         tol: float = 1e-4,
         init: PairwiseMRF | Literal["auto", "pseudolikelihood", "zero"] = "auto",
         missing: Literal["model", "zero", "drop", "error"] = "model",
+        certify: bool = False,
         random_state: Any = None,
         n_threads: int | None = None,
         progress: bool | Literal["auto"] = "auto",
@@ -153,6 +158,7 @@ class SparseMRF(FieldEstimator):
         self.tol = tol
         self.init = init
         self.missing = missing
+        self.certify = certify
         self.random_state = random_state
         self.n_threads = n_threads
         self.progress = progress

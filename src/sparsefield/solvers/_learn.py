@@ -23,7 +23,7 @@ from sparsefield.data import (
     take_counted,
     weighted_moments,
 )
-from sparsefield.fits import Fit
+from sparsefield.fits import Fit, Status
 from sparsefield.gradients import (
     BestDraws,
     CertificateKind,
@@ -38,9 +38,11 @@ from sparsefield.gradients import (
 from sparsefield.inference import Backend, make_backend
 from sparsefield.model import Matrix, PairwiseMRF, as_theta
 from sparsefield.objective import L1, Completed, DataTerm, Observed, Penalty, Problem
+from sparsefield.solvers._duality import entropy_of
 from sparsefield.solvers._gradient import check_step_size, solve
 from sparsefield.solvers._loop import Limits, Watch
 from sparsefield.solvers._newton import check_gap, solve_newton
+from sparsefield.solvers._promise import certify_slope, keep_gap
 from sparsefield.solvers._pseudolikelihood import solve_pseudo_likelihood
 
 MAX_ITER = {"newton": 50, "spg": 300}  # unless given: Newton steps are few, the paper's are many
@@ -67,6 +69,7 @@ def learn(
     tol: float = 1e-4,
     init: PairwiseMRF | Literal["auto", "pseudolikelihood", "zero"] = "auto",
     missing: Literal["model", "zero", "drop", "error"] = "model",
+    certify: bool = False,
     sample_weight: ArrayLike | None = None,
     seed: int = 0,
     n_threads: int | None = None,
@@ -84,7 +87,7 @@ def learn(
     alpha : float
         Strength of the penalty.
     solver, schedule, certificate, chains, n_chains, gap, step_size, penalize_main, max_iter, max_sweeps, tol, init, \
-missing
+missing, certify
         As for `SparseMRF`.
     penalty : Penalty, optional
         A penalty of one's own in place of the L1 penalty. Its `alpha` counts, and not the one given here; a start is
@@ -141,18 +144,50 @@ missing
         "began": clock,
         "watch": watch,
     }
+    wanted, agreement = (_LARGEST_GAP, _AGREEMENT) if gap == "auto" else (gap, None)
     if solver == "newton":
-        wanted, agreement = (_LARGEST_GAP, _AGREEMENT) if gap == "auto" else (gap, None)
         fit = solve_newton(problem, way, simulation, gap=wanted, agreement=agreement, **common)
     else:
         fit = solve(problem, way, simulation, step_size=step_size, **common)
+    if certify and fit.status.code != "interrupted":
+        fit = _certify(fit, problem, table, weights, wanted, way, simulation, limits, common)
     status = replace(fit.status, sentence=f"{fit.status.sentence} {unseen}".rstrip())
     return replace(fit, status=status, settings={**options, **facts})
 
 
+def _certify(
+    fit: Fit,
+    problem: Problem,
+    table: Table,
+    weights: NDArray[np.float64] | None,
+    gap: float,
+    way: Schedule,
+    simulation: Simulation,
+    limits: Limits,
+    common: dict[str, Any],
+) -> Fit:
+    """Make the gap a promise: further steps, by Newton's way, and draws until it is certified."""
+    if fit.penalty != "L1" or fit.penalize_main is None:
+        raise ValueError("certify=True is for the L1 penalty, on all parameters or on interactions alone.")
+    if not problem.data.is_fixed:
+        return certify_slope(fit, problem, gap, simulation)
+
+    def go_on(start: Matrix, smaller: float, seed: int) -> Fit:
+        other = replace(simulation, seed=seed)
+        return solve_newton(problem, way, other, **{**common, "start": start, "gap": smaller})
+
+    entropy, watch = entropy_of(table, weights), common["watch"]
+    try:
+        return keep_gap(problem, fit, entropy, gap, go_on, simulation=simulation, limits=limits, watch=watch)
+    except KeyboardInterrupt:
+        said = f"{fit.status.sentence} Interrupted while it was certified: the fit is whole."
+        return replace(fit, status=Status("interrupted", said))
+
+
 _STORED = (
     *("alpha", "solver", "schedule", "certificate", "chains", "n_chains", "gap", "step_size", "penalize_main"),
-    *("penalty", "max_iter", "max_sweeps", "max_seconds", "tol", "init", "missing", "seed", "n_threads", "backend"),
+    *("penalty", "max_iter", "max_sweeps", "max_seconds", "tol", "init", "missing", "certify", "seed", "n_threads"),
+    "backend",
 )
 
 
