@@ -170,7 +170,7 @@ def _certify(
     if fit.penalty != "L1" or fit.penalize_main is None:
         raise ValueError("certify=True is for the L1 penalty, on all parameters or on interactions alone.")
     if not problem.data.is_fixed:
-        return certify_slope(fit, problem, gap, simulation)
+        return certify_slope(fit, table, weights, gap, simulation)
 
     def go_on(start: Matrix, smaller: float, seed: int) -> Fit:
         other = replace(simulation, seed=seed)

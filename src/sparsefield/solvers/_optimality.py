@@ -113,17 +113,24 @@ def certify(
     if table.domain.n_slots == 0:  # nothing to fit
         return replace(fit, optimality=Optimality(0.0, 0.0, 1.0, 0, kind="exact"))
     backend = make_backend(backend, n_threads)
-    unseen = Unseen(table.domain, (), table.n_rows) if fit.penalize_main else find_unseen(table, weights)
-    if table.n_missing.any():
-        moments = expected_moments(fit.model, table, np.ones(table.n_rows) if weights is None else weights)
-    else:
-        moments = moments_of_table(table) if weights is None else weighted_moments(table, weights)
-    problem = Problem.with_l1(unseen.fill(moments), table.domain, fit.alpha, fit.penalize_main)
+    problem = problem_of(fit, table, weights)
     ways: dict[str, Any] = {"confidence": confidence, "n_draws": n_draws, "seed": seed, "backend": backend}
     if table.n_missing.any():
         return replace(fit, optimality=assess_slope(problem, fit.model, **ways, max_states=max_states))
     optimality, _ = assess(problem, fit.model, entropy_of(table, weights), **ways, max_states=max_states, watch=watch)
     return replace(fit, optimality=optimality)
+
+
+def problem_of(fit: Fit, table: Table, weights: NDArray[np.float64] | None) -> Problem:
+    """Return the problem that a fit solved, with what the model expects of missing values given the observed cells."""
+    assert fit.alpha is not None
+    assert fit.penalize_main is not None
+    unseen = Unseen(table.domain, (), table.n_rows) if fit.penalize_main else find_unseen(table, weights)
+    if table.n_missing.any():
+        moments = expected_moments(fit.model, table, np.ones(table.n_rows) if weights is None else weights)
+    else:
+        moments = moments_of_table(table) if weights is None else weighted_moments(table, weights)
+    return Problem.with_l1(unseen.fill(moments), table.domain, fit.alpha, fit.penalize_main)
 
 
 def assess(

@@ -7,21 +7,24 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsefield._rounding import at_most
-from sparsefield.fits import Fit, Optimality, Status
+from sparsefield.data import Table, TableError
+from sparsefield.fits import Fit, Status
 from sparsefield.gradients import Simulation
-from sparsefield.model import Matrix, as_theta
+from sparsefield.model import Matrix, as_theta, count_once
 from sparsefield.objective import Problem
 from sparsefield.solvers._loop import Limits, Watch
-from sparsefield.solvers._optimality import assess, assess_slope
+from sparsefield.solvers._optimality import assess, assess_slope, problem_of
 
 CONFIDENCE = 0.99  # a convention, as for `certify`
 
-# With five times the draws of a fit the bound is about twice its gap, and a fit is about as far from its optimum as was
-# asked for: half of what is left to show is then its own, and half the certificate's (`make bench-optimality`).
-_DRAWS_EACH = 5
-_FEWEST, _MOST = 50_000, 2**23
+# Bounds from n draws are above the gap by about z sqrt(2 k) / (2 n) for the noise of k parameters that are not zero,
+# and by u / (2 n) for u zeros near their penalties, of which there are about as many: together k / n, at most. With
+# fewer than 100 draws for each parameter bounds are often refused, since tails are too long (docs/math/optimality.md).
+_EACH = 100
+_FEWEST, _MOST = 50_000, 2**22
 
 # Draws grow by this factor from attempt to attempt, and the gap of further steps falls by it.
 _GROWTH = 4
@@ -66,9 +69,8 @@ def keep_gap(
     watch : callable, optional
         Called with each StepInfo.
     """
-    n_draws, wanted = _FEWEST, gap
+    n_draws, wanted = _choose_draws(fit, gap), gap
     for attempt in range(1, _MOST_ATTEMPTS + 1):
-        n_draws = int(np.clip(n_draws, _DRAWS_EACH * _draws_of(fit), _MOST))
         optimality, found = assess(
             problem,
             fit.model,
@@ -91,25 +93,29 @@ def keep_gap(
             fit = _go_on(fit, solve(start, wanted, simulation.seed_of(0, _MOST_ATTEMPTS + attempt)))
             if fit.status.code == "interrupted":
                 raise KeyboardInterrupt
-        n_draws *= _GROWTH
+        n_draws = min(_MOST, _GROWTH * n_draws)
     return replace(fit, status=_say(fit, gap))
 
 
-def certify_slope(fit: Fit, problem: Problem, gap: float, simulation: Simulation) -> Fit:
+def certify_slope(
+    fit: Fit, table: Table, weights: NDArray[np.float64] | None, gap: float, simulation: Simulation
+) -> Fit:
     """Certify the smallest subgradient of a fit with missing values that the model fills, and say that this is all."""
-    data = problem.data.given(fit.model, _FEWEST)
-    problem = problem.with_data(data)
-    if np.isfinite(data.n_effective):
-        note = "missing values of some rows are drawn, and their error is not bounded"
-        return replace(fit, optimality=Optimality(np.inf, np.inf, CONFIDENCE, 0, note), status=_refuse(fit, gap, note))
-    n_draws = int(np.clip(_FEWEST, _DRAWS_EACH * _draws_of(fit), _MOST))
+    try:
+        problem = problem_of(fit, table, weights)
+    except TableError as error:  # too many missing values in a row
+        return replace(fit, status=_refuse(fit, gap, f"{error.problem}; {error.remedy}"))
     seed, backend = simulation.seed_of(0, 1), simulation.backend
-    found = assess_slope(problem, fit.model, confidence=CONFIDENCE, n_draws=n_draws, seed=seed, backend=backend)
+    found = assess_slope(
+        problem, fit.model, confidence=CONFIDENCE, n_draws=_choose_draws(fit, gap), seed=seed, backend=backend
+    )
     return replace(fit, optimality=found, status=_refuse(fit, gap, found.note))
 
 
-def _draws_of(fit: Fit) -> int:
-    return fit.steps[-1].n_chains if fit.steps else 0
+def _choose_draws(fit: Fit, gap: float) -> int:
+    """Return the draws of a batch with which a bound is about the gap above what it bounds."""
+    k = max(1, count_once(as_theta(fit.model)))
+    return int(np.clip(max(_EACH * k, k / gap), _FEWEST, _MOST))
 
 
 def _is_late(limits: Limits) -> bool:
