@@ -73,7 +73,7 @@ def test_sentences_name_the_kind_and_round_outwards():
         "number of draws it is proven to be at most 1.24 above it."
     )
     said = str(Optimality(0.5, 0.25, 0.99999, 400))
-    assert said.startswith("With confidence 0.9999, from 400 fresh draws: the objective is at most 0.5 above its")
+    assert said.startswith("With confidence 0.99999, from 400 fresh draws: the objective is at most 0.5 above its")
     assert "limit theorem" not in said
     assert Optimality(0.5, 0.25, 0.99, 400).proven == 0.5
     assert str(Optimality(1.00001e-9, 0.25, 1.0, 0, kind="exact")).startswith(
@@ -138,7 +138,7 @@ def test_certify_reads_tables_in_any_order_of_levels_or_refuses():
 
 def test_interrupts_of_the_start_and_of_the_second_fit_are_not_lost(monkeypatch):
     table = make_field(5, seed=2).sample(400, method="perfect", seed=1)
-    fit = sf.SparseMRF(0.05, random_state=1).fit(table).fit_
+    fit = sf.SparseMRF(0.05, penalize_main=True, random_state=1).fit(table).fit_
 
     def stop(*_, **__):
         raise KeyboardInterrupt
@@ -156,7 +156,7 @@ def test_fits_with_missing_values_are_certified_as_stationary():
     incomplete = sf.Table(table.domain, codes)
     fit = sf.SparseMRF(0.05, gap=0.0005, n_chains=20_000, random_state=1).fit(incomplete).fit_
     expected = expected_moments(fit.model, incomplete, np.ones(400))
-    problem = Problem.with_l1(expected, table.domain, 0.05)
+    problem = Problem.with_l1(expected, table.domain, 0.05, fit.penalize_main)
     largest = np.abs(problem.subgradient(theta_of(fit), problem.gradient(fit.model.moments()))).max()
     for most in (0, 2**14):
         found = sf.certify(fit, incomplete, n_draws=100_000, max_states=most).optimality

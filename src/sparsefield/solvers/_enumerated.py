@@ -22,20 +22,26 @@ _MOST_STEPS = 50
 _NEARLY = 1 - 1e-9
 
 
-def polish(problem: Problem, theta: Matrix, backend: Backend) -> Matrix:
-    """Return the parameters that exact Newton steps lead to: from theta, or from zero where these get nowhere.
+def polish(problem: Problem, theta: Matrix, backend: Backend) -> tuple[Matrix, float]:
+    """Return the parameters that exact Newton steps lead to, and what the objective is lower there.
 
-    Far from the optimum states can be so certain that there is no curvature left to make a step with.
+    They start from theta, and from zero where that gets nowhere: far from the optimum states can be so certain that
+    there is no curvature left to make a step with.
     """
+    best, fall = theta, 0.0
     for start in (theta, np.zeros_like(theta)):
         found = solve_newton(
             problem, ExactMoments(), Simulation(backend=backend), start=start, tol=_TOL, max_iter=_MOST_STEPS
         )
         if found.status.code == "interrupted":
             raise KeyboardInterrupt
+        end = as_theta(found.model)
+        lower = enumerate_fall(problem, theta, end, backend)
         if found.status.code == "converged":
-            break
-    return as_theta(found.model)
+            return end, lower
+        if lower > fall:
+            best, fall = end, lower
+    return best, fall
 
 
 def enumerate_fall(problem: Problem, here: Matrix, there: Matrix, backend: Backend) -> float:

@@ -8,7 +8,7 @@ from sparsefield.certificates import check_confidence
 from sparsefield.inference import MOST_ENTRIES, Backend, Cpu, count_entries
 from sparsefield.model import Matrix
 from sparsefield.objective import Problem
-from sparsefield.solvers._enumerated import bound_by_states, enumerate_fall, polish, rounding
+from sparsefield.solvers._enumerated import bound_by_states, polish, rounding
 from sparsefield.solvers._gap_bound import GapBound
 from sparsefield.solvers._walk import Walk
 
@@ -53,8 +53,8 @@ def bound_gap(
     >>> from sparsefield.objective import Problem
     >>> from sparsefield.solvers import bound_gap
     >>> table = sf.datasets.make_field(8, seed=1).sample(2000, method="perfect", seed=1)
-    >>> problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.05)
     >>> fit = sf.learn(table, 0.05, seed=1)
+    >>> problem = Problem.with_l1(sf.moments_of_table(table), table.domain, fit.alpha, fit.penalize_main)
     >>> found = bound_gap(problem, fit.model.interactions + np.diag(fit.model.main))
     >>> found.kind, found.bound < 0.02
     ('exact', True)
@@ -77,8 +77,8 @@ def _enumerate_gap(problem: Problem, theta: Matrix, backend: Backend) -> GapBoun
     if problem.penalty.weights is None:
         why = "the penalty is not a sum over parameters"
         return GapBound(np.inf, "exact", np.inf, 0.0, None, 1.0, 0, None, why)
-    end = polish(problem, theta, backend)
-    fall, allowance = enumerate_fall(problem, theta, end, backend), rounding(problem, theta, end)
+    end, fall = polish(problem, theta, backend)
+    allowance = rounding(problem, theta, end)
     bound = max(0.0, fall + bound_by_states(problem, end, backend)) + allowance
     why = "" if np.isfinite(bound) else "free parameters have no optimum, or none that is found"
     lower = max(0.0, fall - allowance)
