@@ -7,7 +7,7 @@ from sparsefield.solvers._learn import MAX_ITER, learn
 from sparsefield.solvers._loop import Limits
 from sparsefield.solvers._move import find_move
 from sparsefield.solvers._newton import solve_newton
-from sparsefield.solvers._optimality import certify
+from sparsefield.solvers._optimality import certify, problem_of
 from sparsefield.solvers._pseudolikelihood import solve_pseudo_likelihood
 from sparsefield.solvers._undecided import UNDECIDED
 
@@ -22,6 +22,7 @@ __all__ = [
     "certify",
     "find_move",
     "learn",
+    "problem_of",
     "solve",
     "solve_newton",
     "solve_pseudo_likelihood",

@@ -92,12 +92,14 @@ def run(method: Method, limits: Limits, watch: Watch | None = None) -> tuple[tup
     status = _check_time(limits, time.perf_counter() - clock, 0)
     try:
         while status is None:
+            began = time.perf_counter()
             info = replace(method.advance(), seconds=time.perf_counter() - clock)
             steps.append(info)
             if watch is not None:
                 watch(info)
             status = method.judge(steps) or _check_count(limits, info)
-            status = status or _check_time(limits, time.perf_counter() - clock, info.iteration)
+            # An iteration takes as long as the last one at least: where it would not fit, it is not begun.
+            status = status or _check_time(limits, 2 * time.perf_counter() - began - clock, info.iteration)
     except KeyboardInterrupt:
         status = Status("interrupted", f"Interrupted after {len(steps)} iterations: this is what there was by then.")
     except OutOfReachError as error:
@@ -117,10 +119,11 @@ def _check_count(limits: Limits, info: StepInfo) -> Status | None:
     return None
 
 
-def _check_time(limits: Limits, seconds: float, n_made: int) -> Status | None:
-    """Say whether the time is up."""
-    if limits.max_seconds is None or seconds < limits.max_seconds:
+def _check_time(limits: Limits, expected: float, n_made: int) -> Status | None:
+    """Say whether the time is up, or would be after another iteration."""
+    if limits.max_seconds is None or expected < limits.max_seconds:
         return None
+    seconds = time.perf_counter() - limits.clock
     after = f"{n_made} iterations" if n_made else "before the first iteration: this is where it started"
     return Status(
         "time", f"Stopped after {seconds:.1f} s {'and ' if n_made else ''}{after}. Raise max_seconds to go on."

@@ -267,9 +267,9 @@ class _NewtonSteps:
         """Mark what noise leaves open, by the draws at the end of the last step, which had no say in it.
 
         None where that is not known: of missing values that the model fills, of exact moments whose optimum was not
-        reached, and where no draws were made.
+        reached, and where there were no draws or is no time left.
         """
-        if self.last is None or not self._problem.data.is_fixed:
+        if self.last is None or not self._problem.data.is_fixed or status.code == "time":
             return None
         here, _ = self.last
         if here.is_exact:
