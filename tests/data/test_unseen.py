@@ -1,0 +1,166 @@
+"""Levels that no row shows: what half a row of each makes of moments, and of fits with free main effects."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import naive
+import sparsefield as sf
+from problems import theta_of
+from sparsefield.data import Unseen, find_unseen, weighted_moments
+
+# Numbers of levels, reference, and the levels that rows show, variable by variable.
+CASES = {
+    "binary, nothing unseen": ((2, 2, 2), "first", ((0, 1), (0, 1), (0, 1))),
+    "binary, always the reference": ((2, 2, 2), "first", ((0,), (0, 1), (0, 1))),
+    "binary, never the reference": ((2, 2, 2), "first", ((1,), (0, 1), (0, 1))),
+    "binary, two constants": ((2, 2, 2), "first", ((0,), (1,), (0, 1))),
+    "binary, no reference": ((2, 2, 2), None, ((0,), (0, 1), (1,))),
+    "levels": ((4, 3, 2), "first", ((0, 2), (0, 1, 2), (0, 1))),
+    "levels, never the reference": ((4, 3, 2), "last", ((0, 2), (0, 2), (0, 1))),
+    "levels, a constant": ((3, 4, 2), "first", ((1,), (0, 1, 3), (0, 1))),
+    "levels, no reference": ((3, 4, 2), None, ((1,), (0, 1, 3), (0, 1))),
+}
+
+
+def make_case(name, n_rows=11):
+    """Return a table with only some of its levels, and what the naive functions know of it."""
+    n_levels, reference, seen = CASES[name]
+    codes = {"first": (0,) * 3, "last": tuple(n - 1 for n in n_levels), None: None}[reference]
+    domain = sf.Domain(("a", "b", "c"), tuple(tuple(range(n)) for n in n_levels), codes)
+    rng = np.random.default_rng(1)
+    rows = np.column_stack([rng.choice(own, n_rows) for own in seen]).astype(np.uint8)
+    rows[:4] = np.column_stack([np.resize(own, 4) for own in seen])  # each of them is there
+    unseen = [[k for k in range(n) if k not in own] for n, own in zip(n_levels, seen, strict=True)]
+    return sf.Table(domain, rows), naive.slots(n_levels, codes), unseen
+
+
+def mix(rows, weights, known, unseen, n):
+    """Return the moments of rows each of whose variables is replaced, independently, by a level that is never seen."""
+    total = np.zeros((len(known), len(known)))
+    for row, weight in zip(rows, weights, strict=True):
+        ways = [
+            [(value, 1 - len(own) / (2 * n)), *((k, 1 / (2 * n)) for k in own)]
+            for value, own in zip(row, unseen, strict=True)
+        ]
+        for way in itertools.product(*ways):
+            changed, probability = [value for value, _ in way], np.prod([q for _, q in way])
+            total += weight * probability * np.array(naive.pair_counts([changed], known))
+    return total / sum(weights)
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("scale", [None, 3.0, 1e-3], ids=["no weights", "counts", "shares"])
+def test_moments_are_those_of_rows_that_may_have_the_level_instead(name, scale):
+    table, known, unseen = make_case(name)
+    weights = None if scale is None else scale * np.random.default_rng(2).uniform(0.5, 1.5, table.n_rows)
+    moments = sf.moments_of_table(table) if weights is None else weighted_moments(table, weights)
+    # Weights are counts where they add up to more than the rows.
+    n = table.n_rows if scale in (None, 1e-3) else weights.sum()
+    found = find_unseen(table, weights)
+    assert found == Unseen(table.domain, tuple((i, k) for i, own in enumerate(unseen) for k in own), n)
+    filled = found.fill(moments)
+    plain = np.ones(table.n_rows) if weights is None else weights
+    # Sums of at most 11 rows of 8 ways: no more than 1000 roundings of numbers up to one.
+    expected = mix(table.codes.tolist(), plain, known, unseen, n)
+    np.testing.assert_allclose(filled.pair, expected, rtol=0, atol=1000 * 2.0**-53)
+    np.testing.assert_array_equal(filled.main, np.diagonal(filled.pair))
+    assert filled.n == moments.n
+    np.testing.assert_allclose(found.shift(table, weights), filled.main - moments.main, rtol=0, atol=1000 * 2.0**-53)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_alone_is_independent_of_all_others(name):
+    table, _, unseen = make_case(name)
+    found = find_unseen(table)
+    filled = found.fill(sf.moments_of_table(table))
+    independent = np.outer(filled.main, filled.main)
+    variables = table.domain.slot_variables
+    is_apart = variables[:, None] != variables
+    distance = np.where(is_apart, np.abs(filled.pair - independent), 0.0)
+    assert distance[found.is_alone].max(initial=0.0) < 1000 * 2.0**-53
+    # Those of levels that rows show beside others are not, in these tables.
+    others = (distance > 1e-3).any(axis=1)
+    assert not (others & found.is_alone).any()
+    n_shown = table.domain.n_levels - [len(own) for own in unseen]
+    expected = [k in unseen[i] or n_shown[i] == 1 for i, k in zip(variables, table.domain.slot_levels, strict=True)]
+    np.testing.assert_array_equal(found.is_alone, expected)
+
+
+def test_nothing_is_filled_where_every_level_is_seen():
+    table, _, _ = make_case("binary, nothing unseen")
+    moments = sf.moments_of_table(table)
+    found = find_unseen(table)
+    assert found.fill(moments) is moments
+    assert not found.shift(table).any()
+    assert not found.is_alone.any()
+    assert str(found) == ""
+
+
+def test_a_level_behind_missing_values_is_unseen():
+    codes = np.array([[0, 1], [0, 255], [255, 0]], dtype=np.uint8)
+    found = find_unseen(sf.Table(sf.Domain.binary(2), codes))
+    assert found.levels == ((0, 1),)
+    assert str(found).startswith("No row has 'x0=1': so that free main effects are finite, ")
+
+
+def constant_table(value, n=40, seed=1):
+    """Return rows of two columns that go together, and one between them that has one value only."""
+    rng = np.random.default_rng(seed)
+    first = rng.random(n) < 0.5
+    second = first ^ (rng.random(n) < 0.2)
+    return sf.encode(np.column_stack([first, np.full(n, value), second]).astype(int), domain=sf.Domain.binary(3))
+
+
+# Steps of the proximal gradient have the length 1 / L, with L = m / 4 for m = 6 statistics that are 0 or 1.
+FITS = {
+    "newton": lambda alpha, **options: sf.SparseMRF(alpha, tol=1e-7, random_state=1, **options),
+    "spg": lambda alpha, **options: sf.SparseMRF(
+        alpha, solver="spg", schedule="exact", step_size=4 / 6, max_iter=10_000, tol=1e-7, **options
+    ),
+    "pseudo-likelihood": lambda alpha, **options: sf.PseudoLikelihood(alpha, tol=1e-7, **options),
+}
+
+
+@pytest.mark.parametrize("alpha", [0.0005, 0.02, 0.5])
+@pytest.mark.parametrize("value", [0, 1])
+@pytest.mark.parametrize("way", FITS)
+def test_a_constant_column_has_a_finite_main_effect_and_no_edge(way, value, alpha):
+    table = constant_table(value)
+    fit = FITS[way](alpha).fit(table).fit_
+    assert fit.status.code == "converged"
+    assert f"No row has 'x1={1 - value}': " in fit.status.sentence
+    assert not fit.model.interactions[1].any()
+    # Half of 40 rows has the other level: its odds are 1 to 79. A gradient of at most tol, halved in the
+    # pseudo-likelihood, moves log-odds by that over the variance, and terms of higher order.
+    share = 1 / 80
+    allowed = 2 * 2e-7 / (share * (1 - share))
+    assert fit.model.main[1] == pytest.approx((2 * value - 1) * np.log(79), abs=allowed)
+    # The others are what they are without it, but for that tolerance: their least variance is above 1/100.
+    others = sf.Table(sf.Domain.binary(2), table.codes[:, [0, 2]])
+    alone = FITS[way](alpha).fit(others)
+    assert "No row" not in alone.status_.sentence
+    np.testing.assert_allclose(theta_of(fit)[np.ix_([0, 2], [0, 2])], theta_of(alone), rtol=0, atol=2 * 2e-7 * 100)
+
+
+@pytest.mark.parametrize("way", FITS)
+def test_penalised_main_effects_need_no_half_row(way):
+    table = constant_table(1)
+    penalised = FITS[way](0.05, penalize_main=True).fit(table)
+    assert "half a row" not in penalised.status_.sentence
+    assert np.isfinite(theta_of(penalised)).all()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("solver", ["newton", "spg"])
+@pytest.mark.parametrize("alpha", [0.0005, 0.05])
+def test_draws_find_a_finite_main_effect_too(solver, alpha):
+    options = {"solver": solver, "schedule": "perfect", "max_iter": 20, "random_state": 1}
+    mrf = sf.SparseMRF(alpha, **options).fit(constant_table(0, 400))
+    assert np.isfinite(theta_of(mrf)).all()
+    assert mrf.main_effects_[1] < 0
+    # The pair is in a draw with probability 1/800 at most. That 2000 draws show it with a frequency that is off by 0.05
+    # has probability exp(-2000 * 0.05^2 / (2 (1/800 + 0.05 / 3))) < 1e-60, by Bernstein's inequality.
+    if alpha == 0.05:
+        assert not mrf.interactions_[1].any()
