@@ -1,5 +1,7 @@
 """The paper's steps with exact gradients against an independent solver, and with estimated ones against theory."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -123,9 +125,15 @@ def test_steps_are_told_from_noise():
 
 def test_time_and_interrupts_end_a_fit_with_what_there_is():
     problem = make_problem(5)
-    fit = solve(problem, Fixed(1), max_seconds=0.0)
+    start = 0.1 * np.eye(5)
+    fit = solve(problem, Fixed(1), max_seconds=0.0, start=start)
     assert fit.status.code == "time"
-    assert len(fit.steps) == 1
+    assert "before the first iteration: this is where it started" in fit.status.sentence
+    assert len(fit.steps) == 0
+    np.testing.assert_array_equal(theta_of(fit), start)
+    # Time that was spent before counts: none is left here.
+    assert solve(problem, Fixed(1), max_seconds=60.0, began=time.perf_counter() - 61).status.code == "time"
+    assert len(solve(problem, Fixed(1), Simulation(300), max_seconds=60.0, max_iter=2).steps) == 2
     seen = []
 
     def interrupt(info):

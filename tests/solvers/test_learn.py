@@ -115,7 +115,12 @@ def test_the_loop_ends_where_it_should():
     assert (len(steps), status.code) == (10, "max_iter")
     assert "10 iterations, the last of which gained 0.25: raise max_iter" in status.sentence
     steps, status = run(Counted(30), Limits(10, max_seconds=0.0))
-    assert (len(steps), status.code) == (1, "time")
+    assert (len(steps), status.code) == (0, "time")
+    assert "before the first iteration" in status.sentence
+    steps, status = run(Counted(30), Limits(10, max_seconds=60.0, began=time.perf_counter() - 61))
+    assert (len(steps), status.code) == (0, "time")
+    steps, status = run(Counted(30), Limits(10, max_seconds=60.0, began=time.perf_counter() - 50))
+    assert (len(steps), status.code) == (10, "max_iter")
     steps, status = run(Counted(3, KeyboardInterrupt()), Limits(10))
     assert (len(steps), status.code) == (2, "interrupted")
 
@@ -164,7 +169,29 @@ def test_time_counts_from_the_first_look_at_the_table(monkeypatch):
     monkeypatch.setattr("sparsefield.solvers._learn.encode", slow)
     fit = sf.SparseMRF(0.05, max_seconds=0.2, gap=1e-4, random_state=1).fit(np.asarray(table)).fit_
     assert fit.status.code == "time"
-    assert len(fit.steps) == 1
+    assert len(fit.steps) == 0
+
+
+@pytest.mark.parametrize("options", [{}, {"schedule": "perfect"}, {"solver": "spg"}, {"init": "zero"}], ids=str)
+def test_without_time_a_fit_is_its_start(options, tmp_path):
+    table = make_table()
+    fit = sf.learn(table, 0.05, max_seconds=0.0, **options)
+    assert (fit.status.code, fit.steps, fit.undecided) == ("time", (), None)
+    # There is none for the pseudo-likelihood either: variables are independent, with the frequencies of the table.
+    means = table.codes.mean(axis=0)
+    assert not fit.model.interactions.any()
+    np.testing.assert_allclose(fit.model.main, np.log(means / (1 - means)), rtol=1e-12)
+    penalised = sf.learn(table, 0.05, max_seconds=0.0, penalize_main=True, **options)
+    assert not theta_of(penalised).any()
+    own = sf.datasets.make_field(6, seed=1)
+    np.testing.assert_array_equal(
+        theta_of(sf.learn(table, 0.05, max_seconds=0.0, **{**options, "init": own})), theta_of(own)
+    )
+    fit.save(tmp_path / "fit.field")
+    again = sf.Fit.load(tmp_path / "fit.field")
+    assert (again.status, again.steps) == (fit.status, ())
+    assert fit.trace.is_empty()
+    assert "no gradient was estimated" in fit.certified
 
 
 def test_a_problem_says_what_its_data_are():

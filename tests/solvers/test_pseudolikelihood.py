@@ -9,7 +9,7 @@ import exact_chains
 import sparsefield as sf
 from problems import make_table
 from sparsefield import PseudoLikelihood
-from sparsefield.data import moments_of_table
+from sparsefield.data import find_unseen, moments_of_table
 from sparsefield.datasets import make_field
 from sparsefield.objective import Problem, PseudoLikelihoodLoss
 from sparsefield.solvers import solve_pseudo_likelihood
@@ -73,11 +73,13 @@ def test_pseudo_likelihood_agrees_with_nodewise_logistic_regression():
 
 
 @pytest.mark.parametrize("name", ZOO)
-def test_pseudo_likelihood_of_the_zoo_is_optimal(name):
+@pytest.mark.parametrize("penalize_main", [False, True])
+def test_pseudo_likelihood_of_the_zoo_is_optimal(name, penalize_main):
     model = ZOO[name]
     observed = sf.Table(model.domain, model.sample(300, n_sweeps=20, seed=1).codes)
     weights = np.random.default_rng(1).random(300)
-    fit = solve_pseudo_likelihood(observed, 0.05, weights=weights, tol=1e-9)
+    assert not find_unseen(observed, weights).levels  # of which half a row would be in the loss
+    fit = solve_pseudo_likelihood(observed, 0.05, penalize_main=penalize_main, weights=weights, tol=1e-9)
     assert fit.status.code == "converged"
     loss = PseudoLikelihoodLoss(observed, weights)
     theta = fit.model.interactions + np.diag(fit.model.main)
@@ -88,9 +90,9 @@ def test_pseudo_likelihood_of_the_zoo_is_optimal(name):
     ]
     value, gradient = loss.evaluate(theta)
     assert value == pytest.approx(-(np.sum(seen, axis=0) @ weights) / weights.sum() / 2, rel=1e-12)
-    # Its gradient is balanced by the penalty: half of it for main effects.
+    # Its gradient is balanced by the penalty: half of it for main effects, or none.
     penalty = np.full(theta.shape, 0.05)
-    np.fill_diagonal(penalty, 0.025)
+    np.fill_diagonal(penalty, 0.025 * penalize_main)
     rest = np.where(theta != 0, np.abs(gradient + penalty * np.sign(theta)), np.maximum(np.abs(gradient) - penalty, 0))
     inside = (model.domain.slot_variables[:, None] == model.domain.slot_variables) & ~np.eye(len(theta), dtype=bool)
     assert rest[~inside].max() < 2e-5
@@ -103,15 +105,16 @@ def test_pseudo_likelihood_of_the_zoo_is_optimal(name):
 
 
 @pytest.mark.parametrize("limit", [2**26, 60])
-def test_any_working_set_leads_to_the_same_pseudo_likelihood(monkeypatch, limit):
+@pytest.mark.parametrize("penalize_main", [False, True])
+def test_any_working_set_leads_to_the_same_pseudo_likelihood(monkeypatch, limit, penalize_main):
     # A limit of 60 entries holds 8 variables with a few parameters each, out of 36.
     observed = make_table(8, 400)
     monkeypatch.setattr("sparsefield.solvers._pseudolikelihood._MOST_CURVATURES", limit)
-    found = solve_pseudo_likelihood(observed, 0.01, tol=1e-8, max_iter=500)
+    found = solve_pseudo_likelihood(observed, 0.01, penalize_main=penalize_main, tol=1e-8, max_iter=500)
     assert found.status.code == "converged"
     loss = PseudoLikelihoodLoss(observed, np.ones(400))
     problem = Problem.with_l1(moments_of_table(observed), observed.domain, 0.01)
-    np.fill_diagonal(problem.penalty.weights, 0.005)
+    np.fill_diagonal(problem.penalty.weights, 0.005 * penalize_main)
 
     # Plain proximal gradient, whose step is short enough for the trace of the Hessian.
     theta = np.zeros((8, 8))
