@@ -6,6 +6,7 @@ from scipy import stats
 
 import sparsefield as sf
 from problems import theta_of
+from sparsefield.data import find_unseen
 from sparsefield.datasets import make_field
 from sparsefield.fits import Fit, Optimality
 from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Simulation
@@ -72,8 +73,8 @@ def test_sentences_name_the_kind_and_round_outwards():
         "optimum by the central limit theorem, and no entry of its smallest subgradient is above 0.00101. For every "
         "number of draws it is proven to be at most 1.24 above it."
     )
-    said = str(Optimality(0.5, 0.25, 0.99999, 400))
-    assert said.startswith("With confidence 0.99999, from 400 fresh draws: the objective is at most 0.5 above its")
+    said = str(Optimality(0.5, 0.25, 0.99998765, 400))
+    assert said.startswith("With confidence 0.9999876, from 400 fresh draws: the objective is at most 0.5 above its")
     assert "limit theorem" not in said
     assert Optimality(0.5, 0.25, 0.99, 400).proven == 0.5
     assert str(Optimality(1.00001e-9, 0.25, 1.0, 0, kind="exact")).startswith(
@@ -81,6 +82,25 @@ def test_sentences_name_the_kind_and_round_outwards():
     )
     refused = Optimality(np.inf, 0.25, 0.99, 400, "draws are too few", kind="asymptotic")
     assert "There is no bound on the gap: draws are too few." in str(refused)
+
+
+@pytest.mark.parametrize("value", [0, 1])
+def test_gaps_are_those_of_tables_with_half_a_row_of_what_is_never_seen(value):
+    table = make_field(5, seed=1).sample(300, method="perfect", seed=1)
+    codes = table.codes.copy()
+    codes[:, 2] = value
+    table = sf.Table(table.domain, codes)
+    half = find_unseen(table)
+    problem = Problem.with_l1(half.fill(sf.moments_of_table(table)), table.domain, 0.05, penalize_main=False)
+    lowest = problem.objective(theta_of(solve_newton(problem, ExactMoments(), tol=1e-10)))
+    fit = sf.learn(table, 0.05, schedule="perfect", gap=0.05, seed=1)
+    gap = problem.objective(theta_of(fit)) - lowest
+    exact = sf.certify(fit, table).optimality
+    assert exact.kind == "exact"
+    assert exact.gap == pytest.approx(gap, abs=1e-10)
+    # Bounds from draws hold except with the probability that is given them here.
+    drawn = sf.certify(fit, table, confidence=1 - FALSE_ALARM, n_draws=20_000, max_states=0).optimality
+    assert drawn.lower <= gap <= drawn.gap <= drawn.proven
 
 
 def test_another_table_is_refused_even_where_every_frequency_is_the_same():
@@ -138,6 +158,7 @@ def test_certify_reads_tables_in_any_order_of_levels_or_refuses():
 
 def test_interrupts_of_the_start_and_of_the_second_fit_are_not_lost(monkeypatch):
     table = make_field(5, seed=2).sample(400, method="perfect", seed=1)
+    # There is no second fit where main effects are free: their bound by entropies is that of the data.
     fit = sf.SparseMRF(0.05, penalize_main=True, random_state=1).fit(table).fit_
 
     def stop(*_, **__):
@@ -150,13 +171,15 @@ def test_interrupts_of_the_start_and_of_the_second_fit_are_not_lost(monkeypatch)
         sf.SparseMRF(0.05).fit(table)
 
 
-def test_fits_with_missing_values_are_certified_as_stationary():
+@pytest.mark.parametrize("penalize_main", [False, True])
+def test_fits_with_missing_values_are_certified_as_stationary(penalize_main):
     table = make_field(6, seed=1).sample(400, method="perfect", seed=1)
     codes = np.where(np.random.default_rng(1).random(table.codes.shape) < 0.15, 255, table.codes).astype(np.uint8)
     incomplete = sf.Table(table.domain, codes)
-    fit = sf.SparseMRF(0.05, gap=0.0005, n_chains=20_000, random_state=1).fit(incomplete).fit_
+    options = {"gap": 0.0005, "n_chains": 20_000, "random_state": 1}
+    fit = sf.SparseMRF(0.05, penalize_main=penalize_main, **options).fit(incomplete).fit_
     expected = expected_moments(fit.model, incomplete, np.ones(400))
-    problem = Problem.with_l1(expected, table.domain, 0.05, fit.penalize_main)
+    problem = Problem.with_l1(expected, table.domain, 0.05, penalize_main)
     largest = np.abs(problem.subgradient(theta_of(fit), problem.gradient(fit.model.moments()))).max()
     for most in (0, 2**14):
         found = sf.certify(fit, incomplete, n_draws=100_000, max_states=most).optimality

@@ -1,5 +1,6 @@
 """Marks: which parameters the noise of draws leaves open, zero or not."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -99,10 +100,15 @@ def test_marks_tell_what_noise_leaves_open():
 
 def test_every_fit_with_draws_has_marks_however_it_ends(monkeypatch):
     problem = make_problem()
-    for options, code in (({"max_iter": 1}, "max_iter"), ({"max_seconds": 0.0}, "time")):
-        fit = solve_newton(problem, PerfectDraws(), Simulation(500, 1), gap=1e-4, **options)
-        assert fit.status.code == code
-        assert "undecided" in sf.edge_table(fit).columns
+    fit = solve_newton(problem, PerfectDraws(), Simulation(500, 1), gap=1e-4, max_iter=1)
+    assert fit.status.code == "max_iter"
+    assert "undecided" in sf.edge_table(fit).columns
+    # The time is up after the first iteration, and before it: there are no draws then.
+    for seconds, n_steps in ((0.2, 1), (0.0, 0)):
+        options = {"gap": 1e-4, "max_seconds": seconds, "watch": lambda _: time.sleep(0.2)}
+        fit = solve_newton(problem, PerfectDraws(), Simulation(500, 1), **options)
+        assert (fit.status.code, len(fit.steps)) == ("time", n_steps)
+        assert ("undecided" in sf.edge_table(fit).columns) == (n_steps > 0)
     monkeypatch.setattr(_newton, "_MOST_DRAWS", 2000)
     fit = solve_newton(problem, PerfectDraws(), Simulation(500, 1), gap=1e-6)
     assert fit.status.code == "noise floor"
@@ -187,7 +193,7 @@ def test_what_too_few_draws_show_is_not_decided():
 
 def test_marks_reach_the_table_of_edges_and_the_file(tmp_path):
     problem = make_problem(8, 0.03, n=600, seed=4)
-    fit = solve_newton(problem, BestDraws(), Simulation(1000, 1), gap=0.01)
+    fit = solve_newton(problem, BestDraws(max_states=0), Simulation(1000, 1), gap=0.01)
     edges = sf.edge_table(fit)
     assert edges.columns == ["first", "second", "weight", "undecided"]
     for first, second, weight, undecided in edges.iter_rows():
@@ -221,11 +227,11 @@ def test_marks_need_draws_without_bias_to_speak_of():
     table = sf.Table(model.domain, model.sample(400, n_sweeps=50, seed=1).codes)
     problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.05)
     support = theta_of(solve_newton(problem, ExactMoments(), tol=1e-9)) != 0
-    fit = solve_newton(problem, BestDraws(), Simulation(500, 1), gap=0.002)
-    assert fit.steps[-1].certificate <= 0.05 / np.sqrt(fit.steps[-1].n_chains)
+    fit = solve_newton(problem, BestDraws(max_states=0), Simulation(500, 1), gap=0.002)
+    assert 0 < fit.steps[-1].certificate <= 0.05 / np.sqrt(fit.steps[-1].n_chains)
     wrong = ((theta_of(fit) != 0) != support) & ~fit.undecided
     upper = np.triu_indices(len(support))
     n_decided = int((~fit.undecided[upper]).sum())
     assert wrong[upper].sum() <= stats.binom.isf(FALSE_ALARM, n_decided, 1 - UNDECIDED)
-    few = solve_newton(problem, BestDraws(gibbs_sweeps=2), Simulation(500, 1), gap=0.05)
+    few = solve_newton(problem, BestDraws(gibbs_sweeps=2, max_states=0), Simulation(500, 1), gap=0.05)
     assert few.undecided is None
