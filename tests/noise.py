@@ -58,8 +58,18 @@ def largest_floor(fits, n):
     return (w.sum() + 2 * np.sqrt(t * (w**2).sum()) + 2 * t * w.max()) / (2 * n * len(fits))
 
 
+def step_to_end(fit):
+    """Return the row of the step that led to the end of a Newton fit: the one before the last that was not taken back.
+
+    None if the fit ends where it started.
+    """
+    is_kept = ["taken back" not in step.reason for step in fit.steps]
+    ends = [k for k, step in enumerate(fit.steps) if step.decrease is not None and is_kept[k]]
+    return None if not ends else [step for k, step in enumerate(fit.steps[: ends[-1]]) if is_kept[k]][-1]
+
+
 def assert_gaps_are_noise(gaps, steps, n_parameters, *, n_held=None, bias=0.0):
-    """Check that Newton fits, each with its gap and its last step, are off by no more than the noise of their draws.
+    """Check that Newton fits, each with its gap and the step that led there, are off by no more than noise.
 
     A step from n draws finds the least f(x) + e . x + penalty(x), but for terms of higher order: f is the smooth part
     of the objective, with the curvature H, and e the noise of the mean of m statistics, with the covariance H / n. So
@@ -69,7 +79,7 @@ def assert_gaps_are_noise(gaps, steps, n_parameters, *, n_held=None, bias=0.0):
 
     whatever is zero and whatever is not: chi-squared with m degrees of freedom over 2 n, to leading order (and with as
     many as are not zero where noise does not change which). What is left out adds to e, in the norm by H^-1. With |s|
-    the norm by H of the last step, half the square of which its quadratic model promises at least, it is
+    the norm by H of that step, half the square of which its quadratic model promises at least, it is
 
     - 2 sqrt(m / n) |s|, since a covariance of m statistics over n draws is off by that share (Marchenko and Pastur):
       n_held draws, where not all are kept for it;
@@ -81,9 +91,75 @@ def assert_gaps_are_noise(gaps, steps, n_parameters, *, n_held=None, bias=0.0):
     of the curvature is of order m / n, and left out. Chi-squares of independent fits add up, and the squares of the
     rest (Minkowski's inequality).
     """
+    assert {step.share for step in steps} == {1.0}
     n = np.array([step.n_chains for step in steps])
     moved = np.sqrt([2 * step.predicted for step in steps])
     beyond = 2 * np.sqrt(n_parameters / (n if n_held is None else n_held)) * moved + moved**2 / np.sqrt(2) + bias
     noise = 1.05 * np.sqrt(stats.chi2.isf(FALSE_ALARM, len(steps) * n_parameters))
     total, allowed = (2 * n * gaps).sum(), (noise + np.sqrt((n * beyond**2).sum())) ** 2
     assert total < allowed, (total, allowed)
+
+
+def assert_end_is_measured(problem, fit, optimum, *, n_held=2**16, law=None):
+    """Check that a Newton fit ends where nothing is left to gain but noise, by draws that had no part in choosing it.
+
+    Its last row is about draws at its end. They promise the decrease of the best step d of a quadratic model,
+
+        -(g + e) . d - d . (C + R) d / 2 + penalty(theta) - penalty(theta + d),
+
+    with g the exact gradient, e the noise of the draws, C their covariance and R its ridge. The promise is no less than
+    that of the step d to the optimum, which is known here, and which the draws at the end do not depend on. Along it
+    e . d is the error of a mean of n independent values x = d . s, and d . C d at most the mean of n_held values
+    (x - mean)^2. Bernstein's inequality bounds both, for every n, at each of the checks that could have ended the fit.
+    The quadratic model is minimised until no parameter violates its optimality by more than tol = 0.025 / sqrt(n): that
+    leaves tol^2 m / (2 c) at most, m the number of parameters and c the least eigenvalue of the curvature, of which
+    sampling leaves half at least. Fits end when they are promised 2.5 times nonzeros / (2 n) or less.
+
+    The gap itself differs from the promise along d by what is not quadratic, and is returned.
+
+    Parameters
+    ----------
+    problem : Problem
+        Of observed moments.
+    fit : Fit
+        Which has converged.
+    optimum : ndarray
+        The parameters of the optimum.
+    n_held : int
+        How many of the draws are behind the covariance at most.
+    law : ndarray, optional
+        The probability with which a draw at the end is each of the states, where draws are not exact.
+
+    Returns
+    -------
+    float
+        How far the objective is above its optimum.
+    """
+    last, theta = fit.steps[-1], fit.model.interactions + np.diag(fit.model.main)
+    n, n_held = last.n_chains, min(n_held, last.n_chains)
+    assert "taken back" not in last.reason
+    assert last.share == 0
+    assert last.n_nonzero == np.count_nonzero(np.triu(theta))
+    assert last.predicted <= 2.5 * max(1, last.n_nonzero) / (2 * n) * (1 + 1e-12)
+    probabilities, statistics, (a, b) = enumerate_statistics(fit.model)
+    step = (optimum - theta)[a, b]
+    own = covariance(probabilities, statistics)
+    variances = np.diagonal(own)
+    x = (statistics - probabilities @ statistics) @ step
+    t = np.log(2 * len(fit.steps) / FALSE_ALARM)
+    law = probabilities if law is None else law
+    error = _bernstein(law, x, n, t) + _bernstein(law, x**2, n_held, t) / 2
+    ridge = (variances * len(a) / n_held + np.maximum(0.0, 4 / n_held - variances)) @ step**2
+    inner = 0.025**2 / n * len(a) / np.linalg.eigvalsh(own)[0]
+    gradient = problem.gradient(fit.model.moments())[a, b]
+    by_penalty = problem.penalty.value(theta) - problem.penalty.value(optimum)
+    promise = -(gradient @ step + law @ x) - (law @ x**2 + ridge) / 2 + by_penalty
+    assert promise - error - inner <= last.predicted, (promise, error, inner, last.predicted)
+    return problem.objective(theta) - problem.objective(optimum)
+
+
+def _bernstein(probabilities, values, n, t):
+    """Bound the error of a mean of n independent values, except with probability 2 exp(-t)."""
+    mean = probabilities @ values
+    variance = probabilities @ (values - mean) ** 2
+    return np.sqrt(2 * variance * t / n) + 2 * np.abs(values - mean).max() * t / (3 * n)

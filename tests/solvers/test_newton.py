@@ -6,13 +6,14 @@ from scipy import stats
 
 import exact_chains
 import sparsefield as sf
-from noise import assert_gaps_are_noise
+from noise import assert_end_is_measured, assert_gaps_are_noise, step_to_end
 from problems import make_problem, theta_of
 from sparsefield.datasets import make_field
 from sparsefield.gradients import BestDraws, ExactMoments, Fixed, PerfectDraws, Simulation
 from sparsefield.inference import Chains, EnumeratedStates, OutOfReachError
 from sparsefield.objective import Problem, choose_active
-from sparsefield.solvers import _move, _newton, find_move, solve, solve_newton
+from sparsefield.solvers import _batches, _move, _newton, find_move, solve, solve_newton
+from sparsefield.solvers._fall import Fall
 from statistics_ import FALSE_ALARM
 from zoo import LEVELS
 
@@ -57,23 +58,35 @@ def test_any_working_set_leads_to_the_same_optimum(monkeypatch):
         np.testing.assert_allclose(theta_of(free), theta_of(other), atol=1e-6)
 
 
+def assert_kept_steps_lead_down(fit):
+    """Check that the draws at its end say of every step that was kept that it lowered the objective."""
+    for step in fit.steps:
+        if "taken back" in step.reason:
+            assert step.decrease < 0
+            assert step.share == 0
+        else:
+            assert step.decrease is None or step.decrease >= 0
+
+
 def test_where_the_plain_step_runs_away_the_solver_does_not():
     # The undamped method diverges here: the first whole step would leave next to no draws with a say.
     truth = make_field(12, strength=(1.0, 2.0), seed=1)
     problem = Problem.with_l1(sf.moments_of_table(truth.sample(2000, method="perfect", seed=1)), truth.domain, 0.017)
-    lowest = problem.objective(theta_of(solve_newton(problem, ExactMoments(), tol=1e-9)))
+    optimum = theta_of(solve_newton(problem, ExactMoments(), tol=1e-9))
     for seed in range(5):
         fit = solve_newton(problem, BestDraws(max_states=0), Simulation(1000, seed), gap=0.001)
         assert fit.status.code == "converged"
         assert fit.steps[0].share < 1
         assert fit.steps[0].effective >= 0.3
-        assert all(step.decrease >= -1e-12 for step in fit.steps)
+        assert fit.steps[0].decrease is None
+        assert_kept_steps_lead_down(fit)
         assert fit.steps[0].objective == pytest.approx(problem.objective(np.zeros((12, 12))))
         assert fit.steps[-1].objective < fit.steps[0].objective
         assert fit.trace["is_certified"].all()
         last = fit.steps[-1]
         assert last.n_chains >= 0.9 * last.n_nonzero / 0.002
-        assert_gaps_are_noise(problem.objective(theta_of(fit)) - lowest, [last], 12 * 13 // 2)
+        gap = assert_end_is_measured(problem, fit, optimum)
+        assert_gaps_are_noise(gap, [step_to_end(fit)], 12 * 13 // 2)
 
 
 def test_a_smaller_gap_is_a_smaller_gap():
@@ -83,11 +96,12 @@ def test_a_smaller_gap_is_a_smaller_gap():
     for gap in (0.02, 0.001):
         fits = [solve_newton(problem, BestDraws(max_states=0), Simulation(200, seed), gap=gap) for seed in range(20)]
         lasts = [fit.steps[-1] for fit in fits]
-        gaps = np.array([problem.objective(theta_of(fit)) for fit in fits]) - problem.objective(optimum)
         assert {fit.status.code for fit in fits} == {"converged"}
         assert all(last.n_chains >= _newton._ENOUGH * last.n_nonzero / (2 * gap) for last in lasts)
-        assert_gaps_are_noise(gaps, lasts, 8 * 9 // 2)
-        totals.append((2 * np.array([last.n_chains for last in lasts]) * gaps).sum())
+        gaps = np.array([assert_end_is_measured(problem, fit, optimum) for fit in fits])
+        leading = [step_to_end(fit) for fit in fits]
+        assert_gaps_are_noise(gaps, leading, 8 * 9 // 2)
+        totals.append((2 * np.array([step.n_chains for step in leading]) * gaps).sum())
     # Gaps fall as draws grow: 2 n gap has the same law at both, to leading order, chi-squared with as many degrees of
     # freedom as the optimum has parameters that are not zero. So the ratio of the sums has the law of F.
     degrees = 20 * np.count_nonzero(np.triu(optimum))
@@ -142,8 +156,8 @@ def test_more_draws_than_the_limit_end_at_the_noise_floor(monkeypatch):
 
 def test_draws_that_memory_does_not_hold_come_in_batches(monkeypatch):
     problem = make_problem(6, 0.05, seed=2)
-    lowest = problem.objective(theta_of(solve_newton(problem, ExactMoments(), tol=1e-9)))
-    monkeypatch.setattr(_newton, "_MOST_CELLS", 6 * 1500)
+    optimum = theta_of(solve_newton(problem, ExactMoments(), tol=1e-9))
+    monkeypatch.setattr(_batches, "_MOST_CELLS", 6 * 1500)
     held = []
     draws_of = Chains.draws
     monkeypatch.setattr(Chains, "draws", lambda chains: held.append(chains.n_chains) or draws_of(chains))
@@ -153,7 +167,8 @@ def test_draws_that_memory_does_not_hold_come_in_batches(monkeypatch):
     assert max(held) == 1500
     assert fit.trace["is_certified"].all()
     assert fit.undecided is not None
-    assert_gaps_are_noise(problem.objective(theta_of(fit)) - lowest, [last], 6 * 7 // 2, n_held=1500)
+    gap = assert_end_is_measured(problem, fit, optimum, n_held=1500)
+    assert_gaps_are_noise(gap, [step_to_end(fit)], 6 * 7 // 2, n_held=1500)
 
 
 def test_a_step_that_gains_nothing_is_not_made():
@@ -172,31 +187,37 @@ def exclusive_table(seed, n=300):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_what_no_draw_shows_is_not_taken_for_certain(seed):
+@pytest.mark.parametrize("penalize_main", [False, True])
+def test_what_no_draw_shows_is_not_taken_for_certain(seed, penalize_main):
     # The optimum makes the pair as rare as alpha, so that next to no draw shows it.
     table = exclusive_table(seed)
-    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 5e-4)
-    lowest = problem.objective(theta_of(solve_newton(problem, ExactMoments(), tol=1e-8, max_iter=200)))
-    mrf = sf.SparseMRF(5e-4, schedule=BestDraws(max_states=0), random_state=seed).fit(table)
+    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 5e-4, penalize_main)
+    optimum = theta_of(solve_newton(problem, ExactMoments(), tol=1e-8, max_iter=200))
+    options = {"schedule": BestDraws(max_states=0), "penalize_main": penalize_main, "random_state": seed}
+    mrf = sf.SparseMRF(5e-4, gap=0.002, init="zero", **options).fit(table)
     assert mrf.status_.code == "converged"
-    last = mrf.fit_.steps[-1]
-    gap = problem.objective(theta_of(mrf)) - lowest
+    gap = assert_end_is_measured(problem, mrf.fit_, optimum)
+    last = step_to_end(mrf.fit_)
     # The noise of 14 statistics is normal. The pair is too rare for that: its mean is q = alpha at the optimum, so that
     # at most k draws show it, by Poisson's law. A parameter that gives it a mean of r costs r - q - q log(r / q), which
     # is below k / n for all r from k / n down to q exp(-k / (q n)). What is taken for certain has a much smaller r.
     most = stats.poisson.isf(FALSE_ALARM, 5e-4 * last.n_chains)
     assert_gaps_are_noise(gap - most / last.n_chains, [last], 14)
     # Without a penalty there is no optimum, and still no failure.
-    assert sf.SparseMRF(0.0, random_state=seed, max_iter=30, schedule="perfect").fit(table).fit_.undecided is not None
+    options = {"penalize_main": penalize_main, "random_state": seed, "max_iter": 30, "schedule": "perfect"}
+    assert sf.SparseMRF(0.0, gap=0.002, **options).fit(table).fit_.undecided is not None
 
 
 def test_batches_lead_as_far_as_draws_at_one_time(monkeypatch):
     problem = make_problem(8, 0.03, seed=5)
-    monkeypatch.setattr(_newton, "_MOST_CELLS", 8 * 512)
+    optimum = theta_of(solve_newton(problem, ExactMoments(), tol=1e-9))
+    monkeypatch.setattr(_batches, "_MOST_CELLS", 8 * 512)
     for seed in range(10):
         fit = solve_newton(problem, BestDraws(max_states=0), Simulation(1000, seed), gap=0.003)
         assert fit.status.code == "converged"
-        assert all(step.decrease >= -1e-12 for step in fit.steps)
+        assert_kept_steps_lead_down(fit)
+        gap = assert_end_is_measured(problem, fit, optimum, n_held=512)
+        assert_gaps_are_noise(gap, [step_to_end(fit)], 8 * 9 // 2, n_held=512)
 
 
 @pytest.mark.parametrize("run", [solve, solve_newton])
@@ -219,3 +240,16 @@ def test_draws_that_get_out_of_reach_end_a_fit_with_what_there_is(run, monkeypat
 def test_few_draws_come_to_an_end():
     for n in (1, 2, 3):
         assert solve_newton(make_problem(), BestDraws(max_states=0), Simulation(n, 1), gap=0.05).steps
+
+
+@pytest.mark.parametrize("schedule", [ExactMoments(), PerfectDraws()], ids=str)
+def test_a_fit_none_of_whose_steps_leads_down_stays_where_it_is(schedule, monkeypatch):
+    monkeypatch.setattr(_newton, "measure_fall", lambda *_: Fall(decrease=-1.0, error=0.0, allowed=0.0))
+    start = theta_of(make_problem(6).model(0.1 * np.eye(6)))
+    fit = solve_newton(make_problem(6), schedule, Simulation(1000, 1), start=start)
+    assert fit.status.code == "stalled"
+    assert "no step, however short" in fit.status.sentence
+    np.testing.assert_array_equal(theta_of(fit), start)
+    # The first row finds a step, and each of the others takes it back and makes it shorter.
+    assert len(fit.steps) == 1 + _newton._MOST_TAKEN_BACK
+    assert all("taken back" in step.reason and step.share == 0 for step in fit.steps[1:])
