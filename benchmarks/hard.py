@@ -162,6 +162,8 @@ def measure_case(case: Case, seed: int) -> Row:
         "n_edges": int(np.count_nonzero(np.triu(end, 1))),
         "exact_draws": bool(fit.steps and fit.steps[-1].is_certified),
     }
+    if not fit.steps:  # there was no time for a start
+        return row | {"rise": None, "rise_error": 0.0}
     if row["has_missing"]:
         return row | {"rise": compare_observed(fit, case.table, start, end), "rise_error": 0.0}
     problem = problem_of(fit, case.table, None)

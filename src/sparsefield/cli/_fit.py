@@ -35,7 +35,10 @@ def fit(
     ] = None,
     report: Annotated[Path | None, typer.Option(help="Also write an interactive page (.html).")] = None,
     picture: Annotated[Path | None, typer.Option(help="Also draw the network (.png, .svg or .pdf).")] = None,
-    certify: Annotated[bool, typer.Option("--certify", help="Also bound how far the fit is from the optimum.")] = False,
+    certify: Annotated[
+        bool,
+        typer.Option("--certify/--no-certify", help="Go on until it is certified how far the optimum can be, or not."),
+    ] = True,
     missing: Annotated[str, typer.Option(help="Missing values: model, zero, drop or error.")] = "model",
     gap: Annotated[float | None, typer.Option(help="How near to the optimum to get, in nats per row.")] = None,
     penalize_main: Annotated[
@@ -86,6 +89,7 @@ def fit(
             gap="auto" if gap is None else gap,
             missing=missing,  # type: ignore[arg-type]  # checked there
             penalize_main=penalize_main,
+            certify=certify,
             max_seconds=max_seconds,
             seed=seed_of(seed),  # the same fit as SparseMRF(random_state=seed)
             n_threads=threads,
@@ -94,10 +98,6 @@ def fit(
         found = replace(found, settings={"random_state": seed, **found.settings})
         found.save(output)  # what comes after may fail or be interrupted
     files = [output]
-    if certify and found.status.code != "interrupted":
-        with plain_errors(data, kept=output):
-            found = _certify(found, table, seed, threads, out)
-            found.save(output)
     seconds = time.perf_counter() - clock
     network = Network.of(found)
     with plain_errors(kept=output), quiet_warnings(out):
@@ -113,7 +113,9 @@ def fit(
 def certify(
     field: options.FieldFile,
     data: options.Data,
-    draws: Annotated[int, typer.Option(min=2, help="Fresh draws; the bound falls as their square root.")] = 200_000,
+    draws: Annotated[
+        int, typer.Option(min=2, help="Fresh draws of each batch; large fields are certified with these.")
+    ] = 200_000,
     confidence: Annotated[float, typer.Option(help="Probability with which the bound holds.")] = 0.99,
     separator: options.Separator = None,
     missing_marker: options.Marker = None,

@@ -12,19 +12,27 @@ import numpy as np
 from sparsefield._rounding import at_most
 from sparsefield.certificates import Disagreement
 from sparsefield.fits import Fit, GradientStep, Status, StepInfo
-from sparsefield.gradients import Point, Schedule, Simulation
+from sparsefield.gradients import Estimate, Point, Schedule, Simulation
 from sparsefield.inference import ChainStates
-from sparsefield.model import Matrix, norm
-from sparsefield.objective import DataTerm, Problem, describe_penalty
+from sparsefield.model import Matrix, norm, sum_once
+from sparsefield.objective import RARE, DataTerm, Problem, describe_penalty
 from sparsefield.solvers._curvature import follow_curvature, initial_curvature, rough_curvature
 from sparsefield.solvers._describe import check_start, describe, is_small
 from sparsefield.solvers._loop import Limits, Watch, run
+from sparsefield.solvers._move import ROUNDING
 
 # The way made in so many iterations is compared with what noise alone would make. With 10, 40 and 160 fits of 10
 # variables end after 97, 207 and 533 steps, 1.85, 0.63 and 0.17 times nonzeros / (2 n) above the optimum (`make
 # bench-constants`): with 40 they are on average as near as Newton steps on n draws get, and in the worst case 1.7 times
 # that away. Longer windows lead further, in more time.
 _WINDOW = 40
+
+# Steps of automatic length that lead up are taken back and cut to this share, and grow again by its inverse. A step of
+# 1 / L goes down where L is the largest curvature on its way, which chains at its start may not see.
+_CUT = 0.3
+
+# Steps that lead down are taken for steps that lead up with probability 0.0013 at most.
+_STANDARD_ERRORS = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +55,10 @@ class State:
         How far they can be from the model they were swept towards.
     data : DataTerm, optional
         The data term as the last step left it; that of the problem unless given.
+    before : ndarray of shape (n_slots, n_slots), optional
+        The parameters before the last step.
+    caution : float
+        Which part of the longest safe step is made, where the step size follows the curvature.
     """
 
     theta: Matrix
@@ -56,6 +68,8 @@ class State:
     chains: ChainStates | None = None
     disagreement: Disagreement | None = None
     data: DataTerm | None = None
+    before: Matrix | None = None
+    caution: float = 1.0
 
 
 def step(
@@ -83,17 +97,46 @@ def step(
     data = data.given(point.model, simulation.n_chains)
     problem = problem.with_data(data)
     estimate = schedule.estimate(problem, point, simulation)
-    theta = problem.update(state.theta, problem.gradient(estimate.moments), state.step_size)
+    is_taken_back = state.curvature is not None and _has_risen(problem, state, estimate)
+    if is_taken_back:
+        assert state.before is not None
+        theta = state.before + _CUT * (state.theta - state.before)
+    else:
+        theta = problem.update(state.theta, problem.gradient(estimate.moments), state.step_size)
     step_map = (state.theta - theta) / state.step_size
     after = State(theta, state.step_size, k, state.curvature, estimate.chains, estimate.disagreement, data)
     if state.curvature is not None:
         curvature, step_size = follow_curvature(state.curvature, estimate.chains, point, simulation)
-        after = replace(after, curvature=curvature, step_size=step_size)
+        caution = _CUT * state.caution if is_taken_back else min(1.0, state.caution / _CUT)
+        before = state.before if is_taken_back else state.theta
+        after = replace(after, curvature=curvature, step_size=caution * step_size, before=before, caution=caution)
     said = describe(k, estimate, data, step_map, theta)
+    if is_taken_back:
+        said["reason"] += "; the last step is taken back, since the objective is higher here"
     said["noise_norm"] = float(np.hypot(said["noise_norm"], data.noise(step_map != 0)))
     said["seconds"] = time.perf_counter() - start
     objective = problem.objective(state.theta) if track else None
     return after, GradientStep(**said, objective=objective, step_map_norm=norm(step_map), step_size=state.step_size)
+
+
+def _has_risen(problem: Problem, state: State, estimate: Estimate) -> bool:
+    """Say whether the last step led up, by more than noise explains.
+
+    By convexity the objective has risen by at most the slope at the end of the step, so that a good step ends where the
+    slope along it is not positive. Where missing values are completed, the data are those at its start (that is why EM
+    rises). The standard deviation of a sum is at most the sum of those of its terms.
+    """
+    if state.before is None:
+        return False
+    step = state.theta - state.before
+    data = problem.data if state.data is None else state.data
+    slope = sum_once((estimate.moments.pair - data.moments.pair) * step)
+    slope += problem.penalty.value(state.theta) - problem.penalty.value(state.before)
+    if estimate.is_exact:
+        return slope > ROUNDING
+    means = np.clip(estimate.moments.pair, 0.0, 1.0)
+    noise = sum_once(np.abs(step) * np.sqrt(np.maximum(means * (1 - means), RARE / estimate.n_chains)))
+    return bool(slope > _STANDARD_ERRORS * noise / np.sqrt(estimate.n_chains))
 
 
 def begin(problem: Problem, simulation: Simulation, step_size: float | str, start: Matrix | None = None) -> State:

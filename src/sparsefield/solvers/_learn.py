@@ -42,7 +42,7 @@ from sparsefield.solvers._duality import entropy_of
 from sparsefield.solvers._gradient import check_step_size, solve
 from sparsefield.solvers._loop import Limits, Watch
 from sparsefield.solvers._newton import check_gap, solve_newton
-from sparsefield.solvers._promise import certify_slope, keep_gap
+from sparsefield.solvers._promise import OWN_SHARE, certify_slope, keep_gap
 from sparsefield.solvers._pseudolikelihood import solve_pseudo_likelihood
 
 MAX_ITER = {"newton": 50, "spg": 300}  # unless given: Newton steps are few, the paper's are many
@@ -146,7 +146,8 @@ missing, certify
     }
     wanted, agreement = (_LARGEST_GAP, _AGREEMENT) if gap == "auto" else (gap, None)
     if solver == "newton":
-        fit = solve_newton(problem, way, simulation, gap=wanted, agreement=agreement, **common)
+        own = OWN_SHARE * wanted if certify else wanted
+        fit = solve_newton(problem, way, simulation, gap=own, agreement=agreement, **common)
     else:
         fit = solve(problem, way, simulation, step_size=step_size, **common)
     if certify and fit.status.code != "interrupted":

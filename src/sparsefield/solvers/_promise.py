@@ -20,6 +20,9 @@ from sparsefield.solvers._optimality import assess, assess_slope, problem_of
 
 CONFIDENCE = 0.99  # a convention, as for `certify`
 
+# A fit that is to be certified gets this share of the gap for itself; what is left is for the noise of the certificate.
+OWN_SHARE = 1 / 3
+
 # Bounds from n draws are above the gap by about z sqrt(2 k) / (2 n) for the noise of k parameters that are not zero,
 # and by u / (2 n) for u zeros near their penalties, of which there are about as many: together k / n, at most. With
 # fewer than 100 draws for each parameter bounds are often refused, since tails are too long (docs/math/optimality.md).
@@ -69,7 +72,7 @@ def keep_gap(
     watch : callable, optional
         Called with each StepInfo.
     """
-    n_draws, wanted = _choose_draws(fit, gap), gap
+    n_draws, wanted = _choose_draws(fit, gap), OWN_SHARE * gap
     for attempt in range(1, _MOST_ATTEMPTS + 1):
         optimality, found = assess(
             problem,
@@ -88,7 +91,7 @@ def keep_gap(
             break
         known = np.inf if found.estimate is None else found.estimate
         if known > gap / 2 or optimality.kind == "exact":
-            wanted = min(wanted, gap) / _GROWTH
+            wanted /= _GROWTH
             start = as_theta(fit.model) if found.better is None else found.better
             fit = _go_on(fit, solve(start, wanted, simulation.seed_of(0, _MOST_ATTEMPTS + attempt)))
             if fit.status.code == "interrupted":
