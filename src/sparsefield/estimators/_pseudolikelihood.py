@@ -25,7 +25,8 @@ class PseudoLikelihood(FieldEstimator):
         Strength of the penalty, on the scale of `SparseMRF`: where no pair's frequency differs by alpha from that of
         independent variables, there is no edge.
     penalize_main : bool
-        Whether main effects are penalised too; they are free unless told so.
+        Whether main effects are penalised too; they are free unless told so. A level that no row shows then counts as
+        half a row, and the status says so.
     max_iter : int
         Iterations at most.
     tol : float

@@ -21,18 +21,18 @@ class SparseMRF(FieldEstimator):
     ----------
     alpha : float
         Strength of the penalty: larger gives fewer edges. Its natural unit is a difference of two frequencies: a pair
-        whose frequency the model misses by less than alpha gets no edge.
+        whose frequency the model misses by less than alpha gets no edge. Where no pair's frequency differs by more than
+        alpha from that of independent variables, there is no edge at all, as long as main effects are free.
     solver : "newton" or "spg"
         "newton": proximal Newton steps on draws whose covariance is the curvature, a few of them. "spg": the paper's
         proximal gradient steps, hundreds of them.
     schedule : "auto", "best", "tay", "conservative", "perfect", "exact", "increasing", int, or Schedule
         How gradients are estimated; `sparsefield.gradients` has the schedules as values. "auto": "best" with Newton
-        steps, "tay" with the paper's. "best": enumeration where it is as fast as draws (up to 18 variables of two
-        levels, and no missing values), else exact draws where they can be had, else Gibbs chains with a certificate,
-        else without one. "tay": Gibbs chains, swept until the certificate allows the step (the paper).
-        "conservative": the same with a certificate for the whole error. "perfect": exact draws. "exact": enumeration,
-        for small models (up to 2^20 states with Newton steps). A number: as many sweeps each time; "increasing": k
-        sweeps in iteration k.
+        steps, "tay" with the paper's. "best": enumeration of up to 2^20 states (20 variables of two levels), else exact
+        draws where they can be had, else Gibbs chains with a certificate, else without one. "tay": Gibbs chains, swept
+        until the certificate allows the step (the paper). "conservative": the same with a certificate for the whole
+        error. "perfect": exact draws. "exact": enumeration, for small models (up to 2^20 states with Newton steps). A
+        number: as many sweeps each time; "increasing": k sweeps in iteration k.
     certificate : "sharp", "persistent", "coalescence" or "paper"
         Which bound "tay" uses.
     chains : "restart" or "persistent"
@@ -42,20 +42,24 @@ class SparseMRF(FieldEstimator):
         Chains or draws behind a gradient; with Newton steps those of the first, and at least eight for each parameter
         that is not zero.
     gap : float or "auto"
-        Newton steps: how far above its optimum the objective may be, on average; smaller makes more draws, nonzeros /
-        (2 gap) of them. "auto" is a tenth of what the sampling noise of the table itself costs, nonzeros / (20 rows),
-        and at most 0.05.
+        Newton steps on draws: how far above its optimum the objective may be, on average, in nats per row; smaller
+        makes more draws, nonzeros / (2 gap) of them. "auto" makes as many draws as it takes until another seed is
+        expected to find 99% of the same edges, for a gap of 0.05 at most, and no more than four million. Steps on all
+        states have no simulation error, and go on until `tol`.
     step_size : float or "auto"
         Length of the paper's steps; "auto" follows the inverse of the largest curvature. The paper's is 0.4.
     penalize_main : bool
-        Whether main effects are penalised too, as in the paper.
+        Whether main effects are penalised too, as in the paper; they are free unless told so. A penalty on main effects
+        of 0/1 variables can make edges between variables that are independent, and other ones where 0 and 1 are
+        exchanged. Where main effects are free, a level that no row shows counts as half a row, and the status says so.
     max_iter : int, optional
         Iterations at most: 50 Newton steps or 300 of the paper's, unless given.
     max_sweeps : int, optional
         Sweeps of an iteration at most: of Gibbs chains that wait for their certificate (100 unless given), or of the
         pilot run of exact draws (2000 unless given, 10,000 with schedule="perfect").
     max_seconds : float, optional
-        Time after which no further iteration is begun.
+        Time after which no further iteration is begun, counted from the call, with what is done before the first one.
+        Newton steps make no more draws than there is time for.
     tol : float
         The fit has converged when the norm of the step map (Newton: of the smallest subgradient) is at most this. With
         estimated gradients it ends earlier, when steps cannot be told from noise, and says so.
@@ -63,9 +67,9 @@ class SparseMRF(FieldEstimator):
         Where to start: a model over the same variables, that of `PseudoLikelihood` with the same penalty, or without
         parameters. "auto": Newton steps start from the pseudo-likelihood, the paper's from zero.
     missing : "model", "zero", "drop" or "error"
-        What to do with missing values: fill them by Gibbs draws from the model given the observed cells of the row,
-        anew in every iteration; count them as the first level (the paper's choice); drop their rows; or refuse them. It
-        makes no difference where there are none.
+        What to do with missing values: take what the model expects of them given the observed cells of the row, anew in
+        every iteration (by enumeration or exact draws, and by Gibbs chains where neither can be had); count them as the
+        first level (the paper's choice); drop their rows; or refuse them. It makes no difference where there are none.
     certify : bool
         Whether the gap is a promise: the fit goes on, with as many further steps and draws as it takes, until the gap
         that is certified (`fit_.optimality`, with confidence 0.99) is at most `gap`, or the status says why not. With
@@ -90,8 +94,8 @@ class SparseMRF(FieldEstimator):
         How the fit ended, in a sentence.
     certificate_ : float or None
         The last gradient's certificate: a bound on the L2 norm of its bias (conservative: of its whole error), with the
-        confidence in the trace. None where there is none: fixed numbers of sweeps, and tables with missing values that
-        the model fills.
+        confidence in the trace. None where there is none: of fixed numbers of sweeps, of interactions that are too
+        strong, and of missing values that are filled by Gibbs chains.
     n_iter_ : int
         Iterations made.
     fit_ : Fit

@@ -23,7 +23,8 @@ class Optimality:
     subgradient : float
         Bound on the largest entry of the smallest subgradient of the objective.
     confidence : float
-        Probability with which all of this holds together.
+        Probability with which all of this holds together, as draws become many where the gap is asymptotic; 1 where it
+        is exact.
     n_draws : int
         Fresh draws behind it.
     note : str

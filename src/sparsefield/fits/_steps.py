@@ -101,21 +101,30 @@ class GradientStep(StepInfo):
 
 @dataclass(frozen=True, kw_only=True)
 class NewtonStep(StepInfo):
-    """A proximal Newton step, on draws or, for the pseudo-likelihood, without any.
+    """Parameters that a Newton step led to, as new draws judge them, and the step that these suggest next.
+
+    The likelihood has one row each time that draws are made (or states enumerated): at the start, at the end of a step,
+    also of one that is taken back, and in the same place again where more draws are needed. The pseudo-likelihood needs
+    no draws: it has one row for each step, with `share` the part of it that was made, and no `predicted`, `decrease`
+    and `effective`.
 
     Parameters
     ----------
     subgradient_norm : float
-        L2 norm of the smallest subgradient of the objective: before the step where it is made on draws, after it for
-        the pseudo-likelihood.
+        L2 norm of the smallest subgradient of the objective at these parameters; for the pseudo-likelihood at the end
+        of the step.
     share : float
-        The part of the whole step that was made.
+        The part of the suggested step that is made next. It is 0 where the step is not worth the noise of the draws,
+        so that more draws are made in the same place, and where these parameters were taken back.
     predicted : float or None
-        Decrease of the objective that the quadratic model promises for the whole step.
+        Decrease of the objective that the quadratic model promises for the whole of the suggested step; None where the
+        parameters were taken back.
     decrease : float or None
-        Decrease of the objective for the part of it that is made, by the reweighted draws.
+        Decrease of the objective by the step that led here, measured on the draws here, which had no part in choosing
+        it; negative where the parameters were taken back. None where no step led here: in the first row, and where more
+        draws are made in the same place.
     effective : float or None
-        Share of the draws that still count at the end of the step.
+        Share of the draws that still count at the end of the suggested step; None where the parameters were taken back.
     """
 
     subgradient_norm: float

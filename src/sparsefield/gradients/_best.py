@@ -41,9 +41,6 @@ def negligible_bias(n_draws: int) -> float:
 class BestDraws:
     """All states of a small field; else exact draws, else Gibbs chains with the sharp certificate, else without one.
 
-    Where missing values are filled, the data moments are simulated too, and a fit ends when steps are lost in noise:
-    draws are taken there, also for a small field.
-
     Parameters
     ----------
     max_sweeps : int

@@ -91,9 +91,11 @@ missing, certify
         As for `SparseMRF`.
     penalty : Penalty, optional
         A penalty of one's own in place of the L1 penalty. Its `alpha` counts, and not the one given here; a start is
-        found with an L1 penalty of that strength, on main effects if `penalize_main`.
+        found with an L1 penalty of that strength, on main effects if `penalize_main`. Unless that is true, a level that
+        no row shows counts as half a row.
     max_seconds : float, optional
-        Time after which no further iteration is begun, counted from the call.
+        Time after which no further iteration is begun, counted from the call: reading the table and finding a start
+        count too. Newton steps make no more draws than there is time for.
     sample_weight : array-like of shape (n_rows,), optional
         How often each row counts.
     seed : int

@@ -70,6 +70,9 @@ def solve_newton(
 ) -> Fit:
     """Make Newton steps, with more draws from step to step, until what is left to gain is lost in their noise.
 
+    Each step is judged at its end, on draws that had no part in choosing it: one that leads up is taken back, and one
+    that is not worth its noise is not made. A fit whose objective is not surely below that of its start is the start.
+
     Parameters
     ----------
     problem : Problem
@@ -85,13 +88,14 @@ def solve_newton(
         How far above its optimum the objective may be, on average: the noise of n draws costs about
         nonzeros / (2 n), which chooses n, up to four million.
     agreement : float, optional
-        The share of its edges that a fit with another seed is to have too: there are as many draws as that takes.
+        The share of its edges that a fit with another seed is expected to have too: there are as many draws as that
+        takes, up to four million.
     max_iter : int
         Steps at most.
     tol : float
         The fit has also converged when the norm of the smallest subgradient is at most this.
     max_seconds : float, optional
-        Time after which no further step is begun.
+        Time after which no further step is begun; the draws of a step are no more than there is time for.
     began : float, optional
         When the fit began, by `time.perf_counter`; now unless given.
     watch : callable, optional

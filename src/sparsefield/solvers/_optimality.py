@@ -65,11 +65,11 @@ def certify(
     fit : Fit
         A fit of penalised likelihood (`SparseMRF(...).fit(data).fit_`).
     data : Table, array, pandas or polars data frame, or path
-        What it was fitted to. Missing values are treated as the fit was told to. Where the model filled them, their
-        expectations are found by enumeration (up to 20 missing values of two levels in a row), and the smallest
-        subgradient alone is certified.
+        What it was fitted to, as it was given to the fit; other rows, and rows in another order, are refused. Missing
+        values are treated as the fit was told to. Where the model filled them, their expectations are found by
+        enumeration (up to 20 missing values of two levels in a row), and the smallest subgradient alone is certified.
     confidence : float
-        Probability with which all bounds hold together.
+        Probability with which all bounds hold together; of asymptotic ones, as draws become many.
     n_draws : int
         Fresh draws of each batch: of one for the subgradient, one at the second fit, two for the decrement, and of two
         more for each step where the fit is far from its optimum. With five times the draws that a fit ended with the
@@ -77,7 +77,7 @@ def certify(
     seed : int
         Where the random numbers start; they are others than those of a fit with the same seed.
     sample_weight : array-like of shape (n_rows,), optional
-        The weights that it was fitted with.
+        The weights that it was fitted with; others are refused. Weights that are all equal are the same as none.
     n_threads : int, optional
         Threads to use; the result does not depend on it.
     backend : Backend, optional
