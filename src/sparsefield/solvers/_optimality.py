@@ -58,7 +58,8 @@ def certify(
     them the gap is from. The field with a Newton step in its probabilities gives a bound that is close to the gap
     ("asymptotic": by the central limit theorem), and, where draws are many and parameters few, one that holds for
     every number of draws ("proven"). The field of a second fit, with a penalty a little below alpha, gives one that
-    is always proven, and far from the gap. `optimality.proven` is the smaller of these two.
+    is always proven, and far from the gap; where main effects are free it is that of the data, which says next to
+    nothing. `optimality.proven` is the smaller of these two.
 
     Parameters
     ----------
