@@ -140,16 +140,21 @@ def test_wrong_options_get_a_sentence(answers, options, sentence):
 
 def test_options_reach_the_fit(answers, tmp_path):
     path = tmp_path / "a.field"
-    words = ["--gap", "0.01", "--free-main", "--max-seconds", "50", "--threads", "1", "--missing", "drop"]
+    words = ["--gap", "0.01", "--penalize-main", "--max-seconds", "50", "--threads", "1", "--missing", "drop"]
     run("fit", answers, "--id", "person", *words, "-o", path, "-q")
     settings = Fit.load(path).settings
     assert settings["gap"] == 0.01
-    assert settings["penalize_main"] is False
+    assert settings["penalize_main"] is True
     assert settings["max_seconds"] == 50
     assert settings["n_threads"] == 1
     assert settings["n_rows"] == 784
     said = run("certify", path, answers, "--draws", 20_000)
     assert "By enumeration" in said
+    # Main effects are free unless told so.
+    for words in ([], ["--free-main"]):
+        run("fit", answers, "--id", "person", *words, "-o", path, "-q")
+        assert Fit.load(path).settings["penalize_main"] is False
+        assert Fit.load(path).penalize_main is False
 
 
 def test_outputs_never_replace_inputs_or_each_other(answers, tmp_path):
