@@ -164,3 +164,22 @@ def test_draws_find_a_finite_main_effect_too(solver, alpha):
     # has probability exp(-2000 * 0.05^2 / (2 (1/800 + 0.05 / 3))) < 1e-60, by Bernstein's inequality.
     if alpha == 0.05:
         assert not mrf.interactions_[1].any()
+
+
+@pytest.mark.parametrize("way", ["newton", "spg"])
+@pytest.mark.parametrize("value", [0, 1])
+def test_a_constant_column_with_missing_values_is_finite_too(way, value):
+    table = constant_table(value)
+    codes = table.codes.copy()
+    codes[:10, 1] = 255
+    codes[5:15, 2] = 255
+    fit = FITS[way](0.02).fit(sf.Table(table.domain, codes)).fit_
+    assert fit.status.code == "converged"
+    assert f"No row has 'x1={1 - value}': " in fit.status.sentence
+    assert not fit.model.interactions[1].any()
+    # A quarter of its cells have the other level as often as the model says, and all of them in half a row of 40: the
+    # probability q is (1 - 1/80) q / 4 + 1/80. As above, the tolerance counts over the variance; the curvature has less
+    # than a quarter taken from it by missing values.
+    q = 1 / 80 / (1 - 79 / 80 / 4)
+    allowed = 2 * 2e-7 / (0.75 * q * (1 - q))
+    assert fit.model.main[1] == pytest.approx((1 - 2 * value) * np.log(q / (1 - q)), abs=allowed)

@@ -1,5 +1,7 @@
 """Newton steps: with exact curvature against an independent solver, with draws against exact objectives."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -253,3 +255,23 @@ def test_a_fit_none_of_whose_steps_leads_down_stays_where_it_is(schedule, monkey
     # The first row finds a step, and each of the others takes it back and makes it shorter.
     assert len(fit.steps) == 1 + _newton._MOST_TAKEN_BACK
     assert all("taken back" in step.reason and step.share == 0 for step in fit.steps[1:])
+
+
+def test_a_fit_that_is_not_surely_lower_than_its_start_is_its_start(monkeypatch):
+    # Every step seems to lead nowhere: there are more draws then, once, and the start is what is returned.
+    monkeypatch.setattr(_newton, "measure_fall", lambda *_: Fall(decrease=0.0, error=1.0, allowed=0.0))
+    problem, start = make_problem(6), 0.1 * np.eye(6)
+    fit = solve_newton(problem, PerfectDraws(), Simulation(1000, 1), start=start, gap=0.01)
+    assert fit.status.code == "converged"
+    assert fit.status.sentence.endswith("No steps led to an objective that is surely lower: this is the start.")
+    np.testing.assert_array_equal(theta_of(fit), start)
+    # It is said how far that is from the optimum, by draws there: what the quadratic model promises. Two digits are
+    # right to a twentieth; the covariance of 21 statistics is right to a share of 2 sqrt(21 / n), and the noise of the
+    # gradient has a standard deviation of sqrt(2 gap / n) along the step.
+    said = re.search(r"about ([0-9.e-]+) above its optimum, by ([0-9]+) draws", fit.status.sentence)
+    gap, n = float(said[1]), int(said[2])
+    states = EnumeratedStates(problem.model(start))
+    exact = find_move(problem, states, start, states.moments.pair).predicted
+    share = 1 / 20 + 2 * np.sqrt(21 / n) + stats.norm.isf(FALSE_ALARM / 2) * np.sqrt(2 / (n * exact))
+    assert gap == pytest.approx(exact, rel=share)
+    assert fit.undecided is not None
