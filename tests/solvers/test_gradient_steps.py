@@ -131,6 +131,8 @@ def test_time_and_interrupts_end_a_fit_with_what_there_is():
     assert "before the first iteration: this is where it started" in fit.status.sentence
     assert len(fit.steps) == 0
     np.testing.assert_array_equal(theta_of(fit), start)
+    without = solve(problem, Fixed(1), max_seconds=0.0, start=start, average=True)
+    np.testing.assert_array_equal(theta_of(without), start)
     # Time that was spent before counts: none is left here.
     assert solve(problem, Fixed(1), max_seconds=60.0, began=time.perf_counter() - 61).status.code == "time"
     assert len(solve(problem, Fixed(1), Simulation(300), max_seconds=60.0, max_iter=2).steps) == 2

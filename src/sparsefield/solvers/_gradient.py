@@ -195,7 +195,7 @@ def solve(
     limits = Limits(max_iter, tol, max_seconds, began)
     method = _GradientSteps(problem, schedule, simulation, begin(problem, simulation, step_size, start), tol)
     steps, status = run(method, limits, watch)
-    theta = method.total / max(1, len(steps)) if average else method.state.theta
+    theta = method.total / len(steps) if average and steps else method.state.theta
     return Fit(problem.model(theta), method.advise(status), steps, **describe_penalty(problem.penalty))
 
 
