@@ -9,6 +9,7 @@ import naive
 import sparsefield as sf
 from problems import theta_of
 from sparsefield.data import Unseen, find_unseen, weighted_moments
+from sparsefield.objective import PseudoLikelihoodLoss
 
 # Numbers of levels, reference, and the levels that rows show, variable by variable.
 CASES = {
@@ -67,7 +68,8 @@ def test_moments_are_those_of_rows_that_may_have_the_level_instead(name, scale):
     np.testing.assert_allclose(filled.pair, expected, rtol=0, atol=1000 * 2.0**-53)
     np.testing.assert_array_equal(filled.main, np.diagonal(filled.pair))
     assert filled.n == moments.n
-    np.testing.assert_allclose(found.shift(table, weights), filled.main - moments.main, rtol=0, atol=1000 * 2.0**-53)
+    kept, added = found.shares()
+    np.testing.assert_allclose(kept * moments.main + added, filled.main, rtol=0, atol=1000 * 2.0**-53)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -93,7 +95,9 @@ def test_nothing_is_filled_where_every_level_is_seen():
     moments = sf.moments_of_table(table)
     found = find_unseen(table)
     assert found.fill(moments) is moments
-    assert not found.shift(table).any()
+    kept, added = found.shares()
+    assert (kept == 1).all()
+    assert not added.any()
     assert not found.is_alone.any()
     assert str(found) == ""
 
@@ -183,3 +187,53 @@ def test_a_constant_column_with_missing_values_is_finite_too(way, value):
     q = 1 / 80 / (1 - 79 / 80 / 4)
     allowed = 2 * 2e-7 / (0.75 * q * (1 - q))
     assert fit.model.main[1] == pytest.approx((1 - 2 * value) * np.log(q / (1 - q)), abs=allowed)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_pseudo_likelihood_is_that_of_rows_that_may_have_the_level_instead(name):
+    table, known, unseen = make_case(name)
+    rng = np.random.default_rng(3)
+    weights = rng.uniform(0.5, 1.5, table.n_rows)
+    found = find_unseen(table, weights)
+    loss = PseudoLikelihoodLoss(table, weights, found)
+    # Levels that are never seen have no interactions.
+    theta = rng.normal(size=(len(known), len(known)))
+    variables = table.domain.slot_variables
+    is_out = (variables[:, None] == variables) | found.is_alone[:, None] | found.is_alone
+    theta = np.where(is_out & ~np.eye(len(known), dtype=bool), 0.0, theta + theta.T)
+    main, interactions = np.diagonal(theta).tolist(), (theta - np.diag(np.diagonal(theta))).tolist()
+    n_levels, n = table.domain.n_levels.tolist(), found.n
+    total = 0.0
+    for row, weight in zip(table.codes.tolist(), weights, strict=True):
+        for i, own in enumerate(unseen):
+            q = naive.conditional(i, tuple(row), n_levels, table.domain.reference, main, interactions)
+            shown = [(row[i], 1 - len(own) / (2 * n)), *((k, 1 / (2 * n)) for k in own)]
+            total -= weight * sum(share * np.log(q[k]) for k, share in shown)
+    value, gradient = loss.evaluate(theta)
+    assert value == pytest.approx(total / weights.sum() / 2, rel=1e-12)
+    # And the gradient is that of the loss, where there is something to learn.
+    direction = np.where(is_out & ~np.eye(len(known), dtype=bool), 0.0, rng.normal(size=theta.shape))
+    direction += direction.T
+    ahead, behind = (loss.evaluate(theta + side * 1e-5 * direction)[0] for side in (1, -1))
+    assert (ahead - behind) / 2e-5 == pytest.approx(np.triu(gradient * direction).sum(), abs=1e-7)
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if "nothing" not in name])
+@pytest.mark.parametrize("way", ["newton", "pseudo-likelihood"])
+def test_levels_that_are_never_seen_beside_strong_edges_leave_fits_finite(name, way):
+    # Copies of a column: without the half row the frequencies of levels would be for interactions alone to explain.
+    table, _, _ = make_case(name, n_rows=40)
+    codes = table.codes.copy()
+    n_levels = np.append(table.domain.n_levels, table.domain.n_levels[0])
+    reference = None if table.domain.reference is None else (*table.domain.reference, table.domain.reference[0])
+    domain = sf.Domain(tuple("abcd"), tuple(tuple(range(k)) for k in n_levels), reference)
+    copied = sf.Table(domain, np.column_stack([codes, codes[:, 0]]))
+    for alpha in (0.0005, 0.02):
+        mrf = FITS[way](alpha).fit(copied)
+        assert mrf.status_.code == "converged"
+        # A level in half of 40 rows is in no pair more often than that: the likelihood has no edge above it. Below it
+        # there can be one, where main effects make up for strong edges of the other levels.
+        if way == "pseudo-likelihood" or alpha > 1 / 80:
+            assert not mrf.interactions_[find_unseen(copied).is_alone].any()
+        # A gradient of 1e-7 or less, and frequencies of 1/80 at least: no level is far from where the data are.
+        assert np.abs(theta_of(mrf)).max() < 50

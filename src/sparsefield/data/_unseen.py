@@ -48,7 +48,7 @@ class Unseen:
         """Return the moments with half a row of each of these levels; the same ones where there are none."""
         if not self.levels:
             return moments
-        kept, added = self._shares()
+        kept, added = self.shares()
         main = kept * moments.main
         pair = np.outer(kept, kept) * moments.pair + np.outer(main, added) + np.outer(added, main + added)
         variables = self.domain.slot_variables
@@ -56,24 +56,15 @@ class Unseen:
         np.fill_diagonal(pair, main + added)
         return Moments.of_pairs(pair, moments.n)
 
-    def shift(self, table: Table, weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-        """Return what half a row of each of these levels adds to the mean of each main statistic, (n_slots,)."""
-        kept, added = self._shares()
-        shift = added.copy()
-        for a in np.flatnonzero(kept < 1):
-            is_taken = table.codes[:, self.domain.slot_variables[a]] == self.domain.slot_levels[a]
-            shift[a] += (kept[a] - 1) * np.average(is_taken, weights=weights)
-        return shift
-
     @property
     def is_alone(self) -> NDArray[np.bool_]:
         """Which main statistics no other variable says anything about: of unseen levels and constant variables."""
         n_unseen = np.bincount([i for i, _ in self.levels], minlength=self.domain.n_variables)
         is_constant = (n_unseen > 0) & (n_unseen >= self.domain.n_levels - 1)
-        return np.asarray((self._shares()[1] > 0) | is_constant[self.domain.slot_variables])
+        return np.asarray((self.shares()[1] > 0) | is_constant[self.domain.slot_variables])
 
-    def _shares(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return what is kept of the mean of each main statistic, and what is added to it."""
+    def shares(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return what is kept of the mean of each main statistic, and what is added to it, (n_slots,) each."""
         share = 1 / (2 * self.n)
         kept = np.ones(self.domain.n_variables)
         added = np.zeros(self.domain.n_slots)

@@ -34,8 +34,8 @@ class PseudoLikelihoodLoss:
     weights : ndarray of shape (n_rows,)
         How often each row counts.
     unseen : Unseen, optional
-        Levels that no row shows, and that count as half a row. They have no interactions, as those of independent
-        variables have none.
+        Levels that no row shows, and that count as half a row: each row shows them with a small probability in place of
+        its own level. They have no interactions, as those of independent variables have none.
     """
 
     def __init__(self, table: Table, weights: NDArray[np.float64], unseen: Unseen | None = None) -> None:
@@ -44,7 +44,10 @@ class PseudoLikelihoodLoss:
         self.dtype: type[np.floating[Any]] = np.float64 if n_cells <= _MOST_DOUBLE else np.float32
         self._table, self._weights = table, weights / weights.sum()
         unseen = Unseen(self.domain, (), table.n_rows) if unseen is None else unseen
-        self._shift = unseen.shift(table, weights)
+        kept, added = unseen.shares()
+        self._mixed = np.flatnonzero((kept < 1) | (added > 0))
+        self._lost: Floats = (1 - kept[self._mixed, None]).astype(self.dtype)
+        self._added: Floats = added[self._mixed, None].astype(self.dtype)
         self._is_alone = unseen.is_alone[:, None] | unseen.is_alone
         self._held = list(self._make_rows()) if n_cells <= _MOST_HELD else None
 
@@ -65,15 +68,20 @@ class PseudoLikelihoodLoss:
         for s, w in self._rows():
             exponents = _exponents(s, theta)
             probabilities, seen = _conditionals(exponents, s, self.domain)
+            residuals = probabilities - s
+            if len(self._mixed):
+                change = self._added - self._lost * s[self._mixed]
+                seen = seen + (change * exponents[self._mixed]).sum(axis=0, dtype=np.float64)
+                residuals[self._mixed] -= change
             total -= float(seen @ w)
-            residuals = (probabilities - s) * w
+            residuals *= w
             pairs += residuals @ s.T
             main_gradient += residuals.sum(axis=1, dtype=np.float64)
         gradient = (pairs + pairs.T).astype(np.float64) / 2
         # Inside a variable there is nothing to learn but the main effects.
         gradient[self._is_alone | (self.domain.slot_variables[:, None] == self.domain.slot_variables)] = 0.0
-        np.fill_diagonal(gradient, (main_gradient - self._shift) / 2)
-        return (total - float(self._shift @ np.diagonal(theta))) / 2, gradient
+        np.fill_diagonal(gradient, main_gradient / 2)
+        return total / 2, gradient
 
     def curvatures(self, theta: Matrix, active: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.int64]]:
         """Return the Hessian of each conditional in the parameters that are active, (n_slots, n_slots) and symmetric.
