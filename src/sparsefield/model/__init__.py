@@ -7,6 +7,7 @@ from sparsefield.model._layout import (
     as_theta,
     count_once,
     count_statistics,
+    independent_theta,
     norm,
     sum_once,
 )
@@ -20,6 +21,7 @@ __all__ = [
     "count_once",
     "count_statistics",
     "has_text",
+    "independent_theta",
     "norm",
     "read_text",
     "sum_once",

@@ -22,6 +22,15 @@ def as_theta(model: Field) -> Matrix:
     return np.asarray(model.interactions + np.diag(model.main))
 
 
+def independent_theta(domain: Domain, means: NDArray[np.float64]) -> Matrix:
+    """Return the parameters of independent variables whose main statistics have these means, (n_slots,)."""
+    logs = np.log(means)
+    if domain.reference is None:
+        return np.diag(logs)
+    taken = np.bincount(domain.slot_variables, means, minlength=domain.n_variables)
+    return np.diag(logs - np.log(1 - taken)[domain.slot_variables])
+
+
 def across_variables(domain: Domain, values: Matrix | float) -> Matrix:
     """Lay values out like `Moments.pair`: the diagonal and pairs across variables; zero elsewhere."""
     across = domain.slot_variables[:, None] != domain.slot_variables

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from sparsefield.data import Domain, Table, Unseen
+from sparsefield.data import Domain, Moments, Table, Unseen, weighted_moments
 from sparsefield.model import Matrix, PairwiseMRF
 
 _ROWS_AT_ONCE = 8192  # whose indicators are held as floats at one time
@@ -60,6 +60,10 @@ class PseudoLikelihoodLoss:
     def _rows(self) -> Iterable[tuple[Floats, Floats]]:
         """Return indicators (n_slots, rows) and weights (rows,), some rows at a time."""
         return self._make_rows() if self._held is None else self._held
+
+    def moments(self) -> Moments:
+        """Return the data moments."""
+        return weighted_moments(self._table, self._weights)
 
     def evaluate(self, theta: Matrix) -> tuple[float, Matrix]:
         """Return the loss and its gradient."""

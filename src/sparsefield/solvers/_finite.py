@@ -28,6 +28,8 @@ def prove_gap(problem: Problem, theta: Matrix, targets: Targets, chose: Batch, f
     if fresh.n < targets.n**2:
         return np.inf
     targets = _widen(targets, chose, risk)
+    if fresh.n < targets.n**2:  # there are more of them now
+        return np.inf
     if targets.n == 0:
         reach, delta = 0.0, 0.0
     else:

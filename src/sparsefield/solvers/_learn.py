@@ -36,7 +36,7 @@ from sparsefield.gradients import (
     Tay,
 )
 from sparsefield.inference import Backend, make_backend
-from sparsefield.model import Matrix, PairwiseMRF, as_theta
+from sparsefield.model import Matrix, PairwiseMRF, as_theta, independent_theta
 from sparsefield.objective import L1, Completed, DataTerm, Observed, Penalty, Problem
 from sparsefield.solvers._duality import entropy_of
 from sparsefield.solvers._gradient import check_step_size, solve
@@ -269,7 +269,7 @@ def _find_start(
             )
         return as_theta(init)
     if init == "zero" or (init == "auto" and solver == "spg"):
-        return None if penalize_main else _independent(problem)
+        return None if penalize_main else independent_theta(problem.domain, problem.data.moments.main)
     found = solve_pseudo_likelihood(
         table.fill_first(),
         problem.penalty.alpha,
@@ -281,18 +281,8 @@ def _find_start(
     if found.status.code == "interrupted":
         raise KeyboardInterrupt
     if not found.steps:  # there was no time for any
-        return None if penalize_main else _independent(problem)
+        return None if penalize_main else independent_theta(problem.domain, problem.data.moments.main)
     return as_theta(found.model)
-
-
-def _independent(problem: Problem) -> Matrix:
-    """Return the parameters of independent variables with the main moments of the data."""
-    domain, means = problem.domain, problem.data.moments.main
-    logs = np.log(means)
-    if domain.reference is None:
-        return np.diag(logs)
-    taken = np.bincount(domain.slot_variables, means, minlength=domain.n_variables)
-    return np.diag(logs - np.log(1 - taken)[domain.slot_variables])
 
 
 @cache

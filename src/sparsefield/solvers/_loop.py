@@ -128,3 +128,9 @@ def _check_time(limits: Limits, expected: float, n_made: int) -> Status | None:
     return Status(
         "time", f"Stopped after {seconds:.1f} s {'and ' if n_made else ''}{after}. Raise max_seconds to go on."
     )
+
+
+def stalled(n_made: int) -> Status:
+    """Say that no step leads down any more, though there should be one."""
+    said = f"Stopped after {n_made} iterations: no step, however short, lowers the objective any further."
+    return Status("stalled", said)

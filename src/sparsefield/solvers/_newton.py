@@ -20,7 +20,7 @@ from sparsefield.solvers._agreement import draws_for_agreement
 from sparsefield.solvers._batches import estimate_in_batches
 from sparsefield.solvers._describe import check_start, describe, find_objective
 from sparsefield.solvers._fall import Fall, Stand, measure_fall, missing_share
-from sparsefield.solvers._loop import Limits, Watch, run
+from sparsefield.solvers._loop import Limits, Watch, run, stalled
 from sparsefield.solvers._move import DRAWS_EACH, Move, find_move
 from sparsefield.solvers._undecided import find_undecided
 
@@ -227,7 +227,7 @@ class _NewtonSteps:
         if self.last is None or 0 < self._n_cuts < _MOST_TAKEN_BACK:
             return None
         if self._n_cuts:
-            return _stalled(k)
+            return stalled(k)
         here, move = self.last
         if here.is_exact:
             return self._judge_exact(move, k, left)
@@ -263,7 +263,7 @@ class _NewtonSteps:
             return None
         self.theta = self._ahead
         if left > self._limits.tol:
-            return _stalled(k)
+            return stalled(k)
         said = f"Converged in {k} iterations: the smallest subgradient is down to {left:.2g}, without simulation error."
         return Status("converged", said)
 
@@ -317,10 +317,6 @@ def _at_noise(here: Stand, move: Move, k: int, *, is_limited: bool) -> Status:
     if is_limited:
         return Status("noise floor", f"After {k} iterations {about}, and no more are made.")
     return Status("converged", f"Converged in {k} iterations: {about}. A smaller gap makes more of them.")
-
-
-def _stalled(k: int) -> Status:
-    return Status("stalled", f"Stopped after {k} iterations: no step, however short, lowers the objective any further.")
 
 
 def _at_least(n_draws: int, theta: Matrix) -> int:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from sparsefield._kernels._descent import descend_pairs
 from sparsefield.data import Table, Unseen, find_unseen
 from sparsefield.fits import Fit, NewtonStep, Status, StepInfo
-from sparsefield.model import Matrix, PairwiseMRF, count_once, norm
+from sparsefield.model import Matrix, PairwiseMRF, count_once, independent_theta, norm
 from sparsefield.objective import L1, PseudoLikelihoodLoss, choose_active, count_by_variable
-from sparsefield.solvers._loop import Limits, Watch, run
+from sparsefield.solvers._loop import Limits, Watch, run, stalled
 
 # The quadratic model holds at most so many entries at one time: 256 MiB in single precision, and 512 MiB in double
 # precision, which is for tables of up to 2^18 cells.
@@ -52,7 +52,8 @@ def solve_pseudo_likelihood(
     unseen = Unseen(table.domain, (), table.n_rows) if penalize_main else find_unseen(table, weights)
     ones = np.ones(table.n_rows)
     loss = PseudoLikelihoodLoss(table, ones if weights is None else weights, unseen)
-    method = _PseudoSteps(loss, L1(table.domain, alpha, 0.5 * penalize_main), tol)
+    start = None if penalize_main else independent_theta(table.domain, unseen.fill(loss.moments()).main)
+    method = _PseudoSteps(loss, L1(table.domain, alpha, 0.5 * penalize_main), tol, start)
     steps, status = run(method, limits, watch)
     main = np.diagonal(method.theta)
     status = replace(status, sentence=f"{status.sentence} {unseen}".rstrip())
@@ -62,27 +63,21 @@ def solve_pseudo_likelihood(
 class _PseudoSteps:
     """Newton steps on the pseudo-likelihood, one after the other."""
 
-    def __init__(self, loss: PseudoLikelihoodLoss, penalty: L1, tol: float) -> None:
+    def __init__(self, loss: PseudoLikelihoodLoss, penalty: L1, tol: float, start: Matrix | None) -> None:
         self._loss, self._penalty, self._tol = loss, penalty, tol
-        size = loss.domain.n_slots
-        self.theta = np.zeros((size, size))
+        # Main effects first: without them every pair looks as if it interacted. Those that are free are known.
+        self._is_ready = start is not None
+        self.theta = np.zeros((loss.domain.n_slots,) * 2) if start is None else start
         self._at: tuple[float, Matrix] | None = None  # loss and gradient at theta
-        self._n_made = 0
+        self._n_made, self._is_stalled = 0, False
 
     def advance(self) -> StepInfo:
         """Make one step."""
         value, gradient = self._loss.evaluate(self.theta) if self._at is None else self._at
         violation = self._penalty.subgradient(self.theta, gradient)
         move = self._solve_model(gradient, violation, self._choose_active(violation))
-        last = value + self._penalty.value(self.theta)
-        for halvings in range(_MOST_HALVINGS):
-            share = 0.5**halvings
-            after = self.theta + share * move
-            value, gradient = self._loss.evaluate(after)
-            objective = value + self._penalty.value(after)
-            if objective <= last + np.finfo(self._loss.dtype).eps * abs(last):
-                break
-        self.theta, self._at = after, (value, gradient)
+        objective, share = self._go(value + self._penalty.value(self.theta), move)
+        _, gradient = (value, gradient) if self._at is None else self._at
         self._n_made += 1
         return NewtonStep(
             iteration=self._n_made,
@@ -94,17 +89,29 @@ class _PseudoSteps:
             share=share,
         )
 
+    def _go(self, last: float, move: Matrix) -> tuple[float, float]:
+        """Go as far along a move as the objective falls, or nowhere; return the objective and the share made."""
+        for halvings in range(_MOST_HALVINGS):
+            share = 0.5**halvings
+            after = self.theta + share * move
+            value, gradient = self._loss.evaluate(after)
+            objective = value + self._penalty.value(after)
+            if objective <= last + np.finfo(self._loss.dtype).eps * abs(last):
+                self.theta, self._at = after, (value, gradient)
+                return objective, share
+        self._is_stalled = True
+        return last, 0.0
+
     def judge(self, steps: Sequence[StepInfo]) -> Status | None:
-        """Say whether the smallest subgradient vanished."""
+        """Say whether the smallest subgradient vanished, or no step leads down any more."""
         left = steps[-1].violation
         if left > self._tol:
-            return None
+            return stalled(len(steps)) if self._is_stalled else None
         said = f"Converged in {len(steps)} iterations: the smallest subgradient is down to {left:.2g}."
         return Status("converged", said)
 
     def _choose_active(self, violation: Matrix) -> NDArray[np.bool_]:
-        # Main effects first: without them every pair looks as if it interacted.
-        if self._n_made == 0:
+        if self._n_made == 0 and not self._is_ready:
             return np.eye(len(violation), dtype=bool)
         domain = self._loss.domain
 
