@@ -158,6 +158,12 @@ def test_bad_options_are_refused_before_any_work(solver, monkeypatch):
             Limits(**limits)
 
 
+def test_an_iteration_for_which_there_is_no_time_is_not_begun():
+    # The first one takes 0.3 of 0.5 seconds: another one would not fit.
+    steps, status = run(Counted(30), Limits(10, max_seconds=0.5), lambda _: time.sleep(0.3))
+    assert (len(steps), status.code) == (1, "time")
+
+
 def test_time_counts_from_the_first_look_at_the_table(monkeypatch):
     table = make_table()
     encoded = sf.solvers._learn.encode

@@ -98,17 +98,18 @@ def test_marks_tell_what_noise_leaves_open():
     assert n_wrong <= stats.binom.isf(FALSE_ALARM, n_decided, 1 - UNDECIDED)
 
 
-def test_every_fit_with_draws_has_marks_however_it_ends(monkeypatch):
+def test_fits_with_draws_have_marks_unless_their_time_is_up(monkeypatch):
     problem = make_problem()
     fit = solve_newton(problem, PerfectDraws(), Simulation(500, 1), gap=1e-4, max_iter=1)
     assert fit.status.code == "max_iter"
     assert "undecided" in sf.edge_table(fit).columns
-    # The time is up after the first iteration, and before it: there are no draws then.
+    # The time is up after the first iteration, or before it: there is none for marks.
     for seconds, n_steps in ((0.2, 1), (0.0, 0)):
         options = {"gap": 1e-4, "max_seconds": seconds, "watch": lambda _: time.sleep(0.2)}
         fit = solve_newton(problem, PerfectDraws(), Simulation(500, 1), **options)
         assert (fit.status.code, len(fit.steps)) == ("time", n_steps)
-        assert ("undecided" in sf.edge_table(fit).columns) == (n_steps > 0)
+        assert fit.undecided is None
+        assert "undecided" not in sf.edge_table(fit).columns
     monkeypatch.setattr(_newton, "_MOST_DRAWS", 2000)
     fit = solve_newton(problem, PerfectDraws(), Simulation(500, 1), gap=1e-6)
     assert fit.status.code == "noise floor"
