@@ -172,15 +172,15 @@ def _certify(
     """Make the gap a promise: further steps, by Newton's way, and draws until it is certified."""
     if fit.penalty != "L1" or fit.penalize_main is None:
         raise ValueError("certify=True is for the L1 penalty, on all parameters or on interactions alone.")
-    if not problem.data.is_fixed:
-        return certify_slope(fit, table, weights, gap, simulation)
 
     def go_on(start: Matrix, smaller: float, seed: int) -> Fit:
         other = replace(simulation, seed=seed)
         return solve_newton(problem, way, other, **{**common, "start": start, "gap": smaller})
 
-    entropy, watch = entropy_of(table, weights), common["watch"]
     try:
+        if not problem.data.is_fixed:
+            return certify_slope(fit, table, weights, gap, simulation)
+        entropy, watch = entropy_of(table, weights), common["watch"]
         return keep_gap(problem, fit, entropy, gap, go_on, simulation=simulation, limits=limits, watch=watch)
     except KeyboardInterrupt:
         said = f"{fit.status.sentence} Interrupted while it was certified: the fit is whole."
