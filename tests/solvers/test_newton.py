@@ -262,7 +262,7 @@ def test_a_fit_that_is_not_surely_lower_than_its_start_is_its_start(monkeypatch)
     monkeypatch.setattr(_newton, "measure_fall", lambda *_: Fall(decrease=0.0, error=1.0, allowed=0.0))
     problem, start = make_problem(6), 0.1 * np.eye(6)
     fit = solve_newton(problem, PerfectDraws(), Simulation(1000, 1), start=start, gap=0.01)
-    assert fit.status.code == "converged"
+    assert fit.status.code == "noise floor"  # there is more to gain than the noise of the draws
     assert fit.status.sentence.endswith("No steps led to an objective that is surely lower: this is the start.")
     np.testing.assert_array_equal(theta_of(fit), start)
     # It is said how far that is from the optimum, by draws there: what the quadratic model promises. Two digits are

@@ -100,30 +100,36 @@ class Fall:
 def measure_fall(before: Stand, move: Move, after: Stand) -> Fall:
     """Measure by how much the made part of a move lowered the objective.
 
-    With x = step . s and draws at the end, log Z(before) - log Z(after) = log E exp(-x) >= -E x: the first is estimated
-    where draws at the end speak for the start too, else the second, which is convexity. Draws at the start cannot do
-    this: a step may open a phase that they never visit. Where missing values are completed, the data moments are those
-    at the start: the objective falls by at least as much as with these (that is why EM rises).
+    Where missing values are completed, the data moments are those at the start: the objective falls by at least as much
+    as with these (that is why EM rises), and they are as uncertain as draws of missing values leave them.
     """
-    penalty, step = after.problem.penalty, move.made
-    known = sum_once(step * before.problem.data.moments.pair) + penalty.value(before.theta) - penalty.value(after.theta)
-    mean = sum_once(step * after.estimate.moments.pair)
-    allowed, n_held, n = _allowance(before, move), after.draws.n, after.estimate.n_chains
-    # The data moments at the start are as uncertain as the draws of missing values leave them.
-    data = before.problem.data
+    penalty, step, data = after.problem.penalty, move.made, before.problem.data
+    known = sum_once(step * data.moments.pair) + penalty.value(before.theta) - penalty.value(after.theta)
     by_data = 0.0 if np.isinf(data.n_effective) else data.variance_along(step) / data.n_effective
-    values = -after.draws.along(step)
-    if n_held is None:
-        return Fall(known + after.draws.reweight(values)[0], np.sqrt(by_data), allowed)
+    decrease, variance = log_ratio(step, after.estimate, after.draws)
+    return Fall(known + decrease, float(np.sqrt(variance + by_data)), _allowance(before, move))
+
+
+def log_ratio(step: Matrix, estimate: Estimate, draws: Draws) -> tuple[float, float]:
+    """Return log Z(before) - log Z(after) by draws after a step, or a lower bound, and its squared standard error.
+
+    With x = step . s it is log E exp(-x) >= -E x: the first is estimated where draws at the end speak for the start
+    too, else the second, which is convexity. Draws at the start cannot do this: a step may open a phase that they never
+    visit.
+    """
+    mean = sum_once(step * estimate.moments.pair)
+    values = -draws.along(step)
+    if draws.n is None:
+        return draws.reweight(values)[0], 0.0
     # Where further draws than those at hand are behind the moments, they shift the mean of all that is reweighted, and
     # what is not linear is as uncertain as the draws at hand leave it.
     values -= values.mean()
-    log_mean, effective = after.draws.reweight(values)
-    by_mean = float(values.var() / n) + by_data
+    log_mean, effective = draws.reweight(values)
+    variance = float(values.var() / estimate.n_chains)
     if effective < LEAST_SHARE:
-        return Fall(known - mean, np.sqrt(by_mean), allowed)
+        return -mean, variance
     rest = np.exp(values - log_mean) - values
-    return Fall(known - mean + log_mean, float(np.sqrt(by_mean + rest.var() / n_held)), allowed)
+    return log_mean - mean, variance + float(rest.var() / draws.n)
 
 
 def _allowance(before: Stand, move: Move) -> float:

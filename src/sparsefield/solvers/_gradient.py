@@ -18,6 +18,7 @@ from sparsefield.model import Matrix, norm, sum_once
 from sparsefield.objective import RARE, DataTerm, Problem, describe_penalty
 from sparsefield.solvers._curvature import follow_curvature, initial_curvature, rough_curvature
 from sparsefield.solvers._describe import check_start, describe, is_small
+from sparsefield.solvers._fall import log_ratio
 from sparsefield.solvers._loop import Limits, Watch, run
 from sparsefield.solvers._move import ROUNDING
 
@@ -97,7 +98,7 @@ def step(
     data = data.given(point.model, simulation.n_chains)
     problem = problem.with_data(data)
     estimate = schedule.estimate(problem, point, simulation)
-    is_taken_back = state.curvature is not None and _has_risen(problem, state, estimate)
+    is_taken_back = state.curvature is not None and _has_risen(problem, state, point, estimate, simulation)
     if is_taken_back:
         assert state.before is not None
         theta = state.before + _CUT * (state.theta - state.before)
@@ -119,24 +120,27 @@ def step(
     return after, GradientStep(**said, objective=objective, step_map_norm=norm(step_map), step_size=state.step_size)
 
 
-def _has_risen(problem: Problem, state: State, estimate: Estimate) -> bool:
+def _has_risen(problem: Problem, state: State, point: Point, estimate: Estimate, simulation: Simulation) -> bool:
     """Say whether the last step led up, by more than noise explains.
 
-    By convexity the objective has risen by at most the slope at the end of the step, so that a good step ends where the
-    slope along it is not positive. Where missing values are completed, the data are those at its start (that is why EM
-    rises). The standard deviation of a sum is at most the sum of those of its terms.
+    By convexity the objective has risen by at most the slope at the end of the step. Where that is positive beyond its
+    noise, the rise itself is measured. Where missing values are completed, the data are those at the start of the step
+    (that is why EM rises). The standard deviation of a sum is at most the sum of those of its terms.
     """
-    if state.before is None:
+    if state.before is None or (estimate.chains is None and estimate.states is None):
         return False
     step = state.theta - state.before
     data = problem.data if state.data is None else state.data
-    slope = sum_once((estimate.moments.pair - data.moments.pair) * step)
-    slope += problem.penalty.value(state.theta) - problem.penalty.value(state.before)
-    if estimate.is_exact:
-        return slope > ROUNDING
+    known = (
+        sum_once(step * data.moments.pair) + problem.penalty.value(state.before) - problem.penalty.value(state.theta)
+    )
+    slope, n = sum_once(step * estimate.moments.pair) - known, max(1, estimate.n_chains)
     means = np.clip(estimate.moments.pair, 0.0, 1.0)
-    noise = sum_once(np.abs(step) * np.sqrt(np.maximum(means * (1 - means), RARE / estimate.n_chains)))
-    return bool(slope > _STANDARD_ERRORS * noise / np.sqrt(estimate.n_chains))
+    noise = sum_once(np.abs(step) * np.sqrt(np.maximum(means * (1 - means), RARE / n) / n))
+    if not estimate.is_exact and slope <= _STANDARD_ERRORS * noise:
+        return False
+    decrease, variance = log_ratio(step, estimate, estimate.draws(point, simulation))
+    return bool(known + decrease < -_STANDARD_ERRORS * np.sqrt(variance) - ROUNDING)
 
 
 def begin(problem: Problem, simulation: Simulation, step_size: float | str, start: Matrix | None = None) -> State:

@@ -148,9 +148,9 @@ class _NewtonSteps:
         self._n_draws = 1  # of the last step, at least
         self._n_now = _at_least(simulation.n_chains, theta)
         self._n_made, self._n_cuts, self._wanted = 0, 0, 1
-        self._gained, self._variance = 0.0, 0.0  # since the start, and the squared standard error of that
         self.theta, self._ahead = theta, theta
-        self._start = theta
+        self._first: Stand | None = None  # draws at the start
+        self._gained, self._variance = 0.0, 0.0  # step by step since then, and the squared standard error of that
         self.last: tuple[Stand, Move] | None = None  # draws at theta, and the step that they suggest
 
     def advance(self) -> StepInfo:
@@ -166,6 +166,7 @@ class _NewtonSteps:
                 return self._describe(there, fall, None)
             self._gained += fall.decrease
             self._variance += fall.error**2
+        self._first = there if self._first is None else self._first
         self.theta, self._n_cuts = there.theta, 0
         there, move = _find_move(there)
         move = self._go_on(there, move, time.perf_counter() - clock)
@@ -237,11 +238,22 @@ class _NewtonSteps:
         is_limited = not here.estimate.is_exact and here.estimate.n_chains < n  # by the schedule, which makes no more
         if move.share > 0 or (n < _ENOUGH * self._wanted and not is_limited):
             return None
-        if self._gained < _SURELY * np.sqrt(self._variance):
+        if not self._is_lower(here, move):
             return self._return_to_start(k, n, is_last=is_limited or self._n_draws > 1 or n >= _MOST_DRAWS)
         if not is_limited and self._agreement is not None and not self._agrees(here, move, self._agreement):
             return None
         return _at_noise(here, move, k, is_limited=is_limited or self._wanted == _MOST_DRAWS)
+
+    def _is_lower(self, here: Stand, move: Move) -> bool:
+        """Say whether the objective is surely no higher than at the start: step by step, or by the draws here at once.
+
+        Draws near the start know best what a long way gained, and those at its end what a short one did.
+        """
+        if self._first is None or self._gained >= _SURELY * np.sqrt(self._variance):
+            return True
+        whole = replace(move, whole=here.theta - self._first.theta, share=1.0)
+        fall = measure_fall(self._first, whole, here)
+        return fall.decrease >= _SURELY * fall.error
 
     def _agrees(self, here: Stand, move: Move, share: float) -> bool:
         """Say whether another seed would find this share of the edges; if not, see to it."""
@@ -285,10 +297,11 @@ class _NewtonSteps:
         if not is_last:
             self._n_draws = self._n_now = min(_MOST_DRAWS, _GROWTH * n)
             return None
+        assert self._first is not None
         self._n_made += 1
-        self.theta, there = self._start, self._look(self._start, n)
+        self.theta, there = self._first.theta, self._look(self._first.theta, n)
         self.last = _find_move(there)
-        status = _at_noise(*self.last, k, is_limited=False)
+        status = _at_noise(*self.last, k, is_limited=self.last[1].predicted > _NOISE * self.last[0].noise)
         said = f"{status.sentence} No steps led to an objective that is surely lower: this is the start."
         return replace(status, sentence=said)
 
