@@ -57,7 +57,7 @@ def test_a_fit_that_ends_early_says_so():
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
         SparseMRF(0.05, solver="spg", **QUICK).fit(make_table())
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
-        PseudoLikelihood(0.01, max_iter=1).fit(make_table())
+        PseudoLikelihood(0.001, max_iter=1).fit(make_table())
     short = SparseMRF(0.05, max_seconds=0.0, random_state=1).fit(make_table())
     assert short.status_.code == "time"
     assert short.n_iter_ == 0
