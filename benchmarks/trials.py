@@ -22,6 +22,7 @@ from sparsefield.model import Matrix, as_theta, norm
 from sparsefield.objective import Problem, _completed, _quadratic
 from sparsefield.solvers import (
     _curvature,
+    _fall,
     _gradient,
     _move,
     _newton,
@@ -75,12 +76,15 @@ class Choice:
 
 
 NEWTON = [
-    Choice("_LEAST_SHARE", (_move,), (0.0, 0.03, 0.1, 0.6, 0.9)),
+    Choice("LEAST_SHARE", (_move, _fall), (0.0, 0.03, 0.1, 0.6, 0.9)),
     Choice("_SHORTER", (_move,), (0.5, 0.9)),
     Choice("DRAWS_EACH", (_move, _newton), (1, 16)),
     Choice("_GROWTH", (_newton,), (2, 16)),
     Choice("_ENOUGH", (_newton,), (0.5, 1.0)),
-    Choice("_NOISE", (_newton,), (1, 2, 16)),
+    Choice("_NOISE", (_newton,), (1, 2, 4)),
+    Choice("_NEAR", (_newton,), (0.6, 1.1)),
+    Choice("_CUT", (_newton,), (0.1, 0.5)),
+    Choice("_SURELY", (_newton,), (0.0, 4.0)),
     Choice("_INNER_NOISE", (_move,), (0.01, 0.5)),
     Choice("_INNER_TOL", (_move,), (1e-4, 1e-2, 1e-1)),
     Choice("_MOST_EPOCHS", (_move,), (10, 100, 10_000)),

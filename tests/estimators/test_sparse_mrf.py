@@ -53,7 +53,7 @@ def test_a_fit_has_what_it_promises():
 @pytest.mark.filterwarnings("default:Stopped after max_iter")
 def test_a_fit_that_ends_early_says_so():
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
-        SparseMRF(0.05, max_iter=1).fit(make_table())
+        SparseMRF(0.005, max_iter=1).fit(make_table())
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
         SparseMRF(0.05, solver="spg", **QUICK).fit(make_table())
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):

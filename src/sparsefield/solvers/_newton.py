@@ -262,9 +262,10 @@ class _NewtonSteps:
         if n < _ENOUGH * enough:
             self._n_draws = self._n_now = enough
             return False
-        if move.predicted <= 2 * here.noise:
+        # From what as many draws led to, a step is promised the noise of both, on average and but for a standard
+        # deviation of half a non-central chi-square. Where it is more, these would choose better than those that did.
+        if move.predicted <= (2 + np.sqrt(6 / max(1, count_once(here.theta)))) * here.noise:
             return True
-        # These draws would choose better than those that did.
         move = replace(move, share=1.0)
         self.last, self._ahead = (here, move), here.theta + move.whole
         return False
