@@ -9,7 +9,7 @@ KERNELS := $(shell cat src/sparsefield/_kernels/*.py | cksum | cut -d ' ' -f 1)
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba-$(KERNELS)
 
 .PHONY: browser demo docs paper test lint format bench bench-kernels bench-certificates bench-learner bench-newton \
-	bench-optimality bench-constants bench-main-effects clean
+	bench-optimality bench-constants bench-main-effects bench-hard clean
 
 demo: $(INSTALLED)
 	$(RUN)/sparsefield demo
@@ -44,7 +44,7 @@ format: $(INSTALLED)
 	$(RUN)/ruff format .
 	$(RUN)/ruff check --fix .
 
-bench: bench-kernels bench-certificates bench-learner bench-newton bench-optimality bench-constants bench-main-effects
+bench: bench-kernels bench-certificates bench-learner bench-newton bench-optimality bench-constants bench-main-effects bench-hard
 
 # `make bench PEERS=1` also measures jax, thrml and skglm, which it installs.
 bench-kernels: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
@@ -70,6 +70,9 @@ bench-constants: $(INSTALLED)
 # Free main effects beside penalised ones: about ten minutes. Columns are shuffled where SPARSEFIELD_OUTSIDE has a table.
 bench-main-effects: $(INSTALLED)
 	$(RUN)/python benchmarks/main_effects.py
+
+bench-hard: $(INSTALLED)
+	$(RUN)/python benchmarks/hard.py
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

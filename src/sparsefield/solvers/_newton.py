@@ -148,6 +148,7 @@ class _NewtonSteps:
         self._n_draws = 1  # of the last step, at least
         self._n_now = _at_least(simulation.n_chains, theta)
         self._n_made, self._n_cuts, self._wanted = 0, 0, 1
+        self._pace = 0.0  # seconds for a draw, last time
         self.theta, self._ahead = theta, theta
         self._first: Stand | None = None  # draws at the start
         self._gained, self._variance = 0.0, 0.0  # step by step since then, and the squared standard error of that
@@ -157,7 +158,9 @@ class _NewtonSteps:
         """Go where the last step led, judge it on draws there, and find the next one."""
         self._n_made += 1
         clock = time.perf_counter()
+        self._n_now = self._afford(self._n_now, clock)
         there = self._look(self._ahead, self._n_now)
+        self._pace = (time.perf_counter() - clock) / self._n_now
         fall = None
         if self.last is not None and self.last[1].share > 0:
             fall = measure_fall(*self.last, there)
@@ -169,7 +172,7 @@ class _NewtonSteps:
         self._first = there if self._first is None else self._first
         self.theta, self._n_cuts = there.theta, 0
         there, move = _find_move(there)
-        move = self._go_on(there, move, time.perf_counter() - clock)
+        move = self._go_on(there, move)
         self.last = there, move
         return self._describe(there, fall, move)
 
@@ -180,7 +183,14 @@ class _NewtonSteps:
         estimate = estimate_in_batches(self._problem, point, self._schedule, replace(self._simulation, n_chains=n))
         return Stand(theta, self._problem, estimate, estimate.draws(point, self._simulation), n)
 
-    def _go_on(self, here: Stand, move: Move, seconds: float) -> Move:
+    def _afford(self, n: int, clock: float) -> int:
+        """Return so many draws, or as many as there is time for; as many as last time at least."""
+        if self._limits.max_seconds is None or self._pace == 0 or self.last is None:
+            return n
+        left = self._limits.max_seconds - (clock - self._limits.clock)
+        return int(np.clip(left / self._pace, min(n, self.last[0].n_asked), n))
+
+    def _go_on(self, here: Stand, move: Move) -> Move:
         """Choose where to look next, and with how many draws; a step that is not worth its noise is not made."""
         if not here.is_exact and move.predicted <= _NOISE * here.noise:
             move = replace(move, share=0.0)
@@ -192,11 +202,7 @@ class _NewtonSteps:
         if move.share in (0, 1):
             most = self._wanted if move.effective >= _NEAR else _GROWTH * n_now
             n_next = int(np.clip(self._wanted, n_now, max(most, n_now)))
-        n_next = _at_least(n_next, self._ahead)
-        if self._limits.max_seconds is not None:  # no more than there is time for
-            left = self._limits.max_seconds - (time.perf_counter() - self._limits.clock)
-            n_next = int(np.clip(n_now * left / max(seconds, 1e-9), n_now, n_next))
-        self._n_now = n_next
+        self._n_now = _at_least(n_next, self._ahead)
         return move
 
     def _take_back(self, here: Stand, move: Move, fall: Fall) -> None:
@@ -240,7 +246,9 @@ class _NewtonSteps:
             return None
         if not self._is_lower(here, move):
             return self._return_to_start(k, n, is_last=is_limited or self._n_draws > 1 or n >= _MOST_DRAWS)
-        if not is_limited and self._agreement is not None and not self._agrees(here, move, self._agreement):
+        # More draws do not help where their bias is what they are off by.
+        is_wanted = self._agreement is not None and here.estimate.is_certified and not is_limited
+        if is_wanted and not self._agrees(here, move, self._agreement or 0.0):
             return None
         return _at_noise(here, move, k, is_limited=is_limited or self._wanted == _MOST_DRAWS)
 
