@@ -9,7 +9,7 @@ KERNELS := $(shell cat src/sparsefield/_kernels/*.py | cksum | cut -d ' ' -f 1)
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba-$(KERNELS)
 
 .PHONY: browser demo docs paper test lint format bench bench-kernels bench-certificates bench-learner bench-newton \
-	bench-optimality bench-constants bench-main-effects bench-hard clean
+	bench-optimality bench-constants bench-main-effects bench-hard bench-seeds clean
 
 demo: $(INSTALLED)
 	$(RUN)/sparsefield demo
@@ -44,7 +44,8 @@ format: $(INSTALLED)
 	$(RUN)/ruff format .
 	$(RUN)/ruff check --fix .
 
-bench: bench-kernels bench-certificates bench-learner bench-newton bench-optimality bench-constants bench-main-effects bench-hard
+bench: bench-kernels bench-certificates bench-learner bench-newton bench-optimality bench-constants bench-main-effects bench-hard \
+	bench-seeds
 
 # `make bench PEERS=1` also measures jax, thrml and skglm, which it installs.
 bench-kernels: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
@@ -71,8 +72,13 @@ bench-constants: $(INSTALLED)
 bench-main-effects: $(INSTALLED)
 	$(RUN)/python benchmarks/main_effects.py
 
+# Three hundred hard tables: about five minutes.
 bench-hard: $(INSTALLED)
 	$(RUN)/python benchmarks/hard.py
+
+# Fits with different seeds: about five minutes, with the tables of others.
+bench-seeds: $(INSTALLED)
+	$(RUN)/python benchmarks/seeds.py
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -24,9 +24,7 @@ from sparsefield.solvers._loop import Limits, Watch, run, stalled
 from sparsefield.solvers._move import DRAWS_EACH, Move, find_move
 from sparsefield.solvers._undecided import find_undecided
 
-# `make bench-constants` varies what is chosen here, and measured the numbers of steps, draws and gaps below. Gaps are
-# exact, over what was asked for: with the values in use 0.94 on average for fits that start from the pseudo-likelihood,
-# and 0.87 for those that start from zero, with standard errors of about 0.05.
+# `make bench-constants` varies what is chosen here. Gaps are exact, over what was asked for.
 
 # An iteration has at most this multiple of the draws of the last one. With 2, 4 and 16 there are 4.8, 3.5 and 3.1 steps
 # from the pseudo-likelihood, with 55,000, 49,000 and 49,000 draws, and 9.1, 7.0 and 6.5 steps from zero, with 52,000,
@@ -42,15 +40,23 @@ _MOST_DRAWS = 2**22
 # smaller (1.04); with half of it the mean gap is 2.2, and the largest 5.3, where a pair is never seen.
 _ENOUGH = 0.9
 
-# A predicted decrease below this multiple of nonzeros / (2 n) ends a fit. At the optimum a step from what n draws led
-# to, on n others, is promised about twice that: once for the noise of either. With 1, six of ten fits do not end
-# in 50 steps, and with 2 fits take 1.7 to 2.1 times the draws. With 16 they take 15 to 19% less, and gaps are within
-# their errors (0.97 and 0.89), but up to 1.95 in place of 1.45 where a pair is never seen: 4 is on the safe side.
+# A step that promises less than this multiple of nonzeros / (2 n) is not made, and ends a fit. At the optimum a step
+# from what n draws led to, on n others, is promised about twice that: once for the noise of either. With 2, 2.5 and 4
+# mean gaps are 0.82, 0.98 and 1.49 from the pseudo-likelihood, with 341,000, 61,000 and 49,000 draws, and 0.77, 0.87
+# and 1.63 from zero, with 101,000, 79,000 and 65,000.
 _NOISE = 2.5
 
+# A step at whose end this share of the draws still counts is short: what comes next has all draws that are wanted. With
+# 0.6, 0.8 and never 57,000, 57,000 and 57,000 draws are made from the pseudo-likelihood, and 94,000, 69,000 and 57,000
+# from zero, in 6.7, 7.0 and 7.1 steps.
 _NEAR = 0.8
+
+# A step that led up is cut to this share, and to it again, twelve times at most: 0.3^12 = 5e-7 of it is then left,
+# which gains as small a part of what was promised.
 _CUT = 0.3
 _MOST_TAKEN_BACK = 12
+
+# The objective is surely below that of the start where it is by so many standard errors: 0.99 of a normal distribution.
 _SURELY = 2.33
 
 
