@@ -257,7 +257,7 @@ def bench_steps() -> list[Row]:
     for name, model in fields.items():
         table = model.sample(2000, n_sweeps=200, seed=1)
         problem = Problem.with_l1(sf.moments_of_table(table), table.domain, ALPHA)
-        start = as_theta(solve_pseudo_likelihood(table, ALPHA).model)
+        start = as_theta(solve_pseudo_likelihood(table, ALPHA, penalize_main=True).model)
         ways: dict[str, tuple[Schedule, int]] = {"states": (ExactMoments(), 1)}
         ways |= {f"{n}": (BestDraws(max_states=0), n) for n in STEP_DRAWS}
         actions: dict[str, Callable[[], Any]] = {
