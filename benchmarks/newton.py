@@ -217,7 +217,8 @@ def write_tables(
         "",
         f"## Paper's settings: seconds until the objective is at most {GAP} above its optimum",
         "",
-        f"2000 rows, alpha 0.017. Newton: `SparseMRF(0.017, penalize_main=True, gap={ASKED})`, pseudo-likelihood start included. SPG: TAY "
+        f"2000 rows, alpha 0.017. Newton: `SparseMRF(0.017, penalize_main=True, gap={ASKED})`, pseudo-likelihood start "
+        "included. SPG: TAY "
         f"with bounding chains, {SPG_CHAINS} chains (with fewer, noise keeps it above the gap), automatic step size, "
         f"stopped after {SPG_SECONDS:.0f} s. FISTA: exact moments by enumeration. Gaps are exact.",
         "",
