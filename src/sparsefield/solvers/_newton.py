@@ -35,6 +35,10 @@ _GROWTH = 4
 # bench-certificates`), so that four million take seconds. A mean is then right to 0.5 / 2^11 = 0.00024.
 _MOST_DRAWS = 2**22
 
+# So that seeds agree, at most so many indicators are drawn, one for each slot and draw: 2.7 million draws of 100
+# variables, which take about ten seconds on two cores (190,000 took 0.75 s), and 540,000 of 500.
+_MOST_AGREED = 2**28
+
 # The number of draws wanted moves a little with the support. With nine tenths of it noise costs 1 / 0.9 = 1.11 times
 # the gap, at most. All of it takes 60,600 draws in place of 49,000 from the pseudo-likelihood, for gaps that are no
 # smaller (1.04); with half of it the mean gap is 2.2, and the largest 5.3, where a pair is never seen.
@@ -272,7 +276,8 @@ class _NewtonSteps:
     def _agrees(self, here: Stand, move: Move, share: float) -> bool:
         """Say whether another seed would find this share of the edges; if not, see to it."""
         n = here.n_asked
-        enough = min(_MOST_DRAWS, draws_for_agreement(here, move, share))
+        most = max(n, min(_MOST_DRAWS, _MOST_AGREED // len(here.theta)))
+        enough = min(most, draws_for_agreement(here, move, share))
         if n < _ENOUGH * enough:
             self._n_draws = self._n_now = enough
             return False
