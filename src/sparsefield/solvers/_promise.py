@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield._rounding import at_most
+from sparsefield._rounding import as_confidence, at_most
 from sparsefield.data import Table, TableError
 from sparsefield.fits import Fit, Status
 from sparsefield.gradients import Simulation
@@ -137,7 +137,9 @@ def _say(fit: Fit, gap: float) -> Status:
     assert fit.optimality is not None
     bound, note = fit.optimality.gap, fit.optimality.note
     if bound <= gap:
-        said = f"{fit.status.sentence} Certified: it is at most {at_most(bound)} above its optimum."
+        by = {"exact": "by enumeration", "proven": "proven", "asymptotic": "by the central limit theorem"}
+        surely = f"with confidence {as_confidence(fit.optimality.confidence)}, {by[fit.optimality.kind]}"
+        said = f"{fit.status.sentence} Certified: it is at most {at_most(bound)} above its optimum, {surely}."
         return replace(fit.status, sentence=said)
     if np.isfinite(bound):
         note = f"it is certified to be at most {at_most(bound)}"
