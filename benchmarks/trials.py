@@ -84,7 +84,7 @@ NEWTON = [
     Choice("_NOISE", (_newton,), (1, 2, 4)),
     Choice("_NEAR", (_newton,), (0.6, 1.1)),
     Choice("_CUT", (_newton,), (0.1, 0.5)),
-    Choice("_SURELY", (_newton,), (0.0, 4.0)),
+    Choice("SURELY", (_fall, _newton), (0.0, 4.0)),
     Choice("_INNER_NOISE", (_move,), (0.01, 0.5)),
     Choice("_INNER_TOL", (_move,), (1e-4, 1e-2, 1e-1)),
     Choice("_MOST_EPOCHS", (_move,), (10, 100, 10_000)),

@@ -9,6 +9,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
+from sparsefield._deadline import check_time
+
 # Handing two calls to two threads and waiting for them takes 144 microseconds (median of 2000, two cores of a Zen 3).
 SMALLEST_SHARE = 3e-4  # seconds of work that make a share worth handing out
 
@@ -35,7 +37,11 @@ def share(n_parts: int, n_threads: int | None, seconds: float) -> list[slice]:
 
 
 def run(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
-    """Call a function that releases the interpreter with each tuple of arguments, one thread a call."""
+    """Call a function that releases the interpreter with each tuple of arguments, one thread a call.
+
+    Raises OutOfTimeError where the time is up before it begins.
+    """
+    check_time()
     if len(calls) == 1:
         return [function(*calls[0])]
     # A pool does not survive a fork: the process number makes a new one there.

@@ -364,7 +364,14 @@ def test_pages_and_pictures_are_written(answers, tmp_path):
     run("fit", answers, "--id", "person", "--report", page, "--picture", picture, "--nodes", nodes, "--color", "kind")
     assert matplotlib.image.imread(picture).shape[0] > 500
     assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-    run("report", answers.with_suffix(".field"), "-o", tmp_path / "b.html", "--data", answers, "--title", "My answers")
+    field = answers.with_suffix(".field")
+    said = run("report", field, "-o", tmp_path / "b.html", "--data", answers, "--title", "My answers")
+    assert "other rows" not in said
+    others = tmp_path / "others.csv"
+    lines = answers.read_text().splitlines()
+    others.write_text("\n".join([lines[0], *reversed(lines[1:])]))
+    said = run("report", field, "-o", tmp_path / "c.html", "--data", others)
+    assert "other rows than the 800 that the field is fitted to" in said
     text = (tmp_path / "b.html").read_text(encoding="utf-8")
     assert "<h1>My answers</h1>" in text
     assert "800 rows, 16 missing cells" in text

@@ -8,12 +8,12 @@ import pytest
 import exact_chains
 import sparsefield as sf
 from noise import covariance, enumerate_statistics, largest_floor
-from problems import make_problem, safe_step, theta_of
-from sparsefield.gradients import ExactMoments, Fixed, PerfectDraws, Simulation, Tay
+from problems import make_problem, make_table, safe_step, theta_of
+from sparsefield.gradients import BestDraws, ExactMoments, Fixed, PerfectDraws, Simulation, Tay
 from sparsefield.inference import Cpu
 from sparsefield.model import norm
 from sparsefield.objective import Problem
-from sparsefield.solvers import State, begin, solve, step
+from sparsefield.solvers import State, _start, begin, solve, step
 from statistics_ import FALSE_ALARM
 from zoo import ZOO
 
@@ -248,3 +248,30 @@ def test_bad_requests_are_refused():
             solve(problem, Fixed(1), step_size=step_size)
     with pytest.raises(ValueError, match="start must be a symmetric matrix"):
         solve(problem, Fixed(1), start=np.zeros((3, 3)))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("max_states", [None, 0])
+def test_steps_that_lead_up_lead_back_to_the_start(seed, max_states, monkeypatch):
+    # From near the optimum, steps ten times too long on few sweeps of few chains lead up: by all states, or by draws.
+    monkeypatch.setattr(_start, "BestDraws", lambda: BestDraws(max_states=max_states))
+    table = make_table()
+    best = sf.learn(table, 0.02, seed=1)
+    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.02, penalize_main=False)
+    options = {"solver": "spg", "step_size": 20.0, "n_chains": 200, "max_iter": 5, "init": best.model}
+    up = solve(problem, Fixed(1), Simulation(200, seed), step_size=20.0, start=theta_of(best), max_iter=5)
+    assert problem.objective(theta_of(up)) > problem.objective(theta_of(best))
+    fit = sf.learn(table, 0.02, schedule=1, seed=seed, **options)
+    np.testing.assert_array_equal(theta_of(fit), theta_of(best))
+    assert fit.status.sentence.endswith("surely lower: this is the start.")
+
+
+@pytest.mark.parametrize("max_states", [None, 0])
+def test_steps_that_lead_down_are_kept(max_states, monkeypatch):
+    monkeypatch.setattr(_start, "BestDraws", lambda: BestDraws(max_states=max_states))
+    table = make_table()
+    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.02, penalize_main=False)
+    fit = sf.learn(table, 0.02, solver="spg", schedule="perfect", n_chains=4000, max_iter=10, seed=1)
+    start = sf.learn(table, 0.02, solver="spg", max_seconds=0.0)
+    assert problem.objective(theta_of(fit)) < problem.objective(theta_of(start))
+    assert "start" not in fit.status.sentence

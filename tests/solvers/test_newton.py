@@ -260,6 +260,7 @@ def test_a_fit_none_of_whose_steps_leads_down_stays_where_it_is(schedule, monkey
 def test_a_fit_that_is_not_surely_lower_than_its_start_is_its_start(monkeypatch):
     # Every step seems to lead nowhere: there are more draws then, once, and the start is what is returned.
     monkeypatch.setattr(_newton, "measure_fall", lambda *_: Fall(decrease=0.0, error=1.0, allowed=0.0))
+    monkeypatch.setattr(_newton, "measure_decrease", lambda *_: (0.0, 1.0))
     problem, start = make_problem(6), 0.1 * np.eye(6)
     fit = solve_newton(problem, PerfectDraws(), Simulation(1000, 1), start=start, gap=0.01)
     assert fit.status.code == "noise floor"  # there is more to gain than the noise of the draws

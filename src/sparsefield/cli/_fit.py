@@ -203,7 +203,7 @@ def _tell(out: Output, found: Fit, network: Network, seconds: float, files: list
     if network.n_edges:
         out.say(grid)
     n_open = network.n_undecided
-    settled = "" if n_open is None else f", {n_open} of them undecided within the noise of the draws"
+    settled = f", {n_open} of them undecided within the noise of the draws" if n_open else ""
     out.say(f"{network.n_edges} edges{settled}; {seconds:.1f} s.")
     out.say(found.status.sentence)
     out.say(f"Certificate: {found.certified}")

@@ -10,6 +10,7 @@ import typer
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output, app, plain_errors
 from sparsefield.cli._files import check_writable
+from sparsefield.data import Table, resolve_missing
 from sparsefield.fits import Fit
 
 
@@ -40,11 +41,21 @@ def report(
     table = None
     if data is not None:
         table = options.load_same(data, found.model.domain, separator, missing_marker)
-        fitted = found.settings.get("n_rows")
-        if fitted not in (None, table.n_rows, table.n_rows - int(table.mask.any(axis=1).sum())):
-            out.warn(f"File {str(data)!r} has {table.n_rows} rows, but the field was fitted to {fitted}.")
+        if not _is_same(table, found):
+            out.warn(
+                f"File {str(data)!r} has other rows than the {found.settings['n_rows']} that the field is fitted to."
+            )
     groups = options.load_groups(nodes, color, names)
     with plain_errors():
         write_report(found, output, table=table, groups=groups.group_of, title=title)
     out.say(f"Written: {output}")
     out.give({"files": [str(output)]})
+
+
+def _is_same(table: Table, found: Fit) -> bool:
+    """Say whether a field was fitted to a table, as far as is known: rows with weights may be others."""
+    known = found.settings
+    if "data" not in known or known.get("weights") is not None:
+        return True
+    resolved, _ = resolve_missing(table, known.get("missing", "model"), None)
+    return bool(resolved.fingerprint() == known["data"])

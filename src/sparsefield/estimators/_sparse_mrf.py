@@ -58,8 +58,8 @@ class SparseMRF(FieldEstimator):
         Sweeps of an iteration at most: of Gibbs chains that wait for their certificate (100 unless given), or of the
         pilot run of exact draws (2000 unless given, 10,000 with schedule="perfect").
     max_seconds : float, optional
-        Time after which no further iteration is begun, counted from the call, with what is done before the first one.
-        Newton steps make no more draws than there is time for.
+        Time after which the fit ends, counted from the call: finding a start and certifying count too. What was reached
+        by then is kept; Newton steps make no more draws than there is time for.
     tol : float
         The fit has converged when the norm of the step map (Newton: of the smallest subgradient) is at most this. With
         estimated gradients it ends earlier, when steps cannot be told from noise, and says so.

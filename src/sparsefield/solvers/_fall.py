@@ -16,6 +16,9 @@ from sparsefield.solvers._move import LEAST_SHARE, ROUNDING, Move
 # steps, which costs a shorter step.
 _STANDARD_ERRORS = 3.0
 
+# An objective is surely below another one where it is by so many standard errors: 0.99 of a normal distribution.
+SURELY = 2.33
+
 # Of a curvature of which missing values take more than this, draws cannot tell how much is left.
 _LARGEST_SHARE = 0.95
 
@@ -98,16 +101,30 @@ class Fall:
 
 
 def measure_fall(before: Stand, move: Move, after: Stand) -> Fall:
-    """Measure by how much the made part of a move lowered the objective.
+    """Measure by how much the made part of a move lowered the objective."""
+    return Fall(*measure_decrease(before.theta, before.problem, after), _allowance(before, move))
+
+
+def measure_decrease(start: Matrix, problem: Problem, after: Stand) -> tuple[float, float]:
+    """Measure by how much lower the objective is than at a start, and the standard error of that.
 
     Where missing values are completed, the data moments are those at the start: the objective falls by at least as much
     as with these (that is why EM rises), and they are as uncertain as draws of missing values leave them.
+
+    Parameters
+    ----------
+    start : ndarray of shape (n_slots, n_slots)
+        The start.
+    problem : Problem
+        What is minimised, with the data as they are completed at the start.
+    after : Stand
+        Where it is to be lower.
     """
-    penalty, step, data = after.problem.penalty, move.made, before.problem.data
-    known = sum_once(step * data.moments.pair) + penalty.value(before.theta) - penalty.value(after.theta)
+    penalty, data, step = problem.penalty, problem.data, after.theta - start
+    known = sum_once(step * data.moments.pair) + penalty.value(start) - penalty.value(after.theta)
     by_data = 0.0 if np.isinf(data.n_effective) else data.variance_along(step) / data.n_effective
     decrease, variance = log_ratio(step, after.estimate, after.draws)
-    return Fall(known + decrease, float(np.sqrt(variance + by_data)), _allowance(before, move))
+    return known + decrease, float(np.sqrt(variance + by_data))
 
 
 def log_ratio(step: Matrix, estimate: Estimate, draws: Draws) -> tuple[float, float]:

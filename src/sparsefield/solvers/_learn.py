@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sparsefield._deadline import OutOfTimeError, until
 from sparsefield.data import (
     Table,
     Unseen,
@@ -42,8 +43,9 @@ from sparsefield.solvers._duality import entropy_of
 from sparsefield.solvers._gradient import check_step_size, solve
 from sparsefield.solvers._loop import Limits, Watch
 from sparsefield.solvers._newton import check_gap, solve_newton
-from sparsefield.solvers._promise import OWN_SHARE, certify_slope, keep_gap
+from sparsefield.solvers._promise import OWN_SHARE, certify_slope, keep_gap, refuse
 from sparsefield.solvers._pseudolikelihood import solve_pseudo_likelihood
+from sparsefield.solvers._start import keep_if_lower
 
 MAX_ITER = {"newton": 50, "spg": 300}  # unless given: Newton steps are few, the paper's are many
 _SLOWER = 4  # times as many iterations with missing values, of which each leaves the share of what is missing (EM)
@@ -95,8 +97,8 @@ missing, certify
         found with an L1 penalty of that strength, on main effects if `penalize_main`. Unless that is true, a level that
         no row shows counts as half a row.
     max_seconds : float, optional
-        Time after which no further iteration is begun, counted from the call: reading the table and finding a start
-        count too. Newton steps make no more draws than there is time for.
+        Time after which the fit ends, counted from the call: reading the table, finding a start and certifying count
+        too. Newton steps make no more draws than there is time for.
     sample_weight : array-like of shape (n_rows,), optional
         How often each row counts.
     seed : int
@@ -155,6 +157,7 @@ missing, certify
         fit = solve_newton(problem, way, simulation, gap=own, agreement=agreement, **common)
     else:
         fit = solve(problem, way, simulation, step_size=step_size, **common)
+        fit = keep_if_lower(problem, fit, start, simulation, limits)
     if certify and fit.status.code != "interrupted":
         fit = _certify(fit, problem, table, weights, wanted, way, simulation, limits, common)
     status = replace(fit.status, sentence=f"{fit.status.sentence} {unseen}".rstrip())
@@ -181,10 +184,13 @@ def _certify(
         return solve_newton(problem, way, other, **{**common, "start": start, "gap": smaller})
 
     try:
-        if not problem.data.is_fixed:
-            return certify_slope(fit, table, weights, gap, simulation)
-        entropy, watch = entropy_of(table, weights), common["watch"]
-        return keep_gap(problem, fit, entropy, gap, go_on, simulation=simulation, limits=limits, watch=watch)
+        with until(limits.end):
+            if not problem.data.is_fixed:
+                return certify_slope(fit, table, weights, gap, simulation)
+            entropy, watch = entropy_of(table, weights), common["watch"]
+            return keep_gap(problem, fit, entropy, gap, go_on, simulation=simulation, limits=limits, watch=watch)
+    except OutOfTimeError:
+        return replace(fit, status=refuse(fit, gap, "there was no time for it"))
     except KeyboardInterrupt:
         said = f"{fit.status.sentence} Interrupted while it was certified: the fit is whole."
         return replace(fit, status=Status("interrupted", said))

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from sparsefield._deadline import OutOfTimeError, until
 from sparsefield.fits import Status, StepInfo
 from sparsefield.inference import OutOfReachError
 
@@ -26,7 +27,7 @@ class Limits:
     tol : float
         The fit has converged when what an iteration says is left to do (`StepInfo.violation`) is at most this.
     max_seconds : float, optional
-        Time after which no further iteration is begun.
+        Time after which no further iteration is begun, and one that is under way ends.
     began : float, optional
         When the fit began, by `time.perf_counter`: what was done before the first iteration counts too; now unless
         given.
@@ -52,6 +53,11 @@ class Limits:
         """When the fit began, by `time.perf_counter`."""
         return 0.0 if self.began is None else self.began
 
+    @property
+    def end(self) -> float:
+        """When the fit ends, by the same clock."""
+        return np.inf if self.max_seconds is None else self.clock + self.max_seconds
+
 
 class Method(Protocol):
     """What a solver adds to the loop."""
@@ -69,7 +75,7 @@ def run(method: Method, limits: Limits, watch: Watch | None = None) -> tuple[tup
     """Make iterations until there is nothing left to gain, a limit is reached, or somebody interrupts.
 
     What was reached by then is kept: an interrupt ends a fit, and so do draws that get out of reach after the first
-    iteration.
+    iteration. An iteration that is under way when the time is up does not count.
 
     Parameters
     ----------
@@ -93,7 +99,8 @@ def run(method: Method, limits: Limits, watch: Watch | None = None) -> tuple[tup
     try:
         while status is None:
             began = time.perf_counter()
-            info = replace(method.advance(), seconds=time.perf_counter() - clock)
+            with until(limits.end):
+                info = replace(method.advance(), seconds=time.perf_counter() - clock)
             steps.append(info)
             if watch is not None:
                 watch(info)
@@ -102,6 +109,8 @@ def run(method: Method, limits: Limits, watch: Watch | None = None) -> tuple[tup
             status = status or _check_time(limits, 2 * time.perf_counter() - began - clock, info.iteration)
     except KeyboardInterrupt:
         status = Status("interrupted", f"Interrupted after {len(steps)} iterations: this is what there was by then.")
+    except OutOfTimeError:
+        status = _say_time(limits, len(steps))
     except OutOfReachError as error:
         if not steps:
             raise
@@ -123,6 +132,11 @@ def _check_time(limits: Limits, expected: float, n_made: int) -> Status | None:
     """Say whether the time is up, or would be after another iteration."""
     if limits.max_seconds is None or expected < limits.max_seconds:
         return None
+    return _say_time(limits, n_made)
+
+
+def _say_time(limits: Limits, n_made: int) -> Status:
+    """Say after how long the time was up."""
     seconds = time.perf_counter() - limits.clock
     after = f"{n_made} iterations" if n_made else "before the first iteration: this is where it started"
     return Status(

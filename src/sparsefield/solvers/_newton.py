@@ -10,6 +10,7 @@ from numbers import Real
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield._deadline import OutOfTimeError, until
 from sparsefield._rounding import at_most
 from sparsefield.fits import Fit, NewtonStep, Status, StepInfo
 from sparsefield.gradients import Point, Schedule, Simulation
@@ -19,7 +20,7 @@ from sparsefield.objective import Problem, describe_penalty
 from sparsefield.solvers._agreement import draws_for_agreement
 from sparsefield.solvers._batches import estimate_in_batches
 from sparsefield.solvers._describe import check_start, describe, find_objective
-from sparsefield.solvers._fall import Fall, Stand, measure_fall, missing_share
+from sparsefield.solvers._fall import SURELY, Fall, Stand, measure_decrease, measure_fall, missing_share
 from sparsefield.solvers._loop import Limits, Watch, run, stalled
 from sparsefield.solvers._move import DRAWS_EACH, Move, find_move
 from sparsefield.solvers._undecided import find_undecided
@@ -59,9 +60,6 @@ _NEAR = 0.8
 # which gains as small a part of what was promised.
 _CUT = 0.3
 _MOST_TAKEN_BACK = 12
-
-# The objective is surely below that of the start where it is by so many standard errors: 0.99 of a normal distribution.
-_SURELY = 2.33
 
 
 def solve_newton(
@@ -105,7 +103,7 @@ def solve_newton(
     tol : float
         The fit has also converged when the norm of the smallest subgradient is at most this.
     max_seconds : float, optional
-        Time after which no further step is begun; the draws of a step are no more than there is time for.
+        Time after which the fit ends; the draws of a step are no more than there is time for.
     began : float, optional
         When the fit began, by `time.perf_counter`; now unless given.
     watch : callable, optional
@@ -120,8 +118,11 @@ def solve_newton(
     steps, status = run(method, limits, watch)
     undecided = None
     try:
-        if status.code != "interrupted":
-            undecided = method.find_undecided(status)
+        if status.code not in ("interrupted", "time"):
+            with until(limits.end):
+                undecided = method.find_undecided(status)
+    except OutOfTimeError:
+        status = replace(status, sentence=f"{status.sentence} There was no time to mark what noise leaves open.")
     except KeyboardInterrupt:
         said = f"Interrupted after {len(steps)} iterations, while what noise leaves open was marked."
         status = Status("interrupted", said)
@@ -182,7 +183,7 @@ class _NewtonSteps:
         self._first = there if self._first is None else self._first
         self.theta, self._n_cuts = there.theta, 0
         there, move = _find_move(there)
-        move = self._go_on(there, move)
+        move = self._go_on(there, move, fall)
         self.last = there, move
         return self._describe(there, fall, move)
 
@@ -200,9 +201,15 @@ class _NewtonSteps:
         left = self._limits.max_seconds - (clock - self._limits.clock)
         return int(np.clip(left / self._pace, min(n, self.last[0].n_asked), n))
 
-    def _go_on(self, here: Stand, move: Move) -> Move:
-        """Choose where to look next, and with how many draws; a step that is not worth its noise is not made."""
-        if not here.is_exact and move.predicted <= _NOISE * here.noise:
+    def _go_on(self, here: Stand, move: Move, fall: Fall | None) -> Move:
+        """Choose where to look next, and with how many draws; a step that is not worth its noise is not made.
+
+        Nor is one after a whole step that gained no more than its noise, where seeds are to agree and draws are soon to
+        be many: where thousands of zeros are near their penalties, noise promises more than nonzeros / n for long.
+        """
+        is_spent = self._agreement is not None and fall is not None and fall.decrease <= here.noise
+        is_spent = is_spent and self.last is not None and self.last[1].share == 1
+        if not here.is_exact and (is_spent or move.predicted <= _NOISE * here.noise):
             move = replace(move, share=0.0)
         self._ahead = here.theta + move.made
         # Draws of missing values add their noise, to a gradient that counts for more.
@@ -254,7 +261,7 @@ class _NewtonSteps:
         is_limited = not here.estimate.is_exact and here.estimate.n_chains < n  # by the schedule, which makes no more
         if move.share > 0 or (n < _ENOUGH * self._wanted and not is_limited):
             return None
-        if not self._is_lower(here, move):
+        if not self._is_lower(here):
             return self._return_to_start(k, n, is_last=is_limited or self._n_draws > 1 or n >= _MOST_DRAWS)
         # More draws do not help where their bias is what they are off by.
         is_wanted = self._agreement is not None and here.estimate.is_certified and not is_limited
@@ -262,16 +269,15 @@ class _NewtonSteps:
             return None
         return _at_noise(here, move, k, is_limited=is_limited or self._wanted == _MOST_DRAWS)
 
-    def _is_lower(self, here: Stand, move: Move) -> bool:
+    def _is_lower(self, here: Stand) -> bool:
         """Say whether the objective is surely no higher than at the start: step by step, or by the draws here at once.
 
         Draws near the start know best what a long way gained, and those at its end what a short one did.
         """
-        if self._first is None or self._gained >= _SURELY * np.sqrt(self._variance):
+        if self._first is None or self._gained >= SURELY * np.sqrt(self._variance):
             return True
-        whole = replace(move, whole=here.theta - self._first.theta, share=1.0)
-        fall = measure_fall(self._first, whole, here)
-        return fall.decrease >= _SURELY * fall.error
+        decrease, error = measure_decrease(self._first.theta, self._first.problem, here)
+        return decrease >= SURELY * error
 
     def _agrees(self, here: Stand, move: Move, share: float) -> bool:
         """Say whether another seed would find this share of the edges; if not, see to it."""
@@ -303,9 +309,9 @@ class _NewtonSteps:
         """Mark what noise leaves open, by the draws at the end of the last step, which had no say in it.
 
         None where that is not known: of missing values that the model fills, of exact moments whose optimum was not
-        reached, and where there were no draws or is no time left.
+        reached, and where there were no draws.
         """
-        if self.last is None or not self._problem.data.is_fixed or status.code == "time":
+        if self.last is None or not self._problem.data.is_fixed:
             return None
         here, _ = self.last
         if here.is_exact:

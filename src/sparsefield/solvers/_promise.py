@@ -107,12 +107,12 @@ def certify_slope(
     try:
         problem = problem_of(fit, table, weights)
     except TableError as error:  # too many missing values in a row
-        return replace(fit, status=_refuse(fit, gap, f"{error.problem}; {error.remedy}"))
+        return replace(fit, status=refuse(fit, gap, f"{error.problem}; {error.remedy}"))
     seed, backend = simulation.seed_of(0, 1), simulation.backend
     found = assess_slope(
         problem, fit.model, confidence=CONFIDENCE, n_draws=_choose_draws(fit, gap), seed=seed, backend=backend
     )
-    return replace(fit, optimality=found, status=_refuse(fit, gap, found.note))
+    return replace(fit, optimality=found, status=refuse(fit, gap, found.note))
 
 
 def _choose_draws(fit: Fit, gap: float) -> int:
@@ -143,9 +143,10 @@ def _say(fit: Fit, gap: float) -> Status:
         return replace(fit.status, sentence=said)
     if np.isfinite(bound):
         note = f"it is certified to be at most {at_most(bound)}"
-    return _refuse(fit, gap, note)
+    return refuse(fit, gap, note)
 
 
-def _refuse(fit: Fit, gap: float, why: str) -> Status:
+def refuse(fit: Fit, gap: float, why: str) -> Status:
+    """Say why the gap is not kept."""
     code = fit.status.code if fit.status.code in ("interrupted", "time") else "not certified"
     return Status(code, f"{fit.status.sentence} The gap asked for, {gap:g}, is not certified: {why}.")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield._deadline import check_time
 from sparsefield.gradients import Estimate
 from sparsefield.inference import Draws
 from sparsefield.model import Matrix, count_once
@@ -75,6 +76,7 @@ def reweight_to_optimum(
     start = gradient = problem.gradient(estimate.moments)
     there, quadratic, is_near = theta, None, False
     for _ in range(_MOST_ROUNDS):
+        check_time()
         violation = np.abs(problem.subgradient(there, gradient))
         more = ~active & (violation > finest)
         if quadratic is None or more.any():

@@ -106,17 +106,27 @@ def _find_optimum(problem: Problem, theta: Matrix, draws: Draws, estimate: Estim
     assert certificate is not None
     is_free = _find_free(problem)
     variances = rest_variances(estimate.moments.pair, np.diagonal(is_free))
-    near = np.abs(problem.gradient(estimate.moments)) > weights - np.sqrt(variances / estimate.n_chains)
-    found = reweight_to_optimum(problem, theta, draws, estimate, (theta != 0) | is_free | ((weights > 0) & near))
+    n, sizes = estimate.n_chains, np.abs(problem.gradient(estimate.moments))
+    is_held = (theta != 0) | is_free
+    # About as many as at the optimum: where these are too many, the way there is not made.
+    if not is_feasible(is_held | _may_differ(sizes, weights, variances, n, certificate.total), draws):
+        return None
+    near = sizes > weights - np.sqrt(variances / n)
+    found = reweight_to_optimum(problem, theta, draws, estimate, is_held | ((weights > 0) & near))
     if found is None:
         return None
-    there, gradient, n = found
-    # A regression on one or two free main effects adds at most as much again of the bias of each.
-    margins = _margin(np.sqrt(variances / n), 1 / n) + np.sqrt(3) * certificate.total
-    possible = (theta != 0) | (there != 0) | is_free | ((weights > 0) & (np.abs(gradient) + margins >= weights))
+    there, gradient, left = found
+    possible = is_held | (there != 0) | _may_differ(np.abs(gradient), weights, variances, left, certificate.total)
     if not is_feasible(possible, draws):
         return None
-    return _Optimum(there, gradient, find_curvature(draws, possible), n, certificate.total)
+    return _Optimum(there, gradient, find_curvature(draws, possible), left, certificate.total)
+
+
+def _may_differ(sizes: Matrix, weights: Matrix, variances: Matrix, n: float, bias: float) -> Mask:
+    """Return which parameters that pay may differ from zero, by the sizes of their gradients over n draws."""
+    # A regression on one or two free main effects adds at most as much again of the bias of each.
+    margins = _margin(np.sqrt(variances / n), 1 / n) + np.sqrt(3) * bias
+    return np.asarray((weights > 0) & (sizes + margins >= weights))
 
 
 def _compare(theta: NDArray[np.float64], found: _Optimum, weights: NDArray[np.float64]) -> Mask:
