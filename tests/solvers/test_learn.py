@@ -12,8 +12,8 @@ from sparsefield.fits import GradientStep, NewtonStep, Status, StepInfo
 from sparsefield.gradients import BestDraws, ExactMoments, Fixed, Increasing, PerfectDraws, Tay
 from sparsefield.inference import Cpu
 from sparsefield.solvers import Limits, solve_pseudo_likelihood
-from sparsefield.solvers._learn import make_schedule
 from sparsefield.solvers._loop import run
+from sparsefield.solvers._options import make_schedule
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -140,7 +140,7 @@ def test_bad_options_are_refused_before_any_work(solver, monkeypatch):
         raise AssertionError("the table was counted")
 
     for name in ("moments_of_table", "solve_pseudo_likelihood"):
-        monkeypatch.setattr(f"sparsefield.solvers._learn.{name}", work)
+        monkeypatch.setattr(f"sparsefield.solvers._learner.{name}", work)
     for options, message in (
         ({"max_iter": 0}, "max_iter is 0"),
         ({"tol": -1.0}, "tol is -1"),
@@ -166,13 +166,13 @@ def test_an_iteration_for_which_there_is_no_time_is_not_begun():
 
 def test_time_counts_from_the_first_look_at_the_table(monkeypatch):
     table = make_table()
-    encoded = sf.solvers._learn.encode
+    encoded = sf.solvers._learner.encode
 
     def slow(data):
         time.sleep(0.3)
         return encoded(data)
 
-    monkeypatch.setattr("sparsefield.solvers._learn.encode", slow)
+    monkeypatch.setattr("sparsefield.solvers._learner.encode", slow)
     fit = sf.SparseMRF(0.05, max_seconds=0.2, gap=1e-4, random_state=1).fit(np.asarray(table)).fit_
     assert fit.status.code == "time"
     assert len(fit.steps) == 0

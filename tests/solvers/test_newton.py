@@ -1,6 +1,7 @@
 """Newton steps: with exact curvature against an independent solver, with draws against exact objectives."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,9 +14,11 @@ from problems import make_problem, theta_of
 from sparsefield.datasets import make_field
 from sparsefield.gradients import BestDraws, ExactMoments, Fixed, PerfectDraws, Simulation
 from sparsefield.inference import Chains, EnumeratedStates, OutOfReachError
-from sparsefield.objective import Problem, choose_active
-from sparsefield.solvers import _batches, _move, _newton, find_move, solve, solve_newton
+from sparsefield.model import norm
+from sparsefield.objective import L1, Problem, choose_active
+from sparsefield.solvers import Limits, _batches, _move, _newton, find_move, solve, solve_newton
 from sparsefield.solvers._fall import Fall
+from sparsefield.solvers._newton import run_newton
 from statistics_ import FALSE_ALARM
 from zoo import LEVELS
 
@@ -290,3 +293,34 @@ def test_a_fit_does_not_return_to_a_start_that_its_draws_know_to_be_worse():
         # Objectives in the trace are exact: what is returned is as low as the lowest, but for the gap asked for.
         kept = [step.objective for step in fit.steps if "taken back" not in step.reason]
         assert problem.objective(theta_of(fit)) <= min(kept) + 0.01
+
+
+def test_a_fit_that_a_limit_ends_returns_to_its_start_too(monkeypatch):
+    monkeypatch.setattr(_newton, "measure_fall", lambda *_: Fall(decrease=0.0, error=1.0, allowed=0.0))
+    problem, start = make_problem(6), 0.1 * np.eye(6)
+    options = {"start": start, "gap": 0.01, "max_iter": 3}
+    kept = solve_newton(problem, PerfectDraws(), Simulation(1000, 1), **options)
+    assert kept.status.code == "max_iter"
+    assert problem.objective(theta_of(kept)) < problem.objective(start)  # by draws at the end, if not step by step
+    monkeypatch.setattr(_newton, "measure_decrease", lambda *_: (0.0, 1.0))
+    fit = solve_newton(problem, PerfectDraws(), Simulation(1000, 1), **options)
+    assert fit.status.code == "max_iter"
+    assert fit.status.sentence.endswith("surely lower: this is the start.")
+    np.testing.assert_array_equal(theta_of(fit), start)
+    assert fit.undecided is None
+
+
+def test_draws_at_the_start_that_are_at_hand_are_the_first_ones():
+    problem = make_problem(8)
+    limits = Limits(50)
+    first, stand = run_newton(problem, PerfectDraws(), Simulation(2000, 1), limits, None, 0.01, None, None)
+    assert stand.n_asked == first.steps[-1].n_chains
+    np.testing.assert_array_equal(stand.theta, theta_of(first))
+    harder = replace(problem, penalty=L1(problem.domain, problem.penalty.alpha / 2))
+    fit, last = run_newton(harder, PerfectDraws(), Simulation(2000, 2), limits, stand, 0.01, None, None)
+    assert fit.steps[0].n_chains == stand.n_asked
+    assert fit.steps[0].subgradient_norm == norm(
+        harder.subgradient(stand.theta, harder.gradient(stand.estimate.moments))
+    )
+    assert harder.objective(theta_of(fit)) < harder.objective(stand.theta)
+    assert last is not None

@@ -3,11 +3,13 @@
 from sparsefield.solvers._gap import bound_gap
 from sparsefield.solvers._gap_bound import GapBound
 from sparsefield.solvers._gradient import State, begin, solve, step
-from sparsefield.solvers._learn import MAX_ITER, learn
+from sparsefield.solvers._learn import learn
+from sparsefield.solvers._learner import Learner
 from sparsefield.solvers._loop import Limits
 from sparsefield.solvers._move import find_move
 from sparsefield.solvers._newton import solve_newton
 from sparsefield.solvers._optimality import certify, problem_of
+from sparsefield.solvers._options import MAX_ITER, Options
 from sparsefield.solvers._pseudolikelihood import solve_pseudo_likelihood
 from sparsefield.solvers._undecided import UNDECIDED
 
@@ -15,7 +17,9 @@ __all__ = [
     "MAX_ITER",
     "UNDECIDED",
     "GapBound",
+    "Learner",
     "Limits",
+    "Options",
     "State",
     "begin",
     "bound_gap",

@@ -61,6 +61,8 @@ _NEAR = 0.8
 _CUT = 0.3
 _MOST_TAKEN_BACK = 12
 
+_RETURNED = "No steps led to an objective that is surely lower: this is the start."
+
 
 def solve_newton(
     problem: Problem,
@@ -109,13 +111,31 @@ def solve_newton(
     watch : callable, optional
         Called with each StepInfo.
     """
-    simulation = Simulation() if simulation is None else simulation
     limits = Limits(max_iter, tol, max_seconds, began)
+    return run_newton(problem, schedule, simulation or Simulation(), limits, start, gap, agreement, watch)[0]
+
+
+def run_newton(
+    problem: Problem,
+    schedule: Schedule,
+    simulation: Simulation,
+    limits: Limits,
+    start: Matrix | Stand | None,
+    gap: float,
+    agreement: float | None,
+    watch: Watch | None,
+) -> tuple[Fit, Stand | None]:
+    """Make Newton steps as `solve_newton` does, and return the draws at their end too.
+
+    A start may be a Stand: draws at the parameters where it begins, which are then the first ones.
+    """
     check_request(simulation.n_chains, simulation.seed)
     check_gap(gap)
-    theta = check_start(problem, start)
-    method = _NewtonSteps(problem, schedule, simulation, theta, float(gap), agreement, limits)
+    first = start if isinstance(start, Stand) else None
+    theta = check_start(problem, start.theta if isinstance(start, Stand) else start)
+    method = _NewtonSteps(problem, schedule, simulation, theta, float(gap), agreement, limits, first)
     steps, status = run(method, limits, watch)
+    status = method.return_unless_lower(status)
     undecided = None
     try:
         if status.code not in ("interrupted", "time"):
@@ -126,13 +146,9 @@ def solve_newton(
     except KeyboardInterrupt:
         said = f"Interrupted after {len(steps)} iterations, while what noise leaves open was marked."
         status = Status("interrupted", said)
-    return Fit(
-        problem.model(method.theta),
-        _advise(status, steps),
-        steps,
-        undecided,
-        **describe_penalty(problem.penalty),
-    )
+    facts = describe_penalty(problem.penalty)
+    fit = Fit(problem.model(method.theta), _advise(status, steps), steps, undecided, **facts)
+    return fit, method.find_stand()
 
 
 def check_gap(gap: float) -> None:
@@ -153,14 +169,16 @@ class _NewtonSteps:
         gap: float,
         agreement: float | None,
         limits: Limits,
+        first: Stand | None = None,
     ) -> None:
         self._problem, self._schedule, self._simulation = problem, schedule, simulation
         self._gap, self._agreement, self._limits = gap, agreement, limits
         self._n_draws = 1  # of the last step, at least
-        self._n_now = _at_least(simulation.n_chains, theta)
+        self._n_now = _at_least(simulation.n_chains if first is None else first.n_asked, theta)
         self._n_made, self._n_cuts, self._wanted = 0, 0, 1
         self._pace = 0.0  # seconds for a draw, last time
         self.theta, self._ahead = theta, theta
+        self._known = first  # draws at the start that are at hand
         self._first: Stand | None = None  # draws at the start
         self._gained, self._variance = 0.0, 0.0  # step by step since then, and the squared standard error of that
         self.last: tuple[Stand, Move] | None = None  # draws at theta, and the step that they suggest
@@ -188,7 +206,11 @@ class _NewtonSteps:
         return self._describe(there, fall, move)
 
     def _look(self, theta: Matrix, n: int) -> Stand:
-        """Make draws at some parameters."""
+        """Make draws at some parameters, unless there are as many."""
+        known, self._known = self._known, None
+        if known is not None and known.n_asked >= n:
+            self._problem = self._problem.with_data(known.problem.data)
+            return replace(known, problem=self._problem)
         point = Point(self._n_made, theta, self._problem.model(theta), 1.0)
         self._problem = self._problem.with_data(self._problem.data.given(point.model, n))
         estimate = estimate_in_batches(self._problem, point, self._schedule, replace(self._simulation, n_chains=n))
@@ -279,6 +301,15 @@ class _NewtonSteps:
         decrease, error = measure_decrease(self._first.theta, self._first.problem, here)
         return decrease >= SURELY * error
 
+    def return_unless_lower(self, status: Status) -> Status:
+        """Return to the start where a limit ended the fit, and its objective is not surely below that of the start."""
+        if self._first is None or self.last is None or np.array_equal(self.theta, self._first.theta):
+            return status
+        if self.last[0].is_exact or self._is_lower(self.last[0]):
+            return status
+        self.theta, self.last = self._first.theta, None
+        return replace(status, sentence=f"{status.sentence} {_RETURNED}")
+
     def _agrees(self, here: Stand, move: Move, share: float) -> bool:
         """Say whether another seed would find this share of the edges; if not, see to it."""
         n = here.n_asked
@@ -318,6 +349,12 @@ class _NewtonSteps:
             return np.zeros(self.theta.shape, dtype=bool) if status.code == "converged" else None
         return find_undecided(here.problem, here.theta, here.draws, here.estimate)
 
+    def find_stand(self) -> Stand | None:
+        """Return the draws at the end, where there are some."""
+        if self.last is None or not np.array_equal(self.last[0].theta, self.theta):
+            return None
+        return self.last[0]
+
     def _return_to_start(self, k: int, n: int, *, is_last: bool) -> Status | None:
         """Go on with more draws where the objective is not known to be below that of the start, or return to that."""
         if not is_last:
@@ -328,8 +365,7 @@ class _NewtonSteps:
         self.theta, there = self._first.theta, self._look(self._first.theta, n)
         self.last = _find_move(there)
         status = _at_noise(*self.last, k, is_limited=self.last[1].predicted > _NOISE * self.last[0].noise)
-        said = f"{status.sentence} No steps led to an objective that is surely lower: this is the start."
-        return replace(status, sentence=said)
+        return replace(status, sentence=f"{status.sentence} {_RETURNED}")
 
 
 def _find_move(there: Stand) -> tuple[Stand, Move]:
