@@ -12,7 +12,7 @@ from sparsefield._deadline import OutOfTimeError, check_time, until
 from sparsefield.datasets import make_field
 from sparsefield.gradients import PerfectDraws
 from sparsefield.inference import Cpu, Perfect
-from sparsefield.solvers import _learner, _newton
+from sparsefield.solvers import _newton, _promise
 
 
 def test_work_ends_at_the_earlier_of_two_moments():
@@ -80,7 +80,7 @@ def test_marks_and_certificates_have_no_more_time_than_the_fit(monkeypatch):
     assert fit.undecided is None
     assert fit.status.sentence.endswith("There was no time to mark what noise leaves open.")
     assert fit.status.code == "converged"
-    monkeypatch.setattr(_learner, "keep_gap", never)
+    monkeypatch.setattr(_promise, "assess", never)
     fit = sf.learn(table, 0.05, certify=True, **options)
     assert fit.status.code == "not certified"
     assert "is not certified: there was no time for it" in fit.status.sentence

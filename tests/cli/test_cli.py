@@ -178,8 +178,8 @@ def test_a_fit_is_kept_when_its_certificate_cannot_be_had(answers, tmp_path, mon
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    for name in ("keep_gap", "certify_slope"):
-        monkeypatch.setattr(f"sparsefield.solvers._learner.{name}", stop)
+    for name in ("assess", "assess_slope"):
+        monkeypatch.setattr(f"sparsefield.solvers._promise.{name}", stop)
     path = tmp_path / "a.field"
     said = run("fit", answers, "--id", "person", "--missing", missing, "-o", path, code=130)
     assert "Interrupted while it was certified: the fit is whole." in said

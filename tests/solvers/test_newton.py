@@ -153,7 +153,7 @@ def test_interrupts_and_limits():
 
 
 def test_more_draws_than_the_limit_end_at_the_noise_floor(monkeypatch):
-    monkeypatch.setattr(_newton, "_MOST_DRAWS", 2000)
+    monkeypatch.setattr(_newton, "MOST_DRAWS", 2000)
     fit = solve_newton(make_problem(), BestDraws(max_states=0), Simulation(500, 1), gap=1e-6)
     assert fit.status.code == "noise floor"
     assert fit.steps[-1].n_chains == 2000

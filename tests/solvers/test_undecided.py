@@ -110,7 +110,7 @@ def test_fits_with_draws_have_marks_unless_their_time_is_up(monkeypatch):
         assert (fit.status.code, len(fit.steps)) == ("time", n_steps)
         assert fit.undecided is None
         assert "undecided" not in sf.edge_table(fit).columns
-    monkeypatch.setattr(_newton, "_MOST_DRAWS", 2000)
+    monkeypatch.setattr(_newton, "MOST_DRAWS", 2000)
     fit = solve_newton(problem, PerfectDraws(), Simulation(500, 1), gap=1e-6)
     assert fit.status.code == "noise floor"
     assert "undecided" in sf.edge_table(fit).columns

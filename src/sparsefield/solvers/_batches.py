@@ -21,6 +21,10 @@ _MOST_CELLS = 2**29
 # so that a Newton step leaves a tenth of the gap at most: the noise of all draws in the gradient is what counts then.
 _HELD_EACH, _HELD_ALWAYS = 32, 2**16
 
+# This is a limit on time: one thread makes 1 to 3 million exact draws of 10 or 20 variables a second (`make
+# bench-certificates`), so that four million take seconds. A mean is then right to 0.5 / 2^11 = 0.00024.
+MOST_DRAWS = 2**22
+
 # Batch k of an iteration has use 10 + k of its seeds, k from 1 on. Use 0 is that of draws, 1 that of bounding chains,
 # and 2 to 10 are those of attempts with more chains, which double at least: nine times from 2000 to a million.
 _BATCHES = 10

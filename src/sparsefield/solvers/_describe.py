@@ -58,7 +58,7 @@ def describe(iteration: int, estimate: Estimate, data: DataTerm, violation: Matr
         "confidence": None if certificate is None else certificate.confidence,
         "is_certified": estimate.is_certified and not caveat,
         "is_promised": estimate.is_promised and not caveat,
-        "noise_norm": _noise(estimate, violation),
+        "noise_norm": float(np.hypot(_noise(estimate, violation), data.noise(violation != 0))),
         "n_nonzero": count_once(theta),
         "seconds": 0.0,  # told by the loop
         "reason": f"{estimate.reason}; {caveat}" if caveat else estimate.reason,

@@ -53,7 +53,7 @@ class Stand:
     @property
     def is_exact(self) -> bool:
         """Whether the gradient here has no simulation error."""
-        return self.share == 0
+        return self.estimate.is_exact and bool(np.isinf(self.problem.data.n_effective))
 
     @property
     def share(self) -> float:

@@ -98,13 +98,12 @@ def step(
     data = data.given(point.model, simulation.n_chains)
     problem = problem.with_data(data)
     estimate = schedule.estimate(problem, point, simulation)
+    theta = problem.update(state.theta, problem.gradient(estimate.moments), state.step_size)
+    step_map = (state.theta - theta) / state.step_size
     is_taken_back = state.curvature is not None and _has_risen(problem, state, point, estimate, simulation)
     if is_taken_back:
         assert state.before is not None
         theta = state.before + _CUT * (state.theta - state.before)
-    else:
-        theta = problem.update(state.theta, problem.gradient(estimate.moments), state.step_size)
-    step_map = (state.theta - theta) / state.step_size
     after = State(theta, state.step_size, k, state.curvature, estimate.chains, estimate.disagreement, data)
     if state.curvature is not None:
         curvature, step_size = follow_curvature(state.curvature, estimate.chains, point, simulation)
@@ -114,7 +113,6 @@ def step(
     said = describe(k, estimate, data, step_map, theta)
     if is_taken_back:
         said["reason"] += "; the last step is taken back, since the objective is higher here"
-    said["noise_norm"] = float(np.hypot(said["noise_norm"], data.noise(step_map != 0)))
     said["seconds"] = time.perf_counter() - start
     objective = problem.objective(state.theta) if track else None
     return after, GradientStep(**said, objective=objective, step_map_norm=norm(step_map), step_size=state.step_size)
@@ -187,7 +185,7 @@ def solve(
     tol : float
         The fit has converged when the norm of the step map is at most this.
     max_seconds : float, optional
-        Time after which no further step is begun.
+        Time after which the fit ends.
     began : float, optional
         When the fit began, by `time.perf_counter`; now unless given.
     average : bool
@@ -261,6 +259,8 @@ class _GradientSteps:
         return replace(worst, sentence=said)
 
     def _find_worse(self, status: Status) -> Status:
+        if status.code == "interrupted":
+            return status
         longest, used = self._longest_step(), self._steps[-1].step_size
         if used > longest:
             return Status(
@@ -269,7 +269,7 @@ class _GradientSteps:
                 "Use step_size='auto' or a smaller one.",
             )
         missed = [s for s in self._steps[-_WINDOW:] if s.is_promised and not s.is_certified]
-        if not missed or status.code == "interrupted":
+        if not missed:
             return status
         last = missed[-1]
         got = "" if last.certificate is None else f": the certificate got to {at_most(last.certificate)}"

@@ -9,9 +9,9 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sparsefield._deadline import OutOfTimeError, until
+from sparsefield._deadline import until
 from sparsefield.data import (
     Table,
     Unseen,
@@ -23,20 +23,23 @@ from sparsefield.data import (
     take_counted,
     weighted_moments,
 )
-from sparsefield.fits import Fit, Status
+from sparsefield.fits import Fit
 from sparsefield.gradients import Simulation
-from sparsefield.inference import Backend, make_backend
+from sparsefield.inference import make_backend
 from sparsefield.model import Matrix, PairwiseMRF, as_theta, independent_theta
-from sparsefield.objective import L1, Completed, DataTerm, Observed, Penalty, Problem
-from sparsefield.solvers._duality import entropy_of
+from sparsefield.objective import L1, Completed, DataTerm, Observed, Penalty, Problem, describe_penalty
 from sparsefield.solvers._fall import Stand
 from sparsefield.solvers._gradient import solve
 from sparsefield.solvers._loop import Limits, Watch
 from sparsefield.solvers._newton import run_newton, solve_newton
-from sparsefield.solvers._options import Options
-from sparsefield.solvers._promise import OWN_SHARE, certify_slope, keep_gap, refuse
+from sparsefield.solvers._options import MAX_ITER, Options, make_schedule
+from sparsefield.solvers._promise import OWN_SHARE, certify_slope, keep_gap
 from sparsefield.solvers._pseudolikelihood import solve_pseudo_likelihood
 from sparsefield.solvers._start import keep_if_lower
+
+# Missing values that are drawn to compare a fit with its start have this use of the seeds of iteration 0, of which
+# certificates have 1 to 8 and those from 10 on.
+_COMPARED = 9
 
 
 class Learner:
@@ -71,8 +74,9 @@ class Learner:
         is_penalised = options.penalize_main
         self.unseen = Unseen(domain, (), table.n_rows) if is_penalised else find_unseen(table, weights)
         backend = make_backend(options.backend, options.n_threads)
-        self._simulation = Simulation(options.n_chains, options.seed, options.persists, backend)
-        self.data = _data_term(table, weights, options, backend, self.unseen)
+        self._simulation = Simulation(options.n_chains, options.seed, options.persists, backend)  # of the last fit
+        self._n_learned = 0
+        self.data = self._make_data(options.seed)
         self._facts = {**describe_rows(table, weights), **_versions()}
         self.stand: Stand | None = None
 
@@ -85,7 +89,7 @@ class Learner:
         began: float | None = None,
         watch: Watch | None = None,
     ) -> Fit:
-        """Learn the table.
+        """Learn the table. Each fit has random numbers of its own; the first one has those that `learn` has.
 
         Parameters
         ----------
@@ -105,6 +109,10 @@ class Learner:
             is_slow=bool(self.table.n_missing.any()), began=time.perf_counter() if began is None else began
         )
         own = L1(self.table.domain, alpha, float(options.penalize_main)) if penalty is None else penalty
+        facts = describe_penalty(own)
+        if options.certify and (facts["penalty"] != "L1" or facts["penalize_main"] is None):
+            raise ValueError("certify=True is for the L1 penalty, on all parameters or on interactions alone.")
+        self._turn_seeds()
         problem = Problem(self.data, self.table.domain, own)
         start = self._find_start(problem, limits) if start is None else start
         theta = start.theta if isinstance(start, Stand) else start
@@ -116,12 +124,32 @@ class Learner:
         else:
             common = _as_arguments(limits, theta, watch)
             fit = solve(problem, way, self._simulation, step_size=options.step_size, **common)
-            fit = keep_if_lower(problem, fit, theta, self._simulation, limits)
+            fresh = problem.with_data(self._make_data(self._simulation.seed_of(0, _COMPARED)))
+            fit = keep_if_lower(fresh, fit, theta, self._simulation, limits)
         if options.certify and fit.status.code != "interrupted":
             fit = self._certify(fit, problem, limits, watch)
         status = replace(fit.status, sentence=f"{fit.status.sentence} {self.unseen}".rstrip())
-        facts = {"alpha": own.alpha, "penalty": penalty, **options.settings(), **self._facts}
-        return replace(fit, status=status, settings=facts)
+        kept = {"alpha": own.alpha, "penalty": penalty, **options.settings(), "seed": self._simulation.seed}
+        return replace(fit, status=status, settings={**kept, **self._facts})
+
+    def _turn_seeds(self) -> None:
+        """Take random numbers that no fit has had, so that none judges what they chose."""
+        if self._n_learned:
+            words = np.random.SeedSequence(self.options.seed, spawn_key=(self._n_learned,)).generate_state(1, np.uint64)
+            self._simulation = replace(self._simulation, seed=int(words[0]))
+            self.data = self._make_data(self._simulation.seed)
+        self._n_learned += 1
+
+    def _make_data(self, seed: int) -> DataTerm:
+        """Return what the objective takes of the rows, with missing values drawn from a seed."""
+        table, weights, options = self.table, self.weights, self.options
+        if table.n_missing.any():
+            backend = self._simulation.backend
+            return Completed(table, options.n_chains, seed, weights, backend, self.unseen, options.max_sweeps)
+        if self._n_learned:
+            return self.data
+        moments = moments_of_table(table) if weights is None else weighted_moments(table, weights)
+        return Observed(self.unseen.fill(moments))
 
     def _find_start(self, problem: Problem, limits: Limits) -> Matrix | None:
         """Return the parameters to start from: those of a model, of the pseudo-likelihood, or no interactions."""
@@ -149,25 +177,20 @@ class Learner:
 
     def _certify(self, fit: Fit, problem: Problem, limits: Limits, watch: Watch | None) -> Fit:
         """Make the gap a promise: further steps, by Newton's way, and draws until it is certified."""
-        if fit.penalty != "L1" or fit.penalize_main is None:
-            raise ValueError("certify=True is for the L1 penalty, on all parameters or on interactions alone.")
-        gap, simulation = self.options.largest_gap, self._simulation
+        gap, simulation, table, weights = self.options.largest_gap, self._simulation, self.table, self.weights
 
-        def go_on(start: Matrix, smaller: float, seed: int) -> Fit:
-            other = replace(simulation, seed=seed)
-            return solve_newton(problem, self.options.way, other, gap=smaller, **_as_arguments(limits, start, watch))
+        def go_on(start: Matrix, smaller: float, seed: int, n_left: int) -> Fit:
+            is_newton, most = self.options.solver == "newton", self.options.max_sweeps
+            way = self.options.way if is_newton else make_schedule("best", "newton", "sharp", most)
+            arguments = _as_arguments(replace(limits, max_iter=n_left), start, watch)
+            return solve_newton(problem, way, replace(simulation, seed=seed), gap=smaller, **arguments)
 
-        try:
-            with until(limits.end):
-                if not problem.data.is_fixed:
-                    return certify_slope(fit, self.table, self.weights, gap, simulation)
-                entropy = entropy_of(self.table, self.weights)
-                return keep_gap(problem, fit, entropy, gap, go_on, simulation=simulation, limits=limits, watch=watch)
-        except OutOfTimeError:
-            return replace(fit, status=refuse(fit, gap, "there was no time for it"))
-        except KeyboardInterrupt:
-            said = f"{fit.status.sentence} Interrupted while it was certified: the fit is whole."
-            return replace(fit, status=Status("interrupted", said))
+        if self.options.solver != "newton":  # whose steps are others: these have a limit of their own
+            limits = replace(limits, max_iter=len(fit.steps) + MAX_ITER["newton"])
+        with until(limits.end):
+            if not problem.data.is_fixed:
+                return certify_slope(fit, table, weights, gap, simulation)
+            return keep_gap(problem, fit, table, weights, gap, go_on, simulation=simulation, limits=limits, watch=watch)
 
 
 def _as_arguments(limits: Limits, start: Matrix | None, watch: Watch | None) -> dict[str, Any]:
@@ -180,14 +203,6 @@ def _as_arguments(limits: Limits, start: Matrix | None, watch: Watch | None) -> 
         "began": limits.began,
         "watch": watch,
     }
-
-
-def _data_term(
-    table: Table, weights: NDArray[np.float64] | None, options: Options, backend: Backend, unseen: Unseen
-) -> DataTerm:
-    if table.n_missing.any():
-        return Completed(table, options.n_chains, options.seed, weights, backend, unseen, options.max_sweeps)
-    return Observed(unseen.fill(moments_of_table(table) if weights is None else weighted_moments(table, weights)))
 
 
 @cache

@@ -51,7 +51,13 @@ class Limits:
     @property
     def clock(self) -> float:
         """When the fit began, by `time.perf_counter`."""
-        return 0.0 if self.began is None else self.began
+        assert self.began is not None  # since it was made
+        return self.began
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time is up."""
+        return time.perf_counter() >= self.end
 
     @property
     def end(self) -> float:
@@ -101,10 +107,10 @@ def run(method: Method, limits: Limits, watch: Watch | None = None) -> tuple[tup
             began = time.perf_counter()
             with until(limits.end):
                 info = replace(method.advance(), seconds=time.perf_counter() - clock)
-            steps.append(info)
-            if watch is not None:
-                watch(info)
-            status = method.judge(steps) or _check_count(limits, info)
+                steps.append(info)
+                if watch is not None:
+                    watch(info)
+                status = method.judge(steps) or _check_count(limits, info)
             # An iteration takes as long as the last one at least: where it would not fit, it is not begun.
             status = status or _check_time(limits, 2 * time.perf_counter() - began - clock, info.iteration)
     except KeyboardInterrupt:

@@ -18,7 +18,7 @@ from sparsefield.inference import check_request
 from sparsefield.model import Matrix, count_once, norm
 from sparsefield.objective import Problem, describe_penalty
 from sparsefield.solvers._agreement import draws_for_agreement
-from sparsefield.solvers._batches import estimate_in_batches
+from sparsefield.solvers._batches import MOST_DRAWS, estimate_in_batches
 from sparsefield.solvers._describe import check_start, describe, find_objective
 from sparsefield.solvers._fall import SURELY, Fall, Stand, measure_decrease, measure_fall, missing_share
 from sparsefield.solvers._loop import Limits, Watch, run, stalled
@@ -31,10 +31,6 @@ from sparsefield.solvers._undecided import find_undecided
 # from the pseudo-likelihood, with 55,000, 49,000 and 49,000 draws, and 9.1, 7.0 and 6.5 steps from zero, with 52,000,
 # 51,000 and 72,000 draws.
 _GROWTH = 4
-
-# This is a limit on time: one thread makes 1 to 3 million exact draws of 10 or 20 variables a second (`make
-# bench-certificates`), so that four million take seconds. A mean is then right to 0.5 / 2^11 = 0.00024.
-_MOST_DRAWS = 2**22
 
 # So that seeds agree, at most so many indicators are drawn, one for each slot and draw: 2.7 million draws of 100
 # variables, which take about ten seconds on two cores (190,000 took 0.75 s), and 540,000 of 500.
@@ -101,7 +97,7 @@ def solve_newton(
         The share of its edges that a fit with another seed is expected to have too: there are as many draws as that
         takes, up to four million.
     max_iter : int
-        Steps at most.
+        Iterations at most: each makes draws, the first of them at the start.
     tol : float
         The fit has also converged when the norm of the smallest subgradient is at most this.
     max_seconds : float, optional
@@ -176,6 +172,7 @@ class _NewtonSteps:
         self._n_draws = 1  # of the last step, at least
         self._n_now = _at_least(simulation.n_chains if first is None else first.n_asked, theta)
         self._n_made, self._n_cuts, self._wanted = 0, 0, 1
+        self._n_agreed = 0  # draws with which seeds would agree, where that was asked
         self._pace = 0.0  # seconds for a draw, last time
         self.theta, self._ahead = theta, theta
         self._known = first  # draws at the start that are at hand
@@ -186,15 +183,14 @@ class _NewtonSteps:
     def advance(self) -> StepInfo:
         """Go where the last step led, judge it on draws there, and find the next one."""
         self._n_made += 1
-        clock = time.perf_counter()
-        self._n_now = self._afford(self._n_now, clock)
+        self._n_now = self._afford(self._n_now)
         there = self._look(self._ahead, self._n_now)
-        self._pace = (time.perf_counter() - clock) / self._n_now
         fall = None
         if self.last is not None and self.last[1].share > 0:
-            fall = measure_fall(*self.last, there)
+            before, move = self.last
+            fall = measure_fall(self._complete_anew(before), move, there)
             if not fall.is_down:
-                self._take_back(*self.last, fall)
+                self._take_back(before, move, fall)
                 return self._describe(there, fall, None)
             self._gained += fall.decrease
             self._variance += fall.error**2
@@ -211,16 +207,26 @@ class _NewtonSteps:
         if known is not None and known.n_asked >= n:
             self._problem = self._problem.with_data(known.problem.data)
             return replace(known, problem=self._problem)
+        clock = time.perf_counter()
         point = Point(self._n_made, theta, self._problem.model(theta), 1.0)
         self._problem = self._problem.with_data(self._problem.data.given(point.model, n))
         estimate = estimate_in_batches(self._problem, point, self._schedule, replace(self._simulation, n_chains=n))
+        self._pace = (time.perf_counter() - clock) / n
         return Stand(theta, self._problem, estimate, estimate.draws(point, self._simulation), n)
 
-    def _afford(self, n: int, clock: float) -> int:
+    def _complete_anew(self, before: Stand) -> Stand:
+        """Draw the missing values before a step again: those that chose it speak for it, since it fits their noise."""
+        if np.isinf(before.problem.data.n_effective):
+            return before
+        data = self._problem.data.given(self._problem.model(before.theta), before.n_asked)
+        self._problem = self._problem.with_data(data)  # for its seeds: the next one has others
+        return replace(before, problem=before.problem.with_data(data))
+
+    def _afford(self, n: int) -> int:
         """Return so many draws, or as many as there is time for; as many as last time at least."""
         if self._limits.max_seconds is None or self._pace == 0 or self.last is None:
             return n
-        left = self._limits.max_seconds - (clock - self._limits.clock)
+        left = self._limits.end - time.perf_counter()
         return int(np.clip(left / self._pace, min(n, self.last[0].n_asked), n))
 
     def _go_on(self, here: Stand, move: Move, fall: Fall | None) -> Move:
@@ -236,7 +242,7 @@ class _NewtonSteps:
         self._ahead = here.theta + move.made
         # Draws of missing values add their noise, to a gradient that counts for more.
         wanted = _wanted_draws(count_once(self._ahead), self._gap * (1 - here.missing) / (1 + here.missing))
-        self._wanted = min(_MOST_DRAWS, max(self._n_draws, wanted))
+        self._wanted = min(MOST_DRAWS, max(self._n_draws, wanted))
         n_now = n_next = self._n_now
         if move.share in (0, 1):
             most = self._wanted if move.effective >= _NEAR else _GROWTH * n_now
@@ -245,11 +251,11 @@ class _NewtonSteps:
         return move
 
     def _take_back(self, here: Stand, move: Move, fall: Fall) -> None:
-        """Stay. Where noise explains that a step led up, find another on more draws; else make it shorter."""
+        """Stay, with more draws: where noise explains that a step led up, find another one, else make it shorter."""
         self._n_cuts += 1
         move = replace(move, share=0.0 if fall.is_noise else _CUT * move.share)
         self.last, self._ahead = (here, move), here.theta + move.made
-        self._n_now = max(self._n_now, min(2 * self._n_now, _MOST_DRAWS))
+        self._n_now = max(self._n_now, min(2 * self._n_now, MOST_DRAWS))
 
     def _describe(self, stand: Stand, fall: Fall | None, move: Move | None) -> NewtonStep:
         problem, theta = stand.problem, stand.theta
@@ -284,12 +290,16 @@ class _NewtonSteps:
         if move.share > 0 or (n < _ENOUGH * self._wanted and not is_limited):
             return None
         if not self._is_lower(here):
-            return self._return_to_start(k, n, is_last=is_limited or self._n_draws > 1 or n >= _MOST_DRAWS)
+            return self._return_to_start(k, n, is_last=is_limited or self._n_draws > 1 or n >= MOST_DRAWS)
         # More draws do not help where their bias is what they are off by.
         is_wanted = self._agreement is not None and here.estimate.is_certified and not is_limited
         if is_wanted and not self._agrees(here, move, self._agreement or 0.0):
             return None
-        return _at_noise(here, move, k, is_limited=is_limited or self._wanted == _MOST_DRAWS)
+        status = _at_noise(here, move, k, is_limited=is_limited or self._wanted == MOST_DRAWS)
+        if n >= _ENOUGH * self._n_agreed:
+            return status
+        said = f"{self._agreement:.0%} of the edges would be those of another seed with {self._n_agreed:.2g} draws."
+        return replace(status, sentence=f"{status.sentence} {said}")
 
     def _is_lower(self, here: Stand) -> bool:
         """Say whether the objective is surely no higher than at the start: step by step, or by the draws here at once.
@@ -298,7 +308,8 @@ class _NewtonSteps:
         """
         if self._first is None or self._gained >= SURELY * np.sqrt(self._variance):
             return True
-        decrease, error = measure_decrease(self._first.theta, self._first.problem, here)
+        first = self._complete_anew(self._first)
+        decrease, error = measure_decrease(first.theta, first.problem, here)
         return decrease >= SURELY * error
 
     def return_unless_lower(self, status: Status) -> Status:
@@ -313,8 +324,9 @@ class _NewtonSteps:
     def _agrees(self, here: Stand, move: Move, share: float) -> bool:
         """Say whether another seed would find this share of the edges; if not, see to it."""
         n = here.n_asked
-        most = max(n, min(_MOST_DRAWS, _MOST_AGREED // len(here.theta)))
-        enough = min(most, draws_for_agreement(here, move, share))
+        most = max(n, min(MOST_DRAWS, _MOST_AGREED // len(here.theta)))
+        self._n_agreed = draws_for_agreement(here, move, share)
+        enough = min(most, self._n_agreed)
         if n < _ENOUGH * enough:
             self._n_draws = self._n_now = enough
             return False
@@ -358,7 +370,7 @@ class _NewtonSteps:
     def _return_to_start(self, k: int, n: int, *, is_last: bool) -> Status | None:
         """Go on with more draws where the objective is not known to be below that of the start, or return to that."""
         if not is_last:
-            self._n_draws = self._n_now = min(_MOST_DRAWS, _GROWTH * n)
+            self._n_draws = self._n_now = min(MOST_DRAWS, _GROWTH * n)
             return None
         assert self._first is not None
         self._n_made += 1
@@ -396,12 +408,12 @@ def _at_noise(here: Stand, move: Move, k: int, *, is_limited: bool) -> Status:
 
 def _at_least(n_draws: int, theta: Matrix) -> int:
     """Return a number of draws that is enough for a covariance of what is not zero."""
-    return max(n_draws, min(_MOST_DRAWS, 2 * DRAWS_EACH * count_once(theta)))
+    return max(n_draws, min(MOST_DRAWS, 2 * DRAWS_EACH * count_once(theta)))
 
 
 def _wanted_draws(n_nonzero: int, gap: float) -> int:
     """Return the draws with which noise costs about the gap: nonzeros / (2 n) in the objective."""
-    return int(min(np.ceil(max(1, n_nonzero) / (2 * gap)), _MOST_DRAWS))
+    return int(min(np.ceil(max(1, n_nonzero) / (2 * gap)), MOST_DRAWS))
 
 
 def _advise(status: Status, steps: Sequence[StepInfo]) -> Status:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield._deadline import OutOfTimeError
 from sparsefield._rounding import as_confidence, at_most
 from sparsefield.data import Table, TableError
 from sparsefield.fits import Fit, Status
 from sparsefield.gradients import Simulation
 from sparsefield.model import Matrix, as_theta, count_once
 from sparsefield.objective import Problem
+from sparsefield.solvers._batches import MOST_DRAWS
+from sparsefield.solvers._duality import entropy_of
 from sparsefield.solvers._loop import Limits, Watch
 from sparsefield.solvers._optimality import assess, assess_slope, problem_of
 
@@ -27,7 +29,7 @@ OWN_SHARE = 1 / 3
 # and by u / (2 n) for u zeros near their penalties, of which there are about as many: together k / n, at most. With
 # fewer than 100 draws for each parameter bounds are often refused, since tails are too long (docs/math/optimality.md).
 _EACH = 100
-_FEWEST, _MOST = 50_000, 2**22
+_FEWEST = 50_000
 
 # Draws grow by this factor from attempt to attempt, and the gap of further steps falls by it.
 _GROWTH = 4
@@ -35,13 +37,14 @@ _GROWTH = 4
 # Four attempts have 64 times the draws of the first, which brings a bound of order sqrt(k) / n down by as much.
 _MOST_ATTEMPTS = 4
 
-Solve = Callable[[Matrix, float, int], Fit]
+Solve = Callable[[Matrix, float, int, int], Fit]
 
 
 def keep_gap(
     problem: Problem,
     fit: Fit,
-    entropy: float,
+    table: Table,
+    weights: NDArray[np.float64] | None,
     gap: float,
     solve: Solve,
     *,
@@ -51,6 +54,8 @@ def keep_gap(
 ) -> Fit:
     """Certify the gap of a fit, and make further steps and draws until it is at most what was asked for.
 
+    Where time is up, or somebody interrupts, the last fit of which a bound is known is what there is.
+
     Attempt t has the share 1 / (t (t + 1)) of the risk, so that what the last one says holds with the whole confidence.
 
     Parameters
@@ -59,12 +64,12 @@ def keep_gap(
         What was minimised.
     fit : Fit
         The fit.
-    entropy : float
-        That of the data.
+    table, weights
+        The rows that were fitted, and how often each counts.
     gap : float
         What was asked for.
     solve : callable
-        Makes further steps: from where, for which gap, and with which seed.
+        Makes further steps: from where, for which gap, with which seed, and how many at most.
     simulation : Simulation
         Where seeds and draws come from.
     limits : Limits
@@ -72,6 +77,36 @@ def keep_gap(
     watch : callable, optional
         Called with each StepInfo.
     """
+    return _conclude(fit, gap, _attempts(problem, fit, table, weights, gap, solve, simulation, limits, watch))
+
+
+def _conclude(fit: Fit, gap: float, attempts: Iterable[Fit]) -> Fit:
+    """Return the last of several fits of which a bound is known, or the first one, and say what became of the gap."""
+    why = ""
+    try:
+        for known in attempts:
+            fit = known
+    except OutOfTimeError:
+        why = "there was no time for it"
+    except KeyboardInterrupt:
+        said = f"{fit.status.sentence} Interrupted while it was certified: the fit is whole."
+        return replace(fit, status=Status("interrupted", said))
+    return replace(fit, status=_say(fit, gap, why))
+
+
+def _attempts(
+    problem: Problem,
+    fit: Fit,
+    table: Table,
+    weights: NDArray[np.float64] | None,
+    gap: float,
+    solve: Solve,
+    simulation: Simulation,
+    limits: Limits,
+    watch: Watch | None,
+) -> Iterator[Fit]:
+    """Return one fit after the other of which a bound is known, as `keep_gap` says."""
+    entropy = entropy_of(table, weights)
     n_draws, wanted = _choose_draws(fit, gap), OWN_SHARE * gap
     for attempt in range(1, _MOST_ATTEMPTS + 1):
         optimality, found = assess(
@@ -84,57 +119,66 @@ def keep_gap(
             backend=simulation.backend,
             watch=watch,
         )
-        fit = replace(fit, optimality=replace(optimality, confidence=min(CONFIDENCE, optimality.confidence)))
-        if optimality.kind == "exact":
-            fit = replace(fit, optimality=optimality)
-        if optimality.gap <= gap or attempt == _MOST_ATTEMPTS or found is None or _is_late(limits):
-            break
+        is_exact = optimality.kind == "exact"
+        confidence = optimality.confidence if is_exact else min(CONFIDENCE, optimality.confidence)
+        fit = replace(fit, optimality=replace(optimality, confidence=confidence))
+        yield fit
+        if optimality.gap <= gap or attempt == _MOST_ATTEMPTS or found is None or limits.is_over:
+            return
         known = np.inf if found.estimate is None else found.estimate
-        if known > gap / 2 or optimality.kind == "exact":
+        if known > gap / 2 or is_exact:
+            n_left = limits.max_iter - len(fit.steps)
+            if n_left < 1:
+                return
             wanted /= _GROWTH
             start = as_theta(fit.model) if found.better is None else found.better
-            fit = _go_on(fit, solve(start, wanted, simulation.seed_of(0, _MOST_ATTEMPTS + attempt)))
+            fit = _go_on(fit, solve(start, wanted, simulation.seed_of(0, _MOST_ATTEMPTS + attempt), n_left))
             if fit.status.code == "interrupted":
                 raise KeyboardInterrupt
-        n_draws = min(_MOST, _GROWTH * n_draws)
-    return replace(fit, status=_say(fit, gap))
+        n_draws = min(MOST_DRAWS, _GROWTH * n_draws)
 
 
 def certify_slope(
     fit: Fit, table: Table, weights: NDArray[np.float64] | None, gap: float, simulation: Simulation
 ) -> Fit:
     """Certify the smallest subgradient of a fit with missing values that the model fills, and say that this is all."""
+
+    def attempt() -> Iterator[Fit]:
+        problem, n_draws = problem_of(fit, table, weights), _choose_draws(fit, gap)
+        seed, backend = simulation.seed_of(0, 1), simulation.backend
+        found = assess_slope(problem, fit.model, confidence=CONFIDENCE, n_draws=n_draws, seed=seed, backend=backend)
+        yield replace(fit, optimality=found)
+
     try:
-        problem = problem_of(fit, table, weights)
+        return _conclude(fit, gap, attempt())
     except TableError as error:  # too many missing values in a row
-        return replace(fit, status=refuse(fit, gap, f"{error.problem}; {error.remedy}"))
-    seed, backend = simulation.seed_of(0, 1), simulation.backend
-    found = assess_slope(
-        problem, fit.model, confidence=CONFIDENCE, n_draws=_choose_draws(fit, gap), seed=seed, backend=backend
-    )
-    return replace(fit, optimality=found, status=refuse(fit, gap, found.note))
+        return replace(fit, status=_refuse(fit, gap, f"{error.problem}; {error.remedy}"))
 
 
 def _choose_draws(fit: Fit, gap: float) -> int:
     """Return the draws of a batch with which a bound is about the gap above what it bounds."""
     k = max(1, count_once(as_theta(fit.model)))
-    return int(np.clip(max(_EACH * k, k / gap), _FEWEST, _MOST))
-
-
-def _is_late(limits: Limits) -> bool:
-    return limits.max_seconds is not None and time.perf_counter() - limits.clock >= limits.max_seconds
+    return int(np.clip(max(_EACH * k, k / gap), _FEWEST, MOST_DRAWS))
 
 
 def _go_on(fit: Fit, further: Fit) -> Fit:
-    """Return a fit that goes on from another, with the iterations of both."""
+    """Return a fit that goes on from another, with the iterations of both where they are of one kind."""
     n = len(fit.steps)
-    steps = fit.steps + tuple(replace(step, iteration=n + step.iteration) for step in further.steps)
-    return replace(further, steps=steps)
+    is_same = {type(step) for step in fit.steps} == {type(step) for step in further.steps}
+    steps = tuple(replace(step, iteration=n + step.iteration) for step in further.steps)
+    before = f"{n} iterations were for a larger gap"
+    said = (
+        f"{before}. {further.status.sentence}" if is_same else f"{before}, of another kind. {further.status.sentence}"
+    )
+    return replace(
+        further, steps=fit.steps + steps if is_same else steps, status=replace(further.status, sentence=said)
+    )
 
 
-def _say(fit: Fit, gap: float) -> Status:
+def _say(fit: Fit, gap: float, why: str) -> Status:
     """Say in the status whether the gap is kept, and why not."""
-    assert fit.optimality is not None
+    if fit.optimality is None:
+        return _refuse(fit, gap, why)
     bound, note = fit.optimality.gap, fit.optimality.note
     if bound <= gap:
         by = {"exact": "by enumeration", "proven": "proven", "asymptotic": "by the central limit theorem"}
@@ -143,10 +187,9 @@ def _say(fit: Fit, gap: float) -> Status:
         return replace(fit.status, sentence=said)
     if np.isfinite(bound):
         note = f"it is certified to be at most {at_most(bound)}"
-    return refuse(fit, gap, note)
+    return _refuse(fit, gap, f"{note}; {why}" if why else note)
 
 
-def refuse(fit: Fit, gap: float, why: str) -> Status:
-    """Say why the gap is not kept."""
+def _refuse(fit: Fit, gap: float, why: str) -> Status:
     code = fit.status.code if fit.status.code in ("interrupted", "time") else "not certified"
     return Status(code, f"{fit.status.sentence} The gap asked for, {gap:g}, is not certified: {why}.")

@@ -57,7 +57,8 @@ def solve_pseudo_likelihood(
     steps, status = run(method, limits, watch)
     main = np.diagonal(method.theta)
     status = replace(status, sentence=f"{status.sentence} {unseen}".rstrip())
-    return Fit(PairwiseMRF(table.domain, main, method.theta - np.diag(main)), status, steps)
+    model = PairwiseMRF(table.domain, main, method.theta - np.diag(main))
+    return Fit(model, status, steps, penalize_main=penalize_main)
 
 
 class _PseudoSteps:

@@ -7,17 +7,17 @@ from dataclasses import replace
 import numpy as np
 
 from sparsefield._deadline import OutOfTimeError, until
-from sparsefield.fits import Fit
+from sparsefield.fits import Fit, Status
 from sparsefield.gradients import BestDraws, Point, Simulation
 from sparsefield.model import Matrix, as_theta
 from sparsefield.objective import Problem
-from sparsefield.solvers._batches import estimate_in_batches
+from sparsefield.solvers._batches import MOST_DRAWS, estimate_in_batches
 from sparsefield.solvers._fall import SURELY, Stand, measure_decrease
 from sparsefield.solvers._loop import Limits
 
 # Where draws do not tell two objectives apart there are sixteen times as many, which quarters the error, three times at
 # most: from 2000 draws to 8 million, or to the limit, which is that of a Newton step.
-_GROWTH, _MOST_TRIES, _MOST_DRAWS = 16, 4, 2**22
+_GROWTH, _MOST_TRIES = 16, 4
 
 
 def keep_if_lower(problem: Problem, fit: Fit, start: Matrix | None, simulation: Simulation, limits: Limits) -> Fit:
@@ -28,7 +28,7 @@ def keep_if_lower(problem: Problem, fit: Fit, start: Matrix | None, simulation: 
     Parameters
     ----------
     problem : Problem
-        What is minimised.
+        What is minimised, with missing values that are drawn from seeds of their own.
     fit : Fit
         The fit.
     start : ndarray of shape (n_slots, n_slots), optional
@@ -47,6 +47,9 @@ def keep_if_lower(problem: Problem, fit: Fit, start: Matrix | None, simulation: 
             is_lower = _is_lower(problem, first, theta, len(fit.steps), simulation)
     except OutOfTimeError:
         said = "There was no time to compare it with its start."
+    except KeyboardInterrupt:
+        status = Status("interrupted", f"{fit.status.sentence} Interrupted while it was compared with its start.")
+        return replace(fit, status=status)
     else:
         if is_lower:
             return fit
@@ -63,7 +66,7 @@ def _is_lower(problem: Problem, first: Matrix, theta: Matrix, n_made: int, simul
         estimate = estimate_in_batches(problem, point, BestDraws(), replace(simulation, n_chains=n))
         there = Stand(theta, problem, estimate, estimate.draws(point, simulation), n)
         decrease, error = measure_decrease(first, before, there)
-        if abs(decrease) > SURELY * error or n >= _MOST_DRAWS:
+        if abs(decrease) > SURELY * error or n >= MOST_DRAWS:
             break
-        n = min(_MOST_DRAWS, _GROWTH * n)
+        n = min(MOST_DRAWS, _GROWTH * n)
     return decrease > SURELY * error
