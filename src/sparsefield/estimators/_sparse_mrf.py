@@ -25,7 +25,8 @@ class SparseMRF(FieldEstimator):
         alpha from that of independent variables, there is no edge at all, as long as main effects are free.
     solver : "newton" or "spg"
         "newton": proximal Newton steps on draws whose covariance is the curvature, a few of them. "spg": the paper's
-        proximal gradient steps, hundreds of them.
+        proximal gradient steps, hundreds of them. A fit whose objective is not surely below that of its start is the
+        start, and the status says so.
     schedule : "auto", "best", "tay", "conservative", "perfect", "exact", "increasing", int, or Schedule
         How gradients are estimated; `sparsefield.gradients` has the schedules as values. "auto": "best" with Newton
         steps, "tay" with the paper's. "best": enumeration of up to 2^20 states (20 variables of two levels), else exact
@@ -44,8 +45,8 @@ class SparseMRF(FieldEstimator):
     gap : float or "auto"
         Newton steps on draws: how far above its optimum the objective may be, on average, in nats per row; smaller
         makes more draws, nonzeros / (2 gap) of them. "auto" makes as many draws as it takes until another seed is
-        expected to find 99% of the same edges, for a gap of 0.05 at most, and no more than four million. Steps on all
-        states have no simulation error, and go on until `tol`.
+        expected to find 99% of the same edges, for a gap of 0.05 at most; but no more than four million, nor than 2^28
+        over the number of slots. Steps on all states have no simulation error, and go on until `tol`.
     step_size : float or "auto"
         Length of the paper's steps; "auto" follows the inverse of the largest curvature. The paper's is 0.4.
     penalize_main : bool
@@ -64,8 +65,9 @@ class SparseMRF(FieldEstimator):
         The fit has converged when the norm of the step map (Newton: of the smallest subgradient) is at most this. With
         estimated gradients it ends earlier, when steps cannot be told from noise, and says so.
     init : "auto", PairwiseMRF, "pseudolikelihood" or "zero"
-        Where to start: a model over the same variables, that of `PseudoLikelihood` with the same penalty, or without
-        parameters. "auto": Newton steps start from the pseudo-likelihood, the paper's from zero.
+        Where to start: a model over the same variables, that of `PseudoLikelihood` with the same penalty, or one
+        without interactions, whose main effects are those of independent variables where they are free. "auto": Newton
+        steps start from the pseudo-likelihood, the paper's without interactions.
     missing : "model", "zero", "drop" or "error"
         What to do with missing values: take what the model expects of them given the observed cells of the row, anew in
         every iteration (by enumeration or exact draws, and by Gibbs chains where neither can be had); count them as the
@@ -88,7 +90,7 @@ class SparseMRF(FieldEstimator):
     main_effects_ : ndarray of shape (n_slots,)
     interactions_ : ndarray of shape (n_slots, n_slots)
     trace_ : polars.DataFrame
-        One row per iteration: sweeps, chains, certificate, norms, step size, objective if known, seconds, and why
+        One row per iteration: sweeps, chains, certificate, norms, the step, objective if known, seconds, and why
         sweeping stopped.
     status_ : Status
         How the fit ended, in a sentence.

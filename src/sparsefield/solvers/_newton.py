@@ -95,7 +95,7 @@ def solve_newton(
         nonzeros / (2 n), which chooses n, up to four million.
     agreement : float, optional
         The share of its edges that a fit with another seed is expected to have too: there are as many draws as that
-        takes, up to four million.
+        takes, up to four million or 2^28 over the number of slots.
     max_iter : int
         Iterations at most: each makes draws, the first of them at the start.
     tol : float
