@@ -93,6 +93,20 @@ def test_states_speak_for_other_parameters_as_plain_loops_do(name):
     np.testing.assert_allclose(found.project(values), expected, rtol=0, atol=tol)
 
 
+@pytest.mark.parametrize("name", FIELDS)
+def test_states_too_rare_for_a_double_speak_too(name):
+    # At main effects of 900 all other states have probabilities below 1e-308, and a move of -1000 makes them the rule.
+    model = FIELDS[name]
+    certain = sf.PairwiseMRF(model.domain, model.main + 900.0, model.interactions)
+    other = sf.PairwiseMRF(model.domain, model.main - 100.0, model.interactions)
+    start, end = (naive.distribution(*parts(own))[2] for own in (certain, other))
+    found = EnumeratedStates(certain)
+    log_mean, share = found.reweight(found.along(np.diag(np.full(model.domain.n_slots, -1000.0))))
+    tol = rounding(certain, 1 + 1000.0 * model.domain.n_variables) + rounding(other)
+    assert log_mean == pytest.approx(end - start, abs=tol)
+    assert share == 1
+
+
 @pytest.mark.parametrize(
     "model",
     [make_field(16, seed=1), random_field([4] * 8, seed=1, scale=0.3), random_field([3] * 8, seed=2, reference=None)],

@@ -44,6 +44,18 @@ def test_certified_gaps_hold(penalize_main):
     assert np.median(loose) < 2
 
 
+def test_fits_that_are_certain_of_every_cell_are_certified():
+    # All states but one have probabilities that are too small for a double.
+    table = make_field(5, edge_probability=0.4, strength=(0.5, 1.5), seed=1).sample(300, method="perfect", seed=1)
+    certain = sf.PairwiseMRF(table.domain, np.full(5, 900.0), np.zeros((5, 5)))
+    fit = sf.learn(table, 0.06, gap=0.01, init=certain, max_iter=3)
+    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.06, penalize_main=False)
+    lowest = problem.objective(theta_of(solve_newton(problem, ExactMoments(), tol=1e-8)))
+    gap = problem.objective(theta_of(fit)) - lowest
+    # The optimum is right to 1e-12 or so, and objectives, which are sums of a few thousand, to 1e-12 as well.
+    assert sf.certify(fit, table).optimality.gap == pytest.approx(gap, abs=1e-10)
+
+
 def test_certificates_of_optimality_need_what_they_need(tmp_path):
     table = make_field(6, seed=1).sample(500, method="perfect", seed=1)
     mrf = sf.SparseMRF(0.05, random_state=1).fit(table)

@@ -21,6 +21,10 @@ _ROW = 4096  # states of a row: 32 KB, which stays in the second cache
 _ROWS_AT_ONCE = 8  # whose weights are held beside the probabilities: memory that is asked for anew costs more than sums
 _SECONDS = 2e-9  # what each of the loops takes for an entry: 1 to 2 ns on one core, with 2^20 of them
 
+# The products of probabilities and weights that are too small for a double are each off by less than the least normal
+# one. A sum of at least this for each of them is right to its last bit all the same.
+_LEAST_SUM = float(np.finfo(np.float64).tiny / np.finfo(np.float64).eps)
+
 Index = NDArray[np.int64]
 Matrix = NDArray[np.float64]
 
@@ -59,7 +63,12 @@ class EnumeratedStates:
         self._n_low = _count_low(self._n_levels)
         n_columns = math.prod(self._n_levels[: self._n_low].tolist())
         self._shape = (n_entries // n_columns, n_columns)
-        self._probabilities, self.log_normaliser = self._weigh(field)
+        main, pair = self._expand(field.main, field.interactions)
+        if domain.reference is None:
+            main[np.cumsum(self._n_levels) - 1] = -np.inf  # no state has the spare level
+        self._parameters = main, pair
+        self._probabilities = self._fill(main, pair)
+        self.log_normaliser = self._normalise(self._probabilities)
         self._table = self._sum_levels(self._probabilities.copy())
 
     @property
@@ -90,7 +99,12 @@ class EnumeratedStates:
                 sums[some] = weights.sum(axis=1)
 
         self._share(add, self._shape[0])
-        return top + math.log(sums.sum()), 1.0
+        total = float(sums.sum())
+        if total >= _LEAST_SUM * values.size:
+            return top + math.log(total), 1.0
+        weights = self._fill(*self._parameters)
+        weights += values
+        return self._normalise(weights) - self.log_normaliser, 1.0
 
     def project(self, values: Matrix) -> Matrix:
         """Return the covariance of every statistic with values."""
@@ -98,12 +112,8 @@ class EnumeratedStates:
         mean = (values * self._probabilities).sum(axis=1).sum()
         return self._look_up_pairs(self._sum_levels((values - mean) * self._probabilities))
 
-    def _weigh(self, field: Field) -> tuple[Matrix, float]:
-        """Return the probabilities of all states, and the logarithm of the normalising constant."""
-        main, pair = self._expand(field.main, field.interactions)
-        if self._domain.reference is None:
-            main[np.cumsum(self._n_levels) - 1] = -np.inf  # no state has the spare level
-        weights = self._fill(main, pair)
+    def _normalise(self, weights: Matrix) -> float:
+        """Turn exponents into probabilities; return the logarithm of the normalising constant."""
         top, sums = float(weights.max()), np.empty(len(weights))
 
         def exponentiate(first: int, last: int) -> None:
@@ -115,7 +125,7 @@ class EnumeratedStates:
         self._share(exponentiate, len(weights))
         total = float(sums.sum())
         weights /= total
-        return weights, top + math.log(total)
+        return top + math.log(total)
 
     def _expand(self, main: Matrix, pair: Matrix) -> tuple[Matrix, Matrix]:
         """Return parameters with an entry for every level; the spare level, if there is one, has those of the first."""
