@@ -12,6 +12,7 @@ from sparsefield._deadline import OutOfTimeError, check_time, until
 from sparsefield.datasets import make_field
 from sparsefield.gradients import PerfectDraws
 from sparsefield.inference import Cpu, Perfect
+from sparsefield.inference._conditional import fill_by_enumeration
 from sparsefield.solvers import _newton, _promise
 
 
@@ -35,6 +36,41 @@ def test_exact_draws_end_with_their_time():
     clock = time.perf_counter()
     with until(clock + 0.5), pytest.raises(OutOfTimeError):
         Perfect(4_000_000, 1).draw(field)
+    assert time.perf_counter() - clock < 5  # calls take a tenth of a second each
+
+
+ROWS_WITHOUT_A_CELL = np.full((60, 20), 255, dtype=np.uint8)  # 2^20 states each: 15 ms, and all of them a second
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda field: Cpu(1).clamped_products(field, ROWS_WITHOUT_A_CELL, np.ones(60)),
+        lambda field: Cpu(1).clamped_variances(field, ROWS_WITHOUT_A_CELL, np.eye(20)),
+        lambda field: fill_by_enumeration(
+            field,
+            ROWS_WITHOUT_A_CELL,
+            (np.arange(60), np.arange(1, 61)),
+            np.full(60, 0.5),
+            ROWS_WITHOUT_A_CELL.copy(),
+            1,
+        ),
+    ],
+    ids=["expectations", "variances", "draws"],
+)
+def test_enumeration_of_missing_values_ends_with_its_time(work):
+    field = make_field(20, seed=1)
+    with until(time.perf_counter() + 0.05), pytest.raises(OutOfTimeError):
+        work(field)
+
+
+def test_pilots_of_missing_values_end_with_their_time():
+    # Nearly all are on or nearly all are off: bounds never meet, and 100,000 sweeps take about ten seconds.
+    p = 60
+    field = sf.PairwiseMRF.binary([-6.0] * p, 12.0 / (p - 1) * (1 - np.eye(p)))
+    clock = time.perf_counter()
+    with until(clock + 0.2), pytest.raises(OutOfTimeError):
+        Cpu(1).clamped_draw(field, np.full((1, p), 255, dtype=np.uint8), seed=1, max_sweeps=100_000)
     assert time.perf_counter() - clock < 5  # calls take a tenth of a second each
 
 

@@ -7,7 +7,7 @@ import naive
 from sparsefield import PairwiseMRF, _threads
 from sparsefield._kernels._target import HAS_AVX2
 from sparsefield.datasets import make_field
-from sparsefield.inference import Cpu, OutOfReachError, Scan, _clamped_coupling, _coupled, _missing
+from sparsefield.inference import Cpu, OutOfReachError, Scan, _clamped_coupling, _conditional, _coupled, _missing
 from sparsefield.inference._blocks import CHOICES, CONTINUED, PILOT, SWEEPS, make_streams
 from statistics_ import assert_counts_agree
 from zoo import ZOO, parts, random_field
@@ -135,7 +135,8 @@ def test_draws_do_not_depend_on_threads_or_on_how_many_are_made_at_one_time(monk
     assert run.n_coupled > 512
     assert run.n_enumerated > 512
     monkeypatch.setattr(_threads, "SMALLEST_SHARE", 1e-15)
-    monkeypatch.setattr(_coupled, "LONGEST_CALL", 0.0)
+    for module in (_coupled, _conditional, _clamped_coupling):
+        monkeypatch.setattr(module, "LONGEST_CALL", 0.0)
     monkeypatch.setattr(_clamped_coupling, "_MOST_BLOCKS", 1)
     np.testing.assert_array_equal(one.codes(), Cpu(3).clamped_draw(model, codes, seed=9, max_sweeps=2000)[0].codes())
     assert not np.array_equal(one.codes(), Cpu(1).clamped_draw(model, codes, seed=10, max_sweeps=2000)[0].codes())
@@ -221,3 +222,22 @@ def test_expectations_and_variances_given_the_observed_cells(name, monkeypatch):
     np.testing.assert_allclose(Cpu().clamped_variances(model, rows, move), variances, atol=2e-12 * (values**2).max())
     monkeypatch.setattr(_threads, "SMALLEST_SHARE", 1e-15)
     np.testing.assert_array_equal(found, Cpu(3).clamped_products(model, np.asfortranarray(rows), weights))
+
+
+def test_expectations_and_variances_do_not_depend_on_threads_or_on_how_they_are_cut(monkeypatch):
+    model = make_field(20, seed=2)
+    rows = make_rows(model, 100, share=0.4)  # of 2^1 to 2^20 states
+    rng = np.random.default_rng(1)
+    weights, move = rng.random(100), np.diag(rng.normal(size=20))
+
+    def look(n_threads):
+        backend = Cpu(n_threads)
+        return backend.clamped_products(model, rows, weights), backend.clamped_variances(model, rows, move)
+
+    whole = look(1)
+    monkeypatch.setattr(_threads, "SMALLEST_SHARE", 1e-15)
+    for seconds in (0.0, 1e-5):  # a row at a time, and some of them
+        monkeypatch.setattr(_conditional, "LONGEST_CALL", seconds)
+        for n_threads in (1, 3):
+            for one, other in zip(whole, look(n_threads), strict=True):
+                np.testing.assert_array_equal(one, other)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from sparsefield import _threads
 from sparsefield._kernels._bytes import BLOCK
 from sparsefield._kernels._coupling import find_closed
 from sparsefield.data import MISSING, Domain
-from sparsefield.inference._blocks import PILOT, SWEEPS, lay_out, make_states, make_streams, unpack
+from sparsefield.inference._blocks import LONGEST_CALL, PILOT, SWEEPS, lay_out, make_states, make_streams, unpack
 from sparsefield.inference._bounds import full_word
 from sparsefield.inference._checks import Storage
 from sparsefield.inference._clamped import lay_out_kept
@@ -156,21 +157,19 @@ class Coupling:
         n_blocks = self._plan.n_blocks
         streams = make_streams(self._seed, n_blocks, PILOT)
         lengths = np.zeros(n_blocks, dtype=np.int64)
+        slow: list[int] = []
 
-        def run(blocks: range) -> list[int]:
-            slow: list[int] = []
+        def run(blocks: Iterable[int]) -> Iterator[int]:
             for b in blocks:
-                lengths[b], own = self._choose_length(pilot, b, streams[b : b + 1])
+                lengths[b], own = yield from self._choose_length(pilot, b, streams[b : b + 1])
                 slow.extend(own)
-            self._check(rows, np.array(slow, dtype=np.int64))
-            return slow
 
-        slow = run(range(n_blocks - 1, n_blocks))  # the hardest first: if it is out of reach, the others do not matter
+        _run_in_pieces([run([n_blocks - 1])], pilot)  # the hardest first: if it is out of reach, others do not matter
+        self._check(rows, np.array(slow, dtype=np.int64))
         if n_blocks > 1:
             seconds = pilot.seconds_per_block * int(lengths[-1] or self._max_sweeps) * n_blocks
             shares = _threads.share(n_blocks - 1, self._n_threads, seconds)
-            for own in _threads.run(run, [(range(n_blocks - 1)[share],) for share in shares]):
-                slow += own
+            _run_in_pieces([run(range(n_blocks - 1)[share]) for share in shares], pilot)
         unmet = np.unique(np.array(slow, dtype=np.int64))
         self._check(rows, unmet)
         return lengths, unmet
@@ -182,8 +181,12 @@ class Coupling:
             why = f"chains from all starts met within {self._max_sweeps} sweeps in less than half of a pilot run"
             raise refuse_row(self._field.domain, rows.codes[slow[n_states.argmax()]], why, "Raise max_sweeps for them.")
 
-    def _choose_length(self, pilot: Scan, b: int, stream: NDArray[np.uint64]) -> tuple[int, list[int]]:
+    def _choose_length(
+        self, pilot: Scan, b: int, stream: NDArray[np.uint64]
+    ) -> Generator[int, None, tuple[int, list[int]]]:
         """Choose the sweeps of a block for one block of chains; return them, and the rows that do not meet.
+
+        On the way it yields how many sweeps it has just made.
 
         As for draws of the field, what counts is the time until the slowest chain has met once for each draw and once
         before. In addition, half of the chains of each row must meet: those of other rows say nothing of it.
@@ -196,10 +199,14 @@ class Coupling:
         own = plan.rows[b * BLOCK : (b + 1) * BLOCK]
         starts = np.flatnonzero(np.append(True, own[1:] != own[:-1]))
         sizes = np.diff(np.append(starts, len(own)))
+        at_once = _sweeps_at_once(pilot, 1)
         n, best_cost, best, shares = 0, np.inf, 0, np.zeros(len(starts))
         while n < self._max_sweeps and n * (plan.most_draws + 1) < best_cost:
             step = min(max(1, n // 16), self._max_sweeps - n)
-            pilot.sweep(planes, stream, step, kept)
+            for left in range(step, 0, -at_once):
+                made = min(left, at_once)
+                pilot.sweep(planes, stream, made, kept)
+                yield made
             n += step
             find_closed(planes[0, :n_lines], planes[0, n_lines:], full_word(storage), closed[0, 0])
             met = (unpack(closed) if storage == "packed" else closed)[0, 0, : len(own)]
@@ -229,3 +236,26 @@ class Coupling:
             total += BLOCK * float((chains.n_run * self._lengths[some]).sum())
             plan.hand_out(chains.draws, storage, blocks, filled)
         return total
+
+
+def _run_in_pieces(runs: list[Iterator[int]], pilot: Scan) -> None:
+    """Go on with pilot runs that yield the sweeps they make, one thread for each, a tenth of a second at a time."""
+    most = _sweeps_at_once(pilot, len(runs))
+    while runs:
+        are_done = _threads.run(_go_on, [(run, most) for run in runs])
+        runs = [run for run, is_done in zip(runs, are_done, strict=True) if not is_done]
+
+
+def _go_on(run: Iterator[int], most: int) -> bool:
+    """Go on with a pilot run until it has made so many sweeps; say whether it has ended."""
+    n_made = 0
+    for n in run:
+        n_made += n
+        if n_made >= most:
+            return False
+    return True
+
+
+def _sweeps_at_once(pilot: Scan, n_blocks: int) -> int:
+    """Return how many sweeps some blocks of chains make in a tenth of a second, each of them."""
+    return max(1, int(LONGEST_CALL / (pilot.seconds_per_block * n_blocks)))  # a variable is missing: no time is zero

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Callable, Sequence
+from itertools import pairwise, zip_longest
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,13 @@ from numpy.typing import NDArray
 from sparsefield import _threads
 from sparsefield._kernels._conditional import draw_rows, expect_rows, vary_rows
 from sparsefield.data import MISSING, Domain
+from sparsefield.inference._blocks import LONGEST_CALL
 from sparsefield.inference._field import Field
 
 MOST_STATES = 2**20  # that the missing values of a row may have: 8 MB an array
 MOST_ALTOGETHER = 2**28  # that those of all rows may have where there is no other way to draw them: 4 seconds
 _SECONDS_PER_STATE = 15e-9  # of an expectation; of a draw or a variance about as much (one core of a Zen 3)
+_STATES_PER_DRAWN_CELL = 0.5  # what it takes to look a draw up: 8 to 11 ns for each of its missing values
 _MOST_PARTS = 8  # fixed, so that sums do not depend on the number of threads
 _MOST_SUMS = 2**24  # numbers that the parts hold together: 128 MiB
 _ROWS_AT_ONCE = 8192  # whose statistics are held as floats at one time
@@ -76,14 +79,11 @@ def _expect(field: Field, rows: Codes, weights: Vector, n_threads: int | None) -
     n_states = count_ways(field.domain, rows)
     arguments = _arguments(field)
 
-    def run(some: slice) -> None:
-        for k in range(n_parts)[some]:
-            own = parts[k]
-            most = int(n_states[own].max(initial=1))
-            expect_rows(rows[own], weights[own], *arguments, means[own], covariances[k], most)
+    def run(k: int, own: slice) -> None:
+        most = int(n_states[own].max())
+        expect_rows(rows[own], weights[own], *arguments, means[own], covariances[k], most)
 
-    shares = _threads.share(n_parts, n_threads, _SECONDS_PER_STATE * n_states.sum())
-    _threads.run(run, [(share,) for share in shares])
+    _run_in_pieces(run, parts, n_states, n_threads)
     return means, covariances.sum(axis=0)
 
 
@@ -106,12 +106,12 @@ def conditional_variances(field: Field, codes: Codes, move: Matrix, *, n_threads
     n_states = count_ways(field.domain, codes)
     arguments = _arguments(field)
 
-    def run(own: slice) -> None:
-        most = int(n_states[own].max(initial=1))
+    def run(_: int, own: slice) -> None:
+        most = int(n_states[own].max())
         vary_rows(codes[own], *arguments, main, move, variances[own], most)
 
     shares = _threads.share(len(codes), n_threads, _SECONDS_PER_STATE * n_states.sum())
-    _threads.run(run, [(share,) for share in shares])
+    _run_in_pieces(run, shares, n_states, n_threads)
     return variances
 
 
@@ -127,12 +127,46 @@ def fill_by_enumeration(
     n_states = count_ways(field.domain, rows)
     arguments = _arguments(field)
 
-    def run(own: slice) -> None:
-        most = int(n_states[own].max(initial=1))
+    def run(_: int, own: slice) -> None:
+        most = int(n_states[own].max())
         draw_rows(rows[own], spans[0][own], spans[1][own], *arguments, uniforms, codes, most)
 
-    shares = _threads.share(len(rows), n_threads, _SECONDS_PER_STATE * n_states.sum())
-    _threads.run(run, [(share,) for share in shares])
+    drawn = (spans[1] - spans[0]) * np.count_nonzero(rows == MISSING, axis=1)
+    work = n_states + _STATES_PER_DRAWN_CELL * drawn
+    shares = _threads.share(len(rows), n_threads, _SECONDS_PER_STATE * work.sum())
+    _run_in_pieces(run, shares, work, n_threads)
+
+
+def _run_in_pieces(
+    function: Callable[[int, slice], None], parts: Sequence[slice], work: Vector, n_threads: int | None
+) -> None:
+    """Call a function of parts and of rows of theirs, whose work is counted in states, for a tenth of a second at once.
+
+    The rows of a part come one after the other, so that what is summed up for a part does not depend on the cuts.
+    """
+    total = float(work.sum())
+    shares = _threads.share(len(parts), n_threads, _SECONDS_PER_STATE * total)
+    most = max(1.0, LONGEST_CALL / (_SECONDS_PER_STATE * len(shares)))
+    ranges = [slice(parts[share.start].start, parts[share.stop - 1].stop) for share in shares]
+
+    def run(share: slice, piece: slice) -> None:
+        for k in range(len(parts))[share]:
+            own = slice(max(piece.start, parts[k].start), min(piece.stop, parts[k].stop))
+            if own.start < own.stop:
+                function(k, own)
+
+    # (Most tables need no cuts: to look for them would take as long as 200 rows with two missing values each.)
+    cuts = [[rows] if total <= most else _cut(rows, work, most) for rows in ranges]
+    for pieces in zip_longest(*cuts, fillvalue=slice(0, 0)):
+        _threads.run(run, list(zip(shares, pieces, strict=True)))
+
+
+def _cut(rows: slice, work: Vector, most: float) -> list[slice]:
+    """Cut rows into pieces, in each of which all but the last one have less work than given."""
+    own = work[rows]
+    piece = (np.cumsum(own) - own) // most
+    cuts = rows.start + np.flatnonzero(np.diff(piece, prepend=-1.0, append=np.inf))
+    return [slice(a, b) for a, b in pairwise(cuts.tolist())]
 
 
 def _arguments(field: Field) -> tuple[NDArray[Any], ...]:
