@@ -77,10 +77,11 @@ class BestDraws:
 
     def _sweep(self, point: Point, simulation: Simulation, why: str, remedy: str) -> Estimate:
         """Return moments of Gibbs chains, swept until their bias is negligible or the limit is reached."""
+        n = simulation.n_chains if simulation.n_total is None else simulation.n_total
         far = Disagreement(point.model)
         trivial = far.bias
         ahead = far.next_biases(self.gibbs_sweeps)
-        enough = np.flatnonzero(ahead <= negligible_bias(simulation.n_chains))
+        enough = np.flatnonzero(ahead <= negligible_bias(n))
         n_sweeps = int(enough[0]) + 1 if len(enough) else self.gibbs_sweeps
         found = sweep_blindly(point, simulation, n_sweeps)
         bias = float(ahead[n_sweeps - 1])
@@ -89,7 +90,7 @@ class BestDraws:
         # No variance is above 1/4, so that the norm of the noise is at most sqrt(m / n) / 2; on tables it is 0.33 to
         # 0.49 sqrt(m / n) (`make bench-constants`). An eighth of sqrt(m / n) is a quarter of the largest norm and
         # less than half of these: such a bias adds 1/16 to the largest mean squared error, 1/7 to that of 0.33.
-        is_certified = bias <= np.sqrt(count_statistics(point.model.domain) / simulation.n_chains) / 8
+        is_certified = bias <= np.sqrt(count_statistics(point.model.domain) / n) / 8
         too_strong = f", and interactions too strong for the sharp bound: {n_sweeps} Gibbs sweeps"
         return replace(
             found,

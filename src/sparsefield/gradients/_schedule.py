@@ -56,12 +56,16 @@ class Simulation:
         Whether chains go on from the last iteration, or start anew (the paper's choice).
     backend : Backend
         What makes chains and draws.
+    n_total : int, optional
+        Chains or draws that the moments will be of, where these are a batch of them: a bias that is to be small beside
+        noise must be small beside the noise of them all. As many as `n_chains` unless given.
     """
 
     n_chains: int = 2000
     seed: int = 0
     persist: bool = False
     backend: Backend = field(default_factory=Cpu)
+    n_total: int | None = None
 
     def seed_of(self, iteration: int, use: int = 0) -> int:
         """Return the seed of an iteration, for one of several independent uses."""

@@ -34,31 +34,40 @@ def estimate_in_batches(problem: Problem, point: Point, schedule: Schedule, simu
     """Return moments of many draws, of which no more are kept than the curvature needs and memory allows."""
     most = max(BLOCK, _MOST_CELLS // max(1, problem.domain.n_slots))
     held = min(most, max(_HELD_ALWAYS, _HELD_EACH * size_of_working_set(point.theta)))
-    first = schedule.estimate(problem, point, replace(simulation, n_chains=min(held, simulation.n_chains)))
-    if first.is_exact or first.n_chains == simulation.n_chains:
+    total = simulation.n_chains
+    first = schedule.estimate(problem, point, replace(simulation, n_chains=min(held, total), n_total=total))
+    if first.is_exact or first.n_chains == total:
         return first
     found = [first]
     n = first.n_chains
-    while held <= n < simulation.n_chains:
+    while held <= n < total:
         seed = simulation.seed_of(point.iteration, _BATCHES + len(found))
-        some = replace(simulation, n_chains=min(most, simulation.n_chains - n), seed=seed)
+        some = replace(simulation, n_chains=min(most, total - n), n_total=total, seed=seed)
         found.append(schedule.estimate(problem, point, some))
         n += found[-1].n_chains
     return _join(found, n)
 
 
 def _join(found: list[Estimate], n: int) -> Estimate:
-    """Join batches: moments of all of them, the worst of their certificates, and the chains of the first."""
+    """Join batches: moments of all of them, what is said of the worst, and the chains of the first."""
     pair = found[0].n_chains * found[0].moments.pair
     for own in found[1:]:
         pair = pair + own.n_chains * own.moments.pair
     known = [own.certificate for own in found if own.certificate is not None]
+    worst = max(found, key=_rank)
     return replace(
         found[0],
         moments=Moments(np.diagonal(pair) / n, pair / n, n),
         certificate=_join_certificates(known) if len(known) == len(found) else None,
-        is_certified=all(own.is_certified for own in found),
+        is_certified=worst.is_certified,
+        reason=worst.reason,
+        remedy=worst.remedy,
     )
+
+
+def _rank(own: Estimate) -> tuple[bool, float]:
+    """Return by what the worst of several estimates is found: whether a certificate is lacking, and how large it is."""
+    return not own.is_certified, np.inf if own.certificate is None else own.certificate.total
 
 
 def _join_certificates(known: list[Certificate]) -> Certificate:
