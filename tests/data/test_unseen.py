@@ -42,7 +42,7 @@ def mix(rows, weights, known, unseen, n):
     total = np.zeros((len(known), len(known)))
     for row, weight in zip(rows, weights, strict=True):
         ways = [
-            [(value, 1 - len(own) / (2 * n)), *((k, 1 / (2 * n)) for k in own)]
+            [(value, n / (n + len(own) / 2)), *((k, 0.5 / (n + len(own) / 2)) for k in own)]
             for value, own in zip(row, unseen, strict=True)
         ]
         for way in itertools.product(*ways):
@@ -136,11 +136,11 @@ def test_a_constant_column_has_a_finite_main_effect_and_no_edge(way, value, alph
     assert fit.status.code == "converged"
     assert f"No row has 'x1={1 - value}': " in fit.status.sentence
     assert not fit.model.interactions[1].any()
-    # Half of 40 rows has the other level: its odds are 1 to 79. A gradient of at most tol, halved in the
+    # Half a row beside 40 has the other level: its odds are 1 to 80. A gradient of at most tol, halved in the
     # pseudo-likelihood, moves log-odds by that over the variance, and terms of higher order.
-    share = 1 / 80
+    share = 1 / 81
     allowed = 2 * 2e-7 / (share * (1 - share))
-    assert fit.model.main[1] == pytest.approx((2 * value - 1) * np.log(79), abs=allowed)
+    assert fit.model.main[1] == pytest.approx((2 * value - 1) * np.log(80), abs=allowed)
     # The others are what they are without it, but for that tolerance: their least variance is above 1/100.
     others = sf.Table(sf.Domain.binary(2), table.codes[:, [0, 2]])
     alone = FITS[way](alpha).fit(others)
@@ -164,8 +164,8 @@ def test_draws_find_a_finite_main_effect_too(solver, alpha):
     mrf = sf.SparseMRF(alpha, **options).fit(constant_table(0, 400))
     assert np.isfinite(theta_of(mrf)).all()
     assert mrf.main_effects_[1] < 0
-    # The pair is in a draw with probability 1/800 at most. That 2000 draws show it with a frequency that is off by 0.05
-    # has probability exp(-2000 * 0.05^2 / (2 (1/800 + 0.05 / 3))) < 1e-60, by Bernstein's inequality.
+    # The pair is in a draw with probability 1/801 at most. That 2000 draws show it with a frequency that is off by 0.05
+    # has probability exp(-2000 * 0.05^2 / (2 (1/801 + 0.05 / 3))) < 1e-60, by Bernstein's inequality.
     if alpha == 0.05:
         assert not mrf.interactions_[1].any()
 
@@ -181,10 +181,10 @@ def test_a_constant_column_with_missing_values_is_finite_too(way, value):
     assert fit.status.code == "converged"
     assert f"No row has 'x1={1 - value}': " in fit.status.sentence
     assert not fit.model.interactions[1].any()
-    # A quarter of its cells have the other level as often as the model says, and all of them in half a row of 40: the
-    # probability q is (1 - 1/80) q / 4 + 1/80. As above, the tolerance counts over the variance; the curvature has less
+    # A quarter of its cells have the other level as often as the model says, and half a row is beside 40: the
+    # probability q is (1 - 1/81) q / 4 + 1/81. As above, the tolerance counts over the variance; the curvature has less
     # than a quarter taken from it by missing values.
-    q = 1 / 80 / (1 - 79 / 80 / 4)
+    q = 1 / 81 / (1 - 80 / 81 / 4)
     allowed = 2 * 2e-7 / (0.75 * q * (1 - q))
     assert fit.model.main[1] == pytest.approx((1 - 2 * value) * np.log(q / (1 - q)), abs=allowed)
 
@@ -207,7 +207,8 @@ def test_the_pseudo_likelihood_is_that_of_rows_that_may_have_the_level_instead(n
     for row, weight in zip(table.codes.tolist(), weights, strict=True):
         for i, own in enumerate(unseen):
             q = naive.conditional(i, tuple(row), n_levels, table.domain.reference, main, interactions)
-            shown = [(row[i], 1 - len(own) / (2 * n)), *((k, 1 / (2 * n)) for k in own)]
+            rows = n + len(own) / 2
+            shown = [(row[i], n / rows), *((k, 0.5 / rows) for k in own)]
             total -= weight * sum(share * np.log(q[k]) for k, share in shown)
     value, gradient = loss.evaluate(theta)
     assert value == pytest.approx(total / weights.sum() / 2, rel=1e-12)
@@ -231,9 +232,31 @@ def test_levels_that_are_never_seen_beside_strong_edges_leave_fits_finite(name, 
     for alpha in (0.0005, 0.02):
         mrf = FITS[way](alpha).fit(copied)
         assert mrf.status_.code == "converged"
-        # A level in half of 40 rows is in no pair more often than that: the likelihood has no edge above it. Below it
-        # there can be one, where main effects make up for strong edges of the other levels.
-        if way == "pseudo-likelihood" or alpha > 1 / 80:
+        # A level in half a row beside 40 is in no pair more often than that: the likelihood has no edge above it. Below
+        # it there can be one, where main effects make up for strong edges of the other levels.
+        if way == "pseudo-likelihood" or alpha > 1 / 81:
             assert not mrf.interactions_[find_unseen(copied).is_alone].any()
-        # A gradient of 1e-7 or less, and frequencies of 1/80 at least: no level is far from where the data are.
+        # A gradient of 1e-7 or less, and frequencies of 1/82 at least: no level is far from where the data are.
         assert np.abs(theta_of(mrf)).max() < 50
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 12])
+@pytest.mark.parametrize("reference", [0, None])
+def test_few_rows_of_many_levels_leave_frequencies_and_fits_what_they_are(n_rows, reference):
+    # Of 40 levels at least 28 are unseen: more than there are halves of 12 rows.
+    n_levels = (5, 40)
+    domain = sf.Domain(("a", "b"), tuple(map(tuple, map(range, n_levels))), None if reference is None else (0, 0))
+    rows = np.random.default_rng(1).integers(n_levels, size=(n_rows, 2)).astype(np.uint8)
+    table = sf.Table(domain, rows)
+    filled = find_unseen(table).fill(sf.moments_of_table(table))
+    assert filled.main.min() > 0
+    for i, n in enumerate(n_levels):
+        counts = np.bincount(rows[:, i], minlength=n)
+        expected = np.where(counts == 0, 0.5, counts) / (n_rows + (counts == 0).sum() / 2)
+        of = domain.slot_variables == i
+        # Each is made of three roundings of numbers up to one.
+        np.testing.assert_allclose(filled.main[of], expected[domain.slot_levels[of]], rtol=0, atol=3 * 2.0**-53)
+    # No pair can be missed by one: main effects alone are left.
+    for fit in (sf.learn(table, 1.0, tol=1e-7).model, sf.PseudoLikelihood(1.0, tol=1e-7).fit(table).model_):
+        assert np.isfinite(theta_of(fit)).all()
+        assert not fit.interactions.any()

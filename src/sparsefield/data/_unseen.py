@@ -18,8 +18,9 @@ class Unseen:
     """Levels that no row of a table shows, each of which counts as half a row.
 
     The main effect of a level that is never seen has no finite optimum unless it is penalised. Half an observation,
-    independent of all other variables, makes it about -log(2 n): the moments are those of a table in which each row
-    has such a level with probability 1 / (2 n), whatever the rest of the row.
+    independent of all other variables, makes it finite. A variable with m such levels has n + m / 2 observations then:
+    the moments are those of a table in which each row has each of these levels with probability 1 / (2 n + m), whatever
+    the rest of the row. The main effect of a variable of two levels that shows one of them is log(2 n) in size.
 
     Parameters
     ----------
@@ -36,8 +37,8 @@ class Unseen:
     >>> from sparsefield.data import find_unseen
     >>> table = sf.encode([[0, 0], [0, 1], [0, 0], [0, 1]], domain=sf.Domain.binary(2))
     >>> find_unseen(table).fill(sf.moments_of_table(table)).pair
-    array([[0.125 , 0.0625],
-           [0.0625, 0.5   ]])
+    array([[0.11111111, 0.05555556],
+           [0.05555556, 0.5       ]])
     """
 
     domain: Domain
@@ -59,19 +60,22 @@ class Unseen:
     @property
     def is_alone(self) -> NDArray[np.bool_]:
         """Which main statistics no other variable says anything about: of unseen levels and constant variables."""
-        n_unseen = np.bincount([i for i, _ in self.levels], minlength=self.domain.n_variables)
-        is_constant = (n_unseen > 0) & (n_unseen >= self.domain.n_levels - 1)
+        is_constant = (self._n_unseen > 0) & (self._n_unseen >= self.domain.n_levels - 1)
         return np.asarray((self.shares()[1] > 0) | is_constant[self.domain.slot_variables])
 
     def shares(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return what is kept of the mean of each main statistic, and what is added to it, (n_slots,) each."""
-        share = 1 / (2 * self.n)
-        kept = np.ones(self.domain.n_variables)
+        n_halves, variables = 2 * self.n + self._n_unseen, self.domain.slot_variables
+        kept = np.asarray(2 * self.n / n_halves, dtype=np.float64)
         added = np.zeros(self.domain.n_slots)
         for variable, code in self.levels:
-            kept[variable] -= share
-            added[(self.domain.slot_variables == variable) & (self.domain.slot_levels == code)] = share
-        return kept[self.domain.slot_variables], added
+            added[(variables == variable) & (self.domain.slot_levels == code)] = 1 / n_halves[variable]
+        return kept[variables], added
+
+    @property
+    def _n_unseen(self) -> NDArray[np.int64]:
+        """How many of its levels no row shows, for each variable."""
+        return np.bincount([i for i, _ in self.levels], minlength=self.domain.n_variables)
 
     def __str__(self) -> str:
         """Say what counts as half a row; nothing where there are no such levels."""
