@@ -49,7 +49,7 @@ def test_a_weighted_fit_is_certified_with_its_weights_alone(weighted, tmp_path):
     for fit in (weighted, again):
         with pytest.raises(TableError, match=r"have weights, and none are given: give sf\.certify the same"):
             certify(fit, TABLE)
-        with pytest.raises(TableError, match="have weights, and these are all equal"):
+        with pytest.raises(TableError, match="have weights, and these are the same as none"):
             certify(fit, TABLE, np.ones(300))
         for others in (WEIGHTS + counts, WEIGHTS[::-1], 3 * WEIGHTS, WEIGHTS + 1e-9 * counts * np.arange(300)):
             with pytest.raises(TableError, match="not the weights that the field was fitted with"):
@@ -111,3 +111,29 @@ def test_what_is_known_of_rows_is_plain_and_nothing_known_refuses_nothing():
     assert sf.PseudoLikelihood().fit(TABLE, sample_weight=WEIGHTS + 1).fit_.settings["weights"] == known["weights"]
     check_rows({}, TABLE, WEIGHTS)
     check_rows(known, TABLE, WEIGHTS + 1)
+
+
+def test_equal_weights_are_the_same_as_none_unless_half_a_row_stands_beside_what_they_count(plain):
+    codes = TABLE.codes[:40].copy()
+    codes[:, 2] = 0  # the other level is unseen, and has half a row beside 40, or beside 1000
+    table, counts, shares = sf.Table(TABLE.domain, codes), np.full(40, 25.0), np.full(40, 0.3)
+    fits = {n: sf.learn(table, 0.05, sample_weight=own, seed=1) for n, own in ((40, None), (1000, counts))}
+    for n, fit in fits.items():
+        # A gradient of at most tol moves log-odds by no more than that over the variance, and terms of higher order.
+        share = 1 / (2 * n + 1)
+        assert fit.model.main[2] == pytest.approx(-np.log(2 * n), abs=2 * 1e-4 / (share * (1 - share)))
+    assert certify(fits[1000], table, counts).gap < 1e-4
+    for same in (np.ones(40), shares):
+        assert certify(fits[40], table, same).gap == pytest.approx(certify(fits[40], table).gap, abs=1e-12)
+        with pytest.raises(
+            TableError, match=r"have weights, and these are the same as none: give sf\.certify the same"
+        ):
+            certify(fits[1000], table, same)
+    with pytest.raises(TableError, match="have weights, and none are given"):
+        certify(fits[1000], table)
+    with pytest.raises(TableError, match="not the weights that the field was fitted with"):
+        certify(fits[1000], table, 2 * counts)
+    with pytest.raises(TableError, match="fitted to rows without weights: leave sample_weight out"):
+        certify(fits[40], table, counts)
+    # Where all levels are seen, the objective is the same.
+    assert certify(plain, TABLE, np.full(300, 25.0)).gap == pytest.approx(certify(plain, TABLE).gap, abs=1e-12)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sparsefield.data._errors import TableError
 from sparsefield.data._table import Table
+from sparsefield.data._unseen import find_unseen
 
 
 def describe_rows(table: Table, weights: NDArray[np.float64] | None) -> dict[str, Any]:
@@ -18,8 +19,10 @@ def describe_rows(table: Table, weights: NDArray[np.float64] | None) -> dict[str
 
     Rows are taken as they enter the objective: without those that do not count (`take_counted`), and after missing
     values are filled or dropped (`resolve_missing`). Tables that differ in nothing else are the same to a fit. Weights
-    that are all equal are the same as none. Other multiples of weights have the same objective too, but another hash:
-    products of floats are rounded, so that a hash cannot tell all multiples from weights that differ a little.
+    that are all equal are the same as none, unless they count more rows than there are and a level is unseen: it has
+    half a row beside those that they count (`Unseen`). Multiples of other weights have another hash, whether a level is
+    unseen or not: products of floats are rounded, so that a hash cannot tell all multiples from weights that differ a
+    little.
 
     Parameters
     ----------
@@ -28,9 +31,17 @@ def describe_rows(table: Table, weights: NDArray[np.float64] | None) -> dict[str
     weights : ndarray of shape (n_rows,), optional
         How often each row counts.
     """
-    is_weighted = weights is not None and len(weights) > 0 and weights.min() < weights.max()
-    found = sha256(np.ascontiguousarray(weights, dtype="<f8").tobytes()).hexdigest()[:16] if is_weighted else None
+    is_plain = weights is None or len(weights) == 0 or _are_as_none(table, weights)
+    found = None if is_plain else sha256(np.ascontiguousarray(weights, dtype="<f8").tobytes()).hexdigest()[:16]
     return {"n_rows": table.n_rows, "data": table.fingerprint(), "weights": found}
+
+
+def _are_as_none(table: Table, weights: NDArray[np.float64]) -> bool:
+    """Say whether the objective is that of rows without weights."""
+    if weights.min() < weights.max():
+        return False
+    unseen = find_unseen(table, weights)
+    return not unseen.levels or unseen.n == table.n_rows
 
 
 def check_rows(known: Mapping[str, Any], table: Table, weights: NDArray[np.float64] | None) -> None:
@@ -47,7 +58,7 @@ def check_rows(known: Mapping[str, Any], table: Table, weights: NDArray[np.float
         return
     found, wanted = describe_rows(table, weights), known.get("weights")
     if wanted is not None and found["weights"] is None:
-        given = "none are given" if weights is None else "these are all equal"
+        given = "none are given" if weights is None else "these are the same as none"
         raise TableError(
             f"The rows that the field was fitted to have weights, and {given}", "give sf.certify the same sample_weight"
         )

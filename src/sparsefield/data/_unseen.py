@@ -29,7 +29,7 @@ class Unseen:
     levels : tuple of (int, int)
         The variable and the code of each level.
     n : float
-        How many rows there are.
+        How many rows there are, or the weights say that there are.
 
     Examples
     --------

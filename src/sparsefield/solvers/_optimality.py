@@ -78,7 +78,8 @@ def certify(
     seed : int
         Where the random numbers start; they are others than those of a fit with the same seed.
     sample_weight : array-like of shape (n_rows,), optional
-        The weights that it was fitted with; others are refused. Weights that are all equal are the same as none.
+        The weights that it was fitted with; others are refused. Weights that are all equal are the same as none, unless
+        a level that no row shows has half a row beside as many as they count.
     n_threads : int, optional
         Threads to use; the result does not depend on it.
     backend : Backend, optional
