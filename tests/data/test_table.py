@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sparsefield import Domain, encode, moments_of_table
-from sparsefield.data import MISSING
+from sparsefield.data import MISSING, distinct_rows
 
 
 def columns_of(table):
@@ -304,3 +304,12 @@ def test_a_domain_checks_itself():
     assert domain.slot_names == ("a", "b=x", "b=z")
     assert not domain.is_binary
     assert domain == Domain(("a", "b"), ((0, 1), ("x", "y", "z")), (0, 1))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("n_variables", [1, 3, 9])
+def test_distinct_rows_are_all_rows_once_each(order, n_variables):
+    rows = np.random.default_rng(1).choice([0, 1, MISSING], size=(200, n_variables)).astype(np.uint8)
+    found, of = distinct_rows(np.asarray(rows, order=order))
+    assert len({*map(tuple, found.tolist())}) == len(found)
+    np.testing.assert_array_equal(found[of], rows)

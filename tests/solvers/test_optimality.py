@@ -1,5 +1,7 @@
 """Certificates of optimality against exact gaps."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -12,6 +14,7 @@ from sparsefield.fits import Fit, Optimality
 from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Simulation
 from sparsefield.objective import Problem, expected_moments
 from sparsefield.solvers import solve_newton
+from sparsefield.solvers._duality import entropy_of
 from statistics_ import FALSE_ALARM
 from zoo import LEVELS
 
@@ -202,3 +205,14 @@ def test_fits_with_missing_values_are_certified_as_stationary(penalize_main):
     strong = Fit(make_field(21, seed=1), fit.status, (), alpha=0.1)
     with pytest.raises(ValueError, match="Row 0 has 21 missing values"):
         sf.certify(strong, wide)
+
+
+@pytest.mark.parametrize("weights", [None, np.random.default_rng(2).uniform(0, 3, 300)], ids=["no weights", "weights"])
+def test_the_entropy_of_the_data_is_that_of_the_shares_of_their_rows(weights):
+    table = make_field(4, seed=1).sample(300, method="perfect", seed=1)
+    total = Counter()
+    for row, weight in zip(table.codes.tolist(), np.ones(300) if weights is None else weights, strict=True):
+        total[tuple(row)] += weight
+    shares = np.array(list(total.values())) / sum(total.values())
+    assert 1 < len(shares) < 300
+    assert entropy_of(table, weights) == pytest.approx(-(shares * np.log(shares)).sum(), rel=1e-12)

@@ -16,7 +16,7 @@ from sparsefield.data._moments import (
 )
 from sparsefield.data._policies import WAYS_WITH_MISSING, resolve_missing, take_counted
 from sparsefield.data._reading import MISSING_MARKERS, find_line, read_table
-from sparsefield.data._table import Table
+from sparsefield.data._table import Table, distinct_rows
 from sparsefield.data._unseen import Unseen, find_unseen
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "count_table",
     "count_words",
     "describe_rows",
+    "distinct_rows",
     "encode",
     "find_line",
     "find_unseen",

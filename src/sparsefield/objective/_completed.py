@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield.data import MISSING, Moments, Table, Unseen, weighted_moments
+from sparsefield.data import MISSING, Moments, Table, Unseen, distinct_rows, weighted_moments
 from sparsefield.inference import Backend, ChainStates, OutOfReachError, count_ways, is_cheap
 from sparsefield.model import Matrix, PairwiseMRF, across_variables, norm
 
@@ -78,7 +78,7 @@ class Completed:
         shares = np.full(table.n_rows, 1 / table.n_rows) if weights is None else weights / weights.sum()
         is_whole = ~table.mask.any(axis=1)
         # Rows that show the same have the same expectations: they count as one.
-        self._rows, of = _take_together(table.codes[~is_whole])
+        self._rows, of = distinct_rows(table.codes[~is_whole])
         self._shares: Vector = np.bincount(of, shares[~is_whole]).astype(np.float64)
         self._n_states = count_ways(table.domain, self._rows)
         # What whole rows contribute does not change.
@@ -220,15 +220,6 @@ class _Drawn:
         """Return the sum over rows of the variance of a move times the statistics, each with the share of its row."""
         values = self._chains.draws().along(move)
         return float(self.shares[::2] @ (values[::2] - values[1::2]) ** 2)
-
-
-def _take_together(codes: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return the distinct rows, and which of them each row is."""
-    codes = np.ascontiguousarray(codes)
-    # As one word a row: 100,000 rows of 50 variables take 0.06 s, and 0.9 s with np.unique(axis=0).
-    words = codes.view(np.dtype((np.void, codes.shape[1]))).reshape(-1)
-    _, first, of = np.unique(words, return_index=True, return_inverse=True)
-    return codes[first], of
 
 
 def _count_copies(shares: Vector, n_draws: float) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield.certificates import Disagreement, concentration
-from sparsefield.data import Table
+from sparsefield.data import Table, distinct_rows
 from sparsefield.gradients import BestDraws, Simulation
 from sparsefield.inference import Backend, ChainStates, OutOfReachError
 from sparsefield.model import Matrix, PairwiseMRF, as_theta, count_once, count_statistics, sum_once
@@ -137,7 +137,6 @@ def _fit_tighter(
 
 def entropy_of(table: Table, weights: NDArray[np.float64] | None = None) -> float:
     """Return the entropy of the weighted rows of a table."""
-    _, index = np.unique(np.ascontiguousarray(table.codes), axis=0, return_inverse=True)
-    shares = np.bincount(index.ravel(), weights)
+    shares = np.bincount(distinct_rows(table.codes)[1], weights)
     shares = shares[shares > 0] / shares.sum()
     return float(-(shares * np.log(shares)).sum())
