@@ -9,7 +9,7 @@ import exact_chains
 import sparsefield as sf
 from problems import make_table
 from sparsefield import PseudoLikelihood
-from sparsefield.data import find_unseen, moments_of_table
+from sparsefield.data import find_unseen, moments_of_table, weighted_moments
 from sparsefield.datasets import make_field
 from sparsefield.objective import Problem, PseudoLikelihoodLoss
 from sparsefield.solvers import solve_pseudo_likelihood
@@ -139,3 +139,24 @@ def test_working_sets_of_very_few_rows_come_to_an_end():
     # Two rows: hundreds of parameters are as bad as each other.
     rows = np.random.default_rng(1).integers(0, 2, (2, 500)).astype(np.uint8)
     assert len(solve_pseudo_likelihood(sf.Table(sf.Domain.binary(500), rows), 0.01, max_iter=3).steps) == 3
+
+
+@pytest.mark.parametrize("penalize_main", [False, True])
+def test_tables_without_rows_or_with_missing_values_are_refused_in_the_words_of_counts(penalize_main):
+    table = make_field(3, seed=1).sample(20, method="perfect", seed=1)
+    codes = table.codes.copy()
+    codes[:2, 1] = 255
+    cases = {
+        "The table has no rows: moments need at least one observation": table[:0],
+        r"2 missing value\(s\), most in column 'x1': use fill_missing or drop_missing": sf.Table(table.domain, codes),
+    }
+    for sentence, bad in cases.items():
+        for refuse in (
+            lambda bad: solve_pseudo_likelihood(bad, 0.1, penalize_main=penalize_main),
+            lambda bad: weighted_moments(bad, np.ones(bad.n_rows)),
+            moments_of_table,
+        ):
+            with pytest.raises(sf.TableError, match=sentence):
+                refuse(bad)
+    with pytest.raises(sf.TableError, match="no rows"):
+        PseudoLikelihood(penalize_main=penalize_main).fit(table[:0])

@@ -9,6 +9,7 @@ from sparsefield.data._listing import listed
 from sparsefield.data._moments import (
     Counts,
     Moments,
+    check_observed,
     count_table,
     moments_of_codes,
     moments_of_table,
@@ -32,6 +33,7 @@ __all__ = [
     "Table",
     "TableError",
     "Unseen",
+    "check_observed",
     "check_rows",
     "count_codes",
     "count_ones",

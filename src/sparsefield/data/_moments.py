@@ -75,8 +75,7 @@ class Counts:
 
     def moments(self) -> Moments:
         """Return the means."""
-        if self.n == 0:
-            raise TableError("The table has no rows", "moments need at least one observation")
+        _refuse_empty(self.n)
         return Moments.of_pairs(self.pair / self.n, self.n)
 
 
@@ -90,14 +89,7 @@ def count_table(table: Table, *, n_threads: int | None = None) -> Counts:
     n_threads : int, optional
         Threads to use; the result does not depend on it.
     """
-    missing = table.n_missing
-    if missing.any():
-        name = table.domain.names[int(missing.argmax())]
-        raise TableError(
-            f"The table has {missing.sum()} missing value(s), most in column {name!r}",
-            "use fill_missing or drop_missing first",
-            column=name,
-        )
+    _refuse_missing(table)
     return Counts(count_codes(table.codes, table.domain, n_threads), table.n_rows)
 
 
@@ -128,9 +120,32 @@ def moments_of_codes(codes: NDArray[np.uint8], domain: Domain, n_threads: int | 
 
 def weighted_moments(table: Table, weights: NDArray[np.float64]) -> Moments:
     """Return the data moments of a table without missing values whose rows count as often as their weights say."""
+    check_observed(table)
     check_weights(weights, table.n_rows)
     pair = np.zeros((table.domain.n_slots, table.domain.n_slots))
     for start in range(0, table.n_rows, _ROWS_AT_ONCE):
         s = table.domain.indicators(table.codes[start : start + _ROWS_AT_ONCE])
         pair += (s.T * weights[start : start + len(s)]) @ s
     return Moments.of_pairs((pair + pair.T) / (2 * weights.sum()), table.n_rows)
+
+
+def check_observed(table: Table) -> None:
+    """Refuse a table that has no rows, or missing values."""
+    _refuse_empty(table.n_rows)
+    _refuse_missing(table)
+
+
+def _refuse_empty(n_rows: int) -> None:
+    if n_rows == 0:
+        raise TableError("The table has no rows", "moments need at least one observation")
+
+
+def _refuse_missing(table: Table) -> None:
+    missing = table.n_missing
+    if missing.any():
+        name = table.domain.names[int(missing.argmax())]
+        raise TableError(
+            f"The table has {missing.sum()} missing value(s), most in column {name!r}",
+            "use fill_missing or drop_missing first",
+            column=name,
+        )

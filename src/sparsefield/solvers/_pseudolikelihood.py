@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._kernels._descent import descend_pairs
-from sparsefield.data import Table, Unseen, find_unseen
+from sparsefield.data import Table, Unseen, check_observed, find_unseen
 from sparsefield.fits import Fit, NewtonStep, Status, StepInfo
 from sparsefield.model import Matrix, PairwiseMRF, count_once, independent_theta, norm
 from sparsefield.objective import L1, PseudoLikelihoodLoss, choose_active, count_by_variable
@@ -48,6 +48,7 @@ def solve_pseudo_likelihood(
     too: a main effect is in one conditional only, an interaction in two. Where main effects are free, a level that no
     row shows counts as half a row (`Unseen`).
     """
+    check_observed(table)
     limits = Limits(max_iter, tol, max_seconds, began)
     unseen = Unseen(table.domain, (), table.n_rows) if penalize_main else find_unseen(table, weights)
     ones = np.ones(table.n_rows)
