@@ -9,7 +9,8 @@ import naive
 import sparsefield as sf
 from problems import theta_of
 from sparsefield.data import Unseen, find_unseen, weighted_moments
-from sparsefield.objective import PseudoLikelihoodLoss
+from sparsefield.objective import L1, PseudoLikelihoodLoss
+from sparsefield.solvers import Learner, Options
 
 # Numbers of levels, reference, and the levels that rows show, variable by variable.
 CASES = {
@@ -260,3 +261,36 @@ def test_few_rows_of_many_levels_leave_frequencies_and_fits_what_they_are(n_rows
     for fit in (sf.learn(table, 1.0, tol=1e-7).model, sf.PseudoLikelihood(1.0, tol=1e-7).fit(table).model_):
         assert np.isfinite(theta_of(fit)).all()
         assert not fit.interactions.any()
+
+
+@pytest.mark.parametrize("is_incomplete", [False, True])
+@pytest.mark.parametrize("init", ["auto", "zero"])
+@pytest.mark.parametrize("main", [1.0, 0.0])
+def test_the_penalty_decides_whether_levels_have_half_a_row_and_certify_agrees(main, init, is_incomplete):
+    table = constant_table(0)
+    codes = table.codes.copy()
+    codes[:4, 2] = np.where(is_incomplete, 255, codes[:4, 2])
+    table = sf.Table(table.domain, codes)
+    # The option says the opposite of the penalty that is given.
+    options = {"penalize_main": main == 0, "tol": 1e-7, "init": init}
+    fit = sf.learn(table, penalty=L1(table.domain, 0.02, main), **options)
+    assert fit.status.code == "converged"
+    assert ("half a row" in fit.status.sentence) == (main == 0)
+    # What is left of the subgradient is at most tol, but for the rounding of sums of 8 states and 40 rows.
+    assert sf.certify(fit, table).optimality.subgradient < 1.01e-7
+    # One that decides for itself is the same as the option.
+    same = sf.learn(table, 0.02, **{**options, "penalize_main": main == 1})
+    np.testing.assert_array_equal(theta_of(fit), theta_of(same))
+    # A table that is taken once can be learned with both.
+    learner = Learner(table, Options(**options))
+    for penalty in (None, L1(table.domain, 0.02, main)):
+        again = learner.learn(0.02, penalty=penalty)
+        assert ("half a row" in again.status.sentence) == ((main == 1) if penalty is None else (main == 0))
+    np.testing.assert_array_equal(theta_of(fit), theta_of(again))
+
+
+@pytest.mark.parametrize("way", ["newton", "pseudo-likelihood"])
+def test_a_penalty_of_zero_leaves_main_effects_free(way):
+    fit = FITS[way](0.0, penalize_main=True).fit(constant_table(0)).fit_
+    assert fit.status.code == "converged"
+    assert "half a row" in fit.status.sentence

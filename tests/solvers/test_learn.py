@@ -139,7 +139,7 @@ def test_bad_options_are_refused_before_any_work(solver, monkeypatch):
     def work(*_, **__):
         raise AssertionError("the table was counted")
 
-    for name in ("moments_of_table", "solve_pseudo_likelihood"):
+    for name in ("weighted_moments", "solve_pseudo_likelihood"):
         monkeypatch.setattr(f"sparsefield.solvers._learner.{name}", work)
     for options, message in (
         ({"max_iter": 0}, "max_iter is 0"),

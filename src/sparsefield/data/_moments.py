@@ -118,8 +118,13 @@ def moments_of_codes(codes: NDArray[np.uint8], domain: Domain, n_threads: int | 
     return Counts(count_codes(codes, domain, n_threads), len(codes)).moments()
 
 
-def weighted_moments(table: Table, weights: NDArray[np.float64]) -> Moments:
-    """Return the data moments of a table without missing values whose rows count as often as their weights say."""
+def weighted_moments(table: Table, weights: NDArray[np.float64] | None) -> Moments:
+    """Return the data moments of a table without missing values whose rows count as often as their weights say.
+
+    Without weights each counts once, and is counted in whole numbers.
+    """
+    if weights is None:
+        return moments_of_table(table)
     check_observed(table)
     check_weights(weights, table.n_rows)
     pair = np.zeros((table.domain.n_slots, table.domain.n_slots))

@@ -89,17 +89,21 @@ class Unseen:
         )
 
 
-def find_unseen(table: Table, weights: NDArray[np.float64] | None = None) -> Unseen:
-    """Find the levels that no row of a table shows, which may have missing values.
+def find_unseen(table: Table, weights: NDArray[np.float64] | None = None, *, is_free: bool = True) -> Unseen:
+    """Find the levels that count as half a row: those that no row of a table shows, where main effects are free.
 
     Parameters
     ----------
     table : Table
-        Observations, each of which counts.
+        Observations, each of which counts; they may have missing values.
     weights : ndarray of shape (n_rows,), optional
         How often each row counts. Weights that add up to less than the number of rows are shares, and not counts.
+    is_free : bool
+        Whether main effects are free. Where they are penalised, they are finite, and no level counts as half a row.
     """
     domain = table.domain
+    if not is_free:
+        return Unseen(domain, (), table.n_rows)
     levels = tuple(
         (i, int(code))
         for i, column in enumerate(table.codes.T)

@@ -39,6 +39,11 @@ class Penalty(ABC):
     weights: Matrix | None = None
     groups: NDArray[np.int64] | None = None
 
+    @property
+    def frees_main(self) -> bool | None:
+        """Whether some main effect pays nothing, so that data must keep it finite; None where that is not known."""
+        return None if self.weights is None else not np.diagonal(self.weights).all()
+
     @abstractmethod
     def value(self, theta: Matrix) -> float:
         """Return what the penalty adds to the objective."""

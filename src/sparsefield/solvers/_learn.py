@@ -61,8 +61,9 @@ missing, certify
         As for `SparseMRF`.
     penalty : Penalty, optional
         A penalty of one's own in place of the L1 penalty. Its `alpha` counts, and not the one given here; a start is
-        found with an L1 penalty of that strength, on main effects if `penalize_main`. Unless that is true, a level that
-        no row shows counts as half a row.
+        found with an L1 penalty of that strength, on main effects unless they are free. Whether they are is for the
+        `weights` of the penalty to say, and for `penalize_main` where it has none. A level that no row shows counts as
+        half a row then.
     max_seconds : float, optional
         Time after which the fit ends, counted from the call: reading the table, finding a start and certifying count
         too. Newton steps make no more draws than there is time for.

@@ -14,11 +14,9 @@ from numpy.typing import ArrayLike
 from sparsefield._deadline import until
 from sparsefield.data import (
     Table,
-    Unseen,
     describe_rows,
     encode,
     find_unseen,
-    moments_of_table,
     resolve_missing,
     take_counted,
     weighted_moments,
@@ -70,15 +68,20 @@ class Learner:
         table, weights = take_counted(data if isinstance(data, Table) else encode(data), sample_weight)
         self.table, self.weights = resolve_missing(table, options.missing, weights)
         self.options = options
-        table, weights, domain = self.table, self.weights, self.table.domain
-        is_penalised = options.penalize_main
-        self.unseen = Unseen(domain, (), table.n_rows) if is_penalised else find_unseen(table, weights)
+        table, weights = self.table, self.weights
         backend = make_backend(options.backend, options.n_threads)
         self._simulation = Simulation(options.n_chains, options.seed, options.persists, backend)  # of the last fit
+        self._moments = None if table.n_missing.any() else weighted_moments(table, weights)
         self._n_learned = 0
-        self.data = self._make_data(options.seed)
+        self._take_rows(is_free=not options.penalize_main)
         self._facts = {**describe_rows(table, weights), **_versions()}
         self.stand: Stand | None = None
+
+    def _take_rows(self, *, is_free: bool) -> None:
+        """Take the rows as the objective does where main effects are free, or are not."""
+        self._is_free = is_free
+        self.unseen = find_unseen(self.table, self.weights, is_free=is_free)
+        self.data = self._make_data(self._simulation.seed)
 
     def learn(
         self,
@@ -113,6 +116,9 @@ class Learner:
         if options.certify and (facts["penalty"] != "L1" or facts["penalize_main"] is None):
             raise ValueError("certify=True is for the L1 penalty, on all parameters or on interactions alone.")
         self._turn_seeds()
+        is_free = not options.penalize_main if own.frees_main is None else own.frees_main
+        if is_free != self._is_free or self._n_learned > 1:
+            self._take_rows(is_free=is_free)
         problem = Problem(self.data, self.table.domain, own)
         start = self._find_start(problem, limits) if start is None else start
         theta = start.theta if isinstance(start, Stand) else start
@@ -137,23 +143,18 @@ class Learner:
         if self._n_learned:
             words = np.random.SeedSequence(self.options.seed, spawn_key=(self._n_learned,)).generate_state(1, np.uint64)
             self._simulation = replace(self._simulation, seed=int(words[0]))
-            self.data = self._make_data(self._simulation.seed)
         self._n_learned += 1
 
     def _make_data(self, seed: int) -> DataTerm:
         """Return what the objective takes of the rows, with missing values drawn from a seed."""
-        table, weights, options = self.table, self.weights, self.options
-        if table.n_missing.any():
-            backend = self._simulation.backend
-            return Completed(table, options.n_chains, seed, weights, backend, self.unseen, options.max_sweeps)
-        if self._n_learned:
-            return self.data
-        moments = moments_of_table(table) if weights is None else weighted_moments(table, weights)
-        return Observed(self.unseen.fill(moments))
+        if self._moments is not None:
+            return Observed(self.unseen.fill(self._moments))
+        options, backend = self.options, self._simulation.backend
+        return Completed(self.table, options.n_chains, seed, self.weights, backend, self.unseen, options.max_sweeps)
 
     def _find_start(self, problem: Problem, limits: Limits) -> Matrix | None:
         """Return the parameters to start from: those of a model, of the pseudo-likelihood, or no interactions."""
-        init, is_penalised = self.options.init, self.options.penalize_main
+        init, is_penalised = self.options.init, not self._is_free
         if isinstance(init, PairwiseMRF):
             if init.domain != self.table.domain:
                 raise ValueError(

@@ -11,11 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from sparsefield.certificates import check_confidence
 from sparsefield.data import (
     Table,
-    Unseen,
     check_rows,
     encode,
     find_unseen,
-    moments_of_table,
     resolve_missing,
     take_counted,
     weighted_moments,
@@ -23,7 +21,7 @@ from sparsefield.data import (
 from sparsefield.fits import Fit, GapKind, Optimality
 from sparsefield.inference import MOST_ENTRIES, Backend, OutOfReachError, count_entries, make_backend
 from sparsefield.model import PairwiseMRF, as_theta
-from sparsefield.objective import Problem, expected_moments
+from sparsefield.objective import L1, Observed, Problem, expected_moments
 from sparsefield.solvers._duality import USES, Means, bound_by_entropy, entropy_of
 from sparsefield.solvers._enumerated import rounding
 from sparsefield.solvers._gap import bound_gap
@@ -127,12 +125,13 @@ def problem_of(fit: Fit, table: Table, weights: NDArray[np.float64] | None) -> P
     """Return the problem that a fit solved, with what the model expects of missing values given the observed cells."""
     assert fit.alpha is not None
     assert fit.penalize_main is not None
-    unseen = Unseen(table.domain, (), table.n_rows) if fit.penalize_main else find_unseen(table, weights)
+    penalty = L1(table.domain, fit.alpha, float(fit.penalize_main))
+    unseen = find_unseen(table, weights, is_free=bool(penalty.frees_main))
     if table.n_missing.any():
         moments = expected_moments(fit.model, table, np.ones(table.n_rows) if weights is None else weights)
     else:
-        moments = moments_of_table(table) if weights is None else weighted_moments(table, weights)
-    return Problem.with_l1(unseen.fill(moments), table.domain, fit.alpha, fit.penalize_main)
+        moments = weighted_moments(table, weights)
+    return Problem(Observed(unseen.fill(moments)), table.domain, penalty)
 
 
 def assess(

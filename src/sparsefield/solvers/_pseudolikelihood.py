@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._kernels._descent import descend_pairs
-from sparsefield.data import Table, Unseen, check_observed, find_unseen
+from sparsefield.data import Table, check_observed, find_unseen
 from sparsefield.fits import Fit, NewtonStep, Status, StepInfo
 from sparsefield.model import Matrix, PairwiseMRF, count_once, independent_theta, norm
 from sparsefield.objective import L1, PseudoLikelihoodLoss, choose_active, count_by_variable
@@ -50,11 +50,13 @@ def solve_pseudo_likelihood(
     """
     check_observed(table)
     limits = Limits(max_iter, tol, max_seconds, began)
-    unseen = Unseen(table.domain, (), table.n_rows) if penalize_main else find_unseen(table, weights)
+    penalty = L1(table.domain, alpha, 0.5 * penalize_main)
+    is_free = bool(penalty.frees_main)
+    unseen = find_unseen(table, weights, is_free=is_free)
     ones = np.ones(table.n_rows)
     loss = PseudoLikelihoodLoss(table, ones if weights is None else weights, unseen)
-    start = None if penalize_main else independent_theta(table.domain, unseen.fill(loss.moments()).main)
-    method = _PseudoSteps(loss, L1(table.domain, alpha, 0.5 * penalize_main), tol, start)
+    start = independent_theta(table.domain, unseen.fill(loss.moments()).main) if is_free else None
+    method = _PseudoSteps(loss, penalty, tol, start)
     steps, status = run(method, limits, watch)
     main = np.diagonal(method.theta)
     status = replace(status, sentence=f"{status.sentence} {unseen}".rstrip())
