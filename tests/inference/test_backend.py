@@ -130,7 +130,7 @@ def test_states_are_enumerated_once_in_a_step():
 CERTIFIED = {
     "two levels": (TABLE, {"draws"}),
     "levels": (LEVELS, {"draws", "chains"}),
-    "missing values": (INCOMPLETE, {"draws"}),
+    "missing values": (INCOMPLETE, {"draws", "expectations"}),
 }
 
 

@@ -113,7 +113,7 @@ def certify(
     if table.domain.n_slots == 0:  # nothing to fit
         return replace(fit, optimality=Optimality(0.0, 0.0, 1.0, 0, kind="exact"))
     backend = make_backend(backend, n_threads)
-    problem = problem_of(fit, table, weights)
+    problem = problem_of(fit, table, weights, backend)
     ways: dict[str, Any] = {"confidence": confidence, "n_draws": n_draws, "seed": seed, "backend": backend}
     if table.n_missing.any():
         return replace(fit, optimality=assess_slope(problem, fit.model, **ways, max_states=max_states))
@@ -121,14 +121,15 @@ def certify(
     return replace(fit, optimality=optimality)
 
 
-def problem_of(fit: Fit, table: Table, weights: NDArray[np.float64] | None) -> Problem:
+def problem_of(fit: Fit, table: Table, weights: NDArray[np.float64] | None, backend: Backend | None = None) -> Problem:
     """Return the problem that a fit solved, with what the model expects of missing values given the observed cells."""
     assert fit.alpha is not None
     assert fit.penalize_main is not None
     penalty = L1(table.domain, fit.alpha, float(fit.penalize_main))
     unseen = find_unseen(table, weights, is_free=bool(penalty.frees_main))
     if table.n_missing.any():
-        moments = expected_moments(fit.model, table, np.ones(table.n_rows) if weights is None else weights)
+        ones = np.ones(table.n_rows)
+        moments = expected_moments(fit.model, table, ones if weights is None else weights, backend)
     else:
         moments = weighted_moments(table, weights)
     return Problem(Observed(unseen.fill(moments)), table.domain, penalty)
