@@ -401,3 +401,11 @@ def test_the_module_runs(command):
     assert result.stdout.strip()
     if command == ["version"]:
         assert result.stdout.strip() == sf.__version__
+
+
+def test_a_table_of_constants_is_fitted_and_certified(tmp_path):
+    path = tmp_path / "same.csv"
+    pl.DataFrame({"a": [1, 1, 1], "b": ["x", "x", "x"]}).write_csv(path)
+    said = run("fit", path)
+    assert "0 edges" in said
+    assert "Certified: it is at most 0 above its optimum" in said

@@ -216,3 +216,16 @@ def test_the_entropy_of_the_data_is_that_of_the_shares_of_their_rows(weights):
     shares = np.array(list(total.values())) / sum(total.values())
     assert 1 < len(shares) < 300
     assert entropy_of(table, weights) == pytest.approx(-(shares * np.log(shares)).sum(), rel=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::sparsefield.data.ConstantColumnWarning")
+@pytest.mark.parametrize("solver", ["newton", "spg"])
+def test_a_fit_of_constant_columns_is_certified_at_once(solver):
+    fit = sf.learn(np.zeros((3, 4), dtype=int), solver=solver, certify=True)
+    assert fit.status.code == "converged"
+    assert fit.optimality.kind == "exact"
+    assert fit.optimality.gap == fit.optimality.subgradient == 0
+    assert sf.certify(fit, np.zeros((3, 4), dtype=int)).optimality.gap == 0
+    # With missing values, of which nothing depends.
+    incomplete = np.where(np.eye(3, 4) == 1, np.nan, 0.0)
+    assert sf.learn(incomplete, solver=solver, certify=True).optimality.subgradient == 0

@@ -216,14 +216,14 @@ def _state(found: GapBound, subgradient: float, gap: float, proven: float, n_dra
 def _bound_entry(problem: Problem, here: Means) -> float:
     """Bound the largest entry of the smallest subgradient, from draws."""
     violation = problem.subgradient(here.theta, here.pair - problem.data.moments.pair)
-    return float((np.abs(violation) + here.errors).max())
+    return float((np.abs(violation) + here.errors).max(initial=0.0))
 
 
 def _largest_entry(problem: Problem, model: PairwiseMRF, backend: Backend) -> float:
     """Return the largest entry of the smallest subgradient, by enumeration."""
     theta = as_theta(model)
     gradient = problem.gradient(backend.enumerate(model)[1])
-    return float(np.abs(problem.subgradient(theta, gradient)).max()) + rounding(problem, theta)
+    return float(np.abs(problem.subgradient(theta, gradient)).max(initial=0.0)) + rounding(problem, theta)
 
 
 def _read_table(fit: Fit, data: Any, sample_weight: ArrayLike | None) -> tuple[Table, NDArray[np.float64] | None]:
