@@ -1,23 +1,24 @@
 """Work ends when its time is up, in the middle of draws too."""
 
-import time
-
 import numpy as np
 import pytest
 
 import sparsefield as sf
+from clock import Clock
 from problems import make_table, theta_of
 from sparsefield import _threads
 from sparsefield._deadline import OutOfTimeError, check_time, until
 from sparsefield.datasets import make_field
 from sparsefield.gradients import PerfectDraws
 from sparsefield.inference import Cpu, Perfect
+from sparsefield.inference._blocks import LONGEST_CALL
 from sparsefield.inference._conditional import fill_by_enumeration
+from sparsefield.inference._scan import Scan
 from sparsefield.solvers import _newton, _promise
 
 
-def test_work_ends_at_the_earlier_of_two_moments():
-    now = time.perf_counter()
+def test_work_ends_at_the_earlier_of_two_moments(monkeypatch):
+    now = Clock(monkeypatch).now
     with until(now + 60):
         check_time()
         with until(now - 1), pytest.raises(OutOfTimeError):
@@ -30,13 +31,35 @@ def test_work_ends_at_the_earlier_of_two_moments():
     check_time()
 
 
-def test_exact_draws_end_with_their_time():
-    # 50,000 draws of this field take 0.14 s on two cores, and four million ten.
-    field = make_field(256, degree=4, strength=(0.9, 0.9), seed=1)
-    clock = time.perf_counter()
-    with until(clock + 0.5), pytest.raises(OutOfTimeError):
-        Perfect(4_000_000, 1).draw(field)
-    assert time.perf_counter() - clock < 5  # calls take a tenth of a second each
+def test_exact_draws_end_with_their_time(monkeypatch):
+    # Sweeps take as long as they are said to: no piece of the work takes longer than a call.
+    clock, sweep = Clock(monkeypatch), Scan.sweep
+
+    def take_time(scan, states, streams, n_sweeps, *rest):
+        clock.advance(n_sweeps * len(states) * scan.seconds_per_block)
+        sweep(scan, states, streams, n_sweeps, *rest)
+
+    monkeypatch.setattr(Scan, "sweep", take_time)
+    field, draws = make_field(256, degree=4, strength=(0.9, 0.9), seed=1), Perfect(50_000, 1, n_threads=1)
+    draws.draw(field)
+    whole = clock.now
+    assert whole > 3 * LONGEST_CALL  # else the first half of the time would be one call
+    for share in (0.0, 0.5):
+        end = clock.now + share * whole
+        with until(end), pytest.raises(OutOfTimeError):
+            draws.draw(field)
+        assert clock.now - end <= LONGEST_CALL * (1 + 1e-9)  # a sum of rounded numbers
+
+
+def let_time_run_out(monkeypatch, n_pieces):
+    """Let the time be up once so many pieces of work were done."""
+    pieces = iter(range(n_pieces))
+
+    def check():
+        if next(pieces, None) is None:
+            raise OutOfTimeError
+
+    monkeypatch.setattr(_threads, "check_time", check)
 
 
 ROWS_WITHOUT_A_CELL = np.full((60, 20), 255, dtype=np.uint8)  # 2^20 states each: 15 ms, and all of them a second
@@ -58,44 +81,42 @@ ROWS_WITHOUT_A_CELL = np.full((60, 20), 255, dtype=np.uint8)  # 2^20 states each
     ],
     ids=["expectations", "variances", "draws"],
 )
-def test_enumeration_of_missing_values_ends_with_its_time(work):
-    field = make_field(20, seed=1)
-    with until(time.perf_counter() + 0.05), pytest.raises(OutOfTimeError):
-        work(field)
+def test_enumeration_of_missing_values_ends_with_its_time(work, monkeypatch):
+    let_time_run_out(monkeypatch, n_pieces=2)
+    with pytest.raises(OutOfTimeError):
+        work(make_field(20, seed=1))
 
 
-def test_pilots_of_missing_values_end_with_their_time():
+def test_pilots_of_missing_values_end_with_their_time(monkeypatch):
     # Nearly all are on or nearly all are off: bounds never meet, and 100,000 sweeps take about ten seconds.
     p = 60
     field = sf.PairwiseMRF.binary([-6.0] * p, 12.0 / (p - 1) * (1 - np.eye(p)))
-    clock = time.perf_counter()
-    with until(clock + 0.2), pytest.raises(OutOfTimeError):
+    let_time_run_out(monkeypatch, n_pieces=2)
+    with pytest.raises(OutOfTimeError):
         Cpu(1).clamped_draw(field, np.full((1, p), 255, dtype=np.uint8), seed=1, max_sweeps=100_000)
-    assert time.perf_counter() - clock < 5  # calls take a tenth of a second each
 
 
 class Slow(Cpu):
     """A backend whose second batch of draws takes longer than there is time for."""
 
-    def __init__(self):
+    def __init__(self, clock):
         super().__init__()
-        self.n_batches = 0
+        self.clock, self.n_batches = clock, 0
 
     def draw(self, field, n_draws, **options):
         self.n_batches += 1
         if self.n_batches > 1:
-            for _ in range(600):
-                time.sleep(0.1)
-                check_time()
+            self.clock.advance(2.0)
         return super().draw(field, n_draws, **options)
 
 
 @pytest.mark.parametrize("solver", ["newton", "spg"])
-def test_a_step_that_is_under_way_when_the_time_is_up_does_not_count(solver):
+def test_a_step_that_is_under_way_when_the_time_is_up_does_not_count(solver, monkeypatch):
+    clock = Clock(monkeypatch)
     table, options = make_table(), {"solver": solver, "schedule": PerfectDraws(), "seed": 1, "init": "zero"}
-    clock = time.perf_counter()
-    fit = sf.learn(table, 0.02, max_seconds=1.5, backend=Slow(), **options)
-    assert time.perf_counter() - clock < 10
+    backend = Slow(clock)
+    fit = sf.learn(table, 0.02, max_seconds=1.5, backend=backend, **options)
+    assert backend.n_batches == 2
     assert fit.status.code == "time"
     assert len(fit.steps) == 1
     # Newton steps count when they were judged at their end; gradient steps are made before that.

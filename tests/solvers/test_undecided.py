@@ -1,6 +1,5 @@
 """Marks: which parameters the noise of draws leaves open, zero or not."""
 
-import time
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -9,6 +8,7 @@ import pytest
 from scipy import stats
 
 import sparsefield as sf
+from clock import Clock
 from noise import curvature
 from problems import make_problem, theta_of
 from sparsefield.fits import Fit
@@ -168,8 +168,9 @@ def test_fits_with_draws_have_marks_unless_their_time_is_up(monkeypatch):
     assert fit.status.code == "max_iter"
     assert "undecided" in sf.edge_table(fit).columns
     # The time is up after the first iteration, or before it: there is none for marks.
-    for seconds, n_steps in ((0.2, 1), (0.0, 0)):
-        options = {"gap": 1e-4, "max_seconds": seconds, "watch": lambda _: time.sleep(0.2)}
+    clock = Clock(monkeypatch)
+    for seconds, n_steps in ((1.0, 1), (0.0, 0)):
+        options = {"gap": 1e-4, "max_seconds": seconds, "watch": lambda _: clock.advance(1.0)}
         fit = solve_newton(problem, PerfectDraws(), Simulation(500, 1), **options)
         assert (fit.status.code, len(fit.steps)) == ("time", n_steps)
         assert fit.undecided is None
