@@ -1,5 +1,17 @@
+import os
+
 import matplotlib.pyplot as plt
 import pytest
+
+from sparsefield._kernels._target import HAS_AVX2
+
+
+def pytest_configure():
+    """Refuse to leave out kernels that are compiled for AVX2 where this must be there."""
+    if os.environ.get("SPARSEFIELD_REQUIRE_AVX2") and not HAS_AVX2:
+        raise pytest.UsageError(
+            "AVX2 must be there, and numba is not found to compile for it: tests of packed kernels would be left out."
+        )
 
 
 @pytest.fixture(autouse=True)
