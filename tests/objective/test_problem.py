@@ -14,7 +14,7 @@ def test_the_objective_is_the_penalised_likelihood():
     theta = theta_of(make_field(5, seed=9))
     model = problem.model(theta)
     upper = np.triu(np.ones((5, 5), dtype=bool))
-    expected = model.log_partition() - (theta * problem.data.moments.pair)[upper].sum()
+    expected = float(model.log_partition()) - (theta * problem.data.moments.pair)[upper].sum()
     assert problem.objective(theta) == pytest.approx(expected + 0.05 * np.abs(theta[np.triu_indices(5, 1)]).sum())
     rng = np.random.default_rng(1)
     rows = make_field(5, seed=3).sample(50, n_sweeps=20, seed=1)

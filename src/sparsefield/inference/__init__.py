@@ -3,6 +3,14 @@
 from sparsefield._kernels._bytes import BLOCK
 from sparsefield.inference._backend import Backend, Bounds, ChainStates, Cpu, make_backend
 from sparsefield.inference._bounds import BoundingChains
+from sparsefield.inference._bridges import (
+    LARGEST_SKEWNESS,
+    Bridge,
+    add_influences,
+    bridge,
+    chain_bridges,
+    skewness_of_sum,
+)
 from sparsefield.inference._chains import Chains
 from sparsefield.inference._checks import check_order, check_request, check_sweeps, check_two_levels
 from sparsefield.inference._clamped import ClampedChains
@@ -19,12 +27,14 @@ from sparsefield.inference._states import MOST_ENTRIES, EnumeratedStates, count_
 
 __all__ = [
     "BLOCK",
+    "LARGEST_SKEWNESS",
     "MAX_STATES",
     "MOST_ENTRIES",
     "MOST_STATES",
     "Backend",
     "BoundingChains",
     "Bounds",
+    "Bridge",
     "ChainStates",
     "Chains",
     "ClampedChains",
@@ -40,6 +50,9 @@ __all__ = [
     "PerfectRun",
     "Scan",
     "States",
+    "add_influences",
+    "bridge",
+    "chain_bridges",
     "check_order",
     "check_request",
     "check_sweeps",
@@ -55,4 +68,5 @@ __all__ = [
     "is_cheap",
     "make_backend",
     "reduce_to_binary",
+    "skewness_of_sum",
 ]

@@ -12,8 +12,10 @@ from sparsefield.model._layout import (
     sum_once,
 )
 from sparsefield.model._pairwise import PairwiseMRF
+from sparsefield.model._partition import LogPartition
 
 __all__ = [
+    "LogPartition",
     "Matrix",
     "PairwiseMRF",
     "across_variables",

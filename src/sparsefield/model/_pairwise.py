@@ -13,8 +13,18 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
 
 from sparsefield.data import Domain, Moments, Table
-from sparsefield.inference import Gibbs, Perfect, PerfectRun, energies, enumerate_states, reduce_to_binary
+from sparsefield.inference import (
+    Backend,
+    Gibbs,
+    Perfect,
+    PerfectRun,
+    energies,
+    enumerate_states,
+    make_backend,
+    reduce_to_binary,
+)
 from sparsefield.model._file import read_parameters, write_parameters
+from sparsefield.model._partition import LogPartition, find_log_partition
 
 Method = Literal["gibbs", "perfect"]
 
@@ -121,9 +131,19 @@ class PairwiseMRF:
         """
         return energies(self, self.domain.check_codes(states))
 
-    def log_prob(self, states: Any) -> NDArray[np.float64]:
-        """Return the log-probability of each state; small fields only, since it needs `log_partition`."""
-        return -self.energy(states) - self.log_partition()
+    def log_prob(self, states: Any, *, log_partition: LogPartition | float | None = None) -> NDArray[np.float64]:
+        """Return the log-probability of each state.
+
+        Parameters
+        ----------
+        states : array-like of shape (n, n_variables)
+            Codes of the levels.
+        log_partition : LogPartition or float, optional
+            What `log_partition` returned; all log-probabilities have its error then. By enumeration unless given, which
+            is for small fields.
+        """
+        log_normaliser = self.log_partition("exact") if log_partition is None else log_partition
+        return -self.energy(states) - float(log_normaliser)
 
     def conditional(self, variable: int | str, states: Any) -> NDArray[np.float64]:
         """Return P(variable = level | the others) for each state (row) and level (column).
@@ -145,9 +165,50 @@ class PairwiseMRF:
             exponents[start : start + len(s), levels] = self.main[own] + s @ self.interactions[:, own]
         return np.asarray(np.exp(log_softmax(exponents, axis=1)))
 
-    def log_partition(self) -> float:
-        """Return the logarithm of the normalising constant, by enumeration."""
-        return enumerate_states(self)[0]
+    def log_partition(
+        self,
+        method: Literal["auto", "exact", "draws", "annealed"] = "auto",
+        *,
+        n_draws: int | None = None,
+        seed: int = 0,
+        n_threads: int | None = None,
+        backend: Backend | None = None,
+    ) -> LogPartition:
+        """Return the logarithm of the normalising constant, with its standard error.
+
+        Parameters
+        ----------
+        method : "auto", "exact", "draws" or "annealed"
+            "exact": by enumeration, for up to 2^27 states. "draws": by bridges (Bennett 1976) from independent
+            variables over models between, with exact draws of each. "annealed": by Gibbs chains that are led from
+            independent variables to the field (Neal 2001), for any number of levels. "auto": the first of them that
+            can be had. Fields without interactions have a formula, which is exact.
+        n_draws : int, optional
+            Draws of all models together: 100,000 unless given, or fewer where they are slow. Or annealed chains: 4096
+            unless given.
+        seed : int
+            Where the random numbers start.
+        n_threads : int, optional
+            Threads to use; the result does not depend on it.
+        backend : Backend, optional
+            What makes draws; the processors of this machine unless given.
+
+        Raises
+        ------
+        OutOfReachError
+            Where an estimate could be had, but no error of it that can be trusted.
+
+        Examples
+        --------
+        >>> from sparsefield.datasets import make_field
+        >>> model = make_field(20, seed=1)
+        >>> exact, drawn = model.log_partition(), model.log_partition("draws")
+        >>> exact.error, drawn.error < 0.05
+        (0.0, True)
+        >>> abs(float(drawn) - float(exact)) < 4 * drawn.error
+        True
+        """
+        return find_log_partition(self, method, n_draws=n_draws, seed=seed, backend=make_backend(backend, n_threads))
 
     def moments(self) -> Moments:
         """Return the exact moments, by enumeration."""

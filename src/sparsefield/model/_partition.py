@@ -1,0 +1,234 @@
+"""The log-partition function: by enumeration, by bridges between exact draws, or by annealing; with its error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from sparsefield._rounding import as_confidence
+from sparsefield.inference import (
+    BLOCK,
+    LARGEST_SKEWNESS,
+    MAX_STATES,
+    Backend,
+    Bridge,
+    OutOfReachError,
+    add_influences,
+    bridge,
+    chain_bridges,
+    count_states,
+    skewness_of_sum,
+)
+from sparsefield.model._annealing import anneal, average_weights, start_chains
+from sparsefield.model._path import Path, sum_independent
+
+if TYPE_CHECKING:
+    from sparsefield.model._pairwise import PairwiseMRF
+
+PartitionMethod = Literal["exact", "draws", "annealed"]
+Values = NDArray[np.float64]
+
+# With w normal and models d standard deviations of w apart, n draws of each give a squared error of
+# 2 (1 / overlap - 1) / n. For the same draws shared among ever more models it falls to what d^2 / 4 in place of
+# 1 / overlap - 1 makes of it; with an overlap of one half (d = 1.84) it is 1.17 of that.
+_LEAST_OVERLAP = 0.5
+
+_PILOT = 2 * BLOCK  # draws that choose the models on the way: an overlap of one half is known to 0.01
+_MOST_MODELS = 1024
+_MAX_SWEEPS = 2000  # within which half of the bounding chains of a pilot run must meet, as for gradients
+_DRAWS_AT_ONCE = 2**16
+
+# Updates of a variable in draws that nobody asked for by number: ten seconds on one core, which makes 6e8 a second of
+# chains with two bounds (the Senate's 100 variables). A draw takes up to three blocks of sweeps: 1.5 to 3.0 were seen.
+_MOST_UPDATES = 6_000_000_000
+_BLOCKS_EACH = 3
+
+N_DRAWS = 100_000
+N_ANNEALED = 4096
+
+
+@dataclass(frozen=True)
+class LogPartition:
+    """The logarithm of a normalising constant, and how well it is known.
+
+    Parameters
+    ----------
+    value : float
+        The logarithm; `float` of this object returns it.
+    error : float
+        Its standard error; zero where it is exact.
+    method : "exact", "draws" or "annealed"
+        By enumeration (or a formula), by bridges between exact draws, or by annealed chains. The mean weight of
+        annealed chains has no bias, but its error is told by the weights that were seen: where a field has
+        states that no chain found, it is more.
+    n_draws : int
+        Draws or chains behind it; none where it is exact.
+    """
+
+    value: float
+    error: float = 0.0
+    method: PartitionMethod = "exact"
+    n_draws: int = 0
+
+    def __float__(self) -> float:
+        return self.value
+
+    def interval(self, confidence: float = 0.99) -> tuple[float, float]:
+        """Return bounds that hold with a confidence, by the central limit theorem."""
+        if not 0 < confidence < 1:
+            raise ValueError(f"confidence is {confidence}: use a number between 0 and 1.")
+        far = -float(ndtri((1 - confidence) / 2)) * self.error
+        return self.value - far, self.value + far
+
+    def __str__(self) -> str:
+        """Say in a sentence what is known."""
+        if self.method == "exact":
+            return f"The log-partition function is {self.value:.10g}."
+        ways = {"draws": f"{self.n_draws} exact draws", "annealed": f"{self.n_draws} annealed chains"}
+        low, high = self.interval()
+        digits = max(2, 2 - int(np.floor(np.log10(max(self.error, 1e-12)))))
+        return (
+            f"The log-partition function is {self.value:.{digits}f} with a standard error of {self.error:.2g}, "
+            f"by {ways[self.method]}: between {low:.{digits}f} and {high:.{digits}f} with confidence "
+            f"{as_confidence(0.99)}, by the central limit theorem."
+        )
+
+
+def find_log_partition(
+    model: PairwiseMRF, method: str, *, n_draws: int | None, seed: int, backend: Backend
+) -> LogPartition:
+    """Return the logarithm of the normalising constant of a model; `PairwiseMRF.log_partition` says how."""
+    if method not in ("auto", "exact", "draws", "annealed"):
+        raise ValueError(f"method is {method!r}: use 'auto', 'exact', 'draws' or 'annealed'.")
+    _check(n_draws, seed)
+    if not model.interactions.any():
+        return LogPartition(sum_independent(model))
+    if method == "exact" or (method == "auto" and count_states(model.domain) <= MAX_STATES):
+        return LogPartition(backend.enumerate(model)[0])
+    if method == "annealed":
+        return _anneal(model, n_draws, _make_seeds(seed), backend)
+    try:
+        return _build_bridges(model, n_draws, _make_seeds(seed), backend)
+    except OutOfReachError:
+        if method == "draws":
+            raise
+        return _anneal(model, n_draws, _make_seeds(seed), backend)
+
+
+def _check(n_draws: int | None, seed: int) -> None:
+    if n_draws is not None and (not isinstance(n_draws, int | np.integer) or n_draws < BLOCK):
+        raise ValueError(
+            f"n_draws is {n_draws}: use a whole number from {BLOCK} on, which chains are held in blocks of."
+        )
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise ValueError(f"seed is {seed}: use a whole number from zero on.")
+
+
+def _make_seeds(seed: int) -> Iterator[int]:
+    """Yield seeds of independent random numbers, for as many uses as there are."""
+    source = np.random.SeedSequence(seed)
+    while True:
+        yield int(source.spawn(1)[0].generate_state(1, np.uint64)[0])
+
+
+def _anneal(model: PairwiseMRF, n_draws: int | None, seeds: Iterator[int], backend: Backend) -> LogPartition:
+    """Return the log-partition function by annealed chains."""
+    n = N_ANNEALED if n_draws is None else n_draws
+    path, logs, n_times = anneal(model, n, seeds, backend)
+    log_mean, influences = average_weights(logs)
+    error = float(np.sqrt((influences**2).sum() * n / (n - 1)))
+    _check_skewness([influences], f"{n} chains of {n_times} sweeps are worth {n / (1 + n * error**2):.0f} draws")
+    return LogPartition(sum_independent(path.start) + log_mean, error, "annealed", n)
+
+
+def _check_skewness(influences: Sequence[Values], what: str) -> None:
+    """Refuse an estimate whose error is too far from normal for an interval of two standard errors and a half."""
+    skewness = skewness_of_sum(influences)
+    if not abs(skewness) <= LARGEST_SKEWNESS:
+        raise OutOfReachError(
+            f"The log-partition function has no error that can be trusted: {what}, and few of them decide, so "
+            f"that the error has a skewness of {skewness:.2g} and {LARGEST_SKEWNESS} is allowed. Raise n_draws.",
+            "an error far from normal",
+            "Raise n_draws.",
+        )
+
+
+def _build_bridges(model: PairwiseMRF, n_draws: int | None, seeds: Iterator[int], backend: Backend) -> LogPartition:
+    """Return the log-partition function by bridges from independent variables, over exact draws of models between."""
+    chains, _ = backend.draw(model, _PILOT, seed=next(seeds), max_sweeps=_limit_sweeps(model))
+    path = Path.with_means(model, chains.means(), _PILOT)
+    times, n_sweeps = _choose_times(path, seeds, backend)
+    n_each = _afford(model, n_sweeps) // len(times) if n_draws is None else max(BLOCK, n_draws // len(times))
+    values = [_draw_along(path, time, n_each, seeds, backend)[0] for time in times]
+    bridges = _connect(times, values)
+    log_ratio, error = chain_bridges(bridges)
+    _check_skewness(add_influences(bridges), f"there are {n_each} draws of each of {len(times)} models")
+    return LogPartition(sum_independent(path.start) + log_ratio, error, "draws", n_each * len(times))
+
+
+def _limit_sweeps(model: PairwiseMRF) -> int:
+    """Return the longest blocks of sweeps for which the draws that choose the models can be afforded."""
+    # A thousand draws wait for the slowest chain: up to 10 blocks of sweeps each (the Senate with alpha 0.05).
+    return max(1, min(_MAX_SWEEPS, _MOST_UPDATES // (10 * _PILOT * model.domain.n_variables)))
+
+
+def _afford(model: PairwiseMRF, n_sweeps: Sequence[int]) -> int:
+    """Return how many draws of all models can be had without waiting for them, from the sweeps of their blocks."""
+    each = _MOST_UPDATES // (_BLOCKS_EACH * model.domain.n_variables * sum(n_sweeps))
+    if each < BLOCK:
+        raise OutOfReachError(
+            f"Exact draws are slow: {len(n_sweeps)} models on the way from independent variables have blocks of up to "
+            f"{max(n_sweeps)} sweeps. Give n_draws to wait for them, or use method='annealed'.",
+            "slow exact draws",
+            "Give n_draws to wait for them.",
+        )
+    return min(N_DRAWS, each * len(n_sweeps))
+
+
+def _choose_times(path: Path, seeds: Iterator[int], backend: Backend) -> tuple[list[float], list[int]]:
+    """Cut the way from 0 to 1 in halves, and these again, until draws of neighbours overlap.
+
+    Returned are the times, and the sweeps of a block of exact draws at each.
+    """
+    times = [0.0, 1.0]
+    found = [_draw_along(path, time, _PILOT, seeds, backend) for time in times]
+    k = 0
+    while k < len(times) - 1:
+        if _connect(times[k : k + 2], [own[0] for own in found[k : k + 2]])[0].overlap >= _LEAST_OVERLAP:
+            k += 1
+            continue
+        if len(times) == _MOST_MODELS:
+            raise OutOfReachError(
+                f"The log-partition function is out of reach of bridges: {_MOST_MODELS} models on the way from "
+                "independent variables do not overlap. The parameters are too large."
+            )
+        middle = (times[k] + times[k + 1]) / 2
+        times.insert(k + 1, middle)
+        found.insert(k + 1, _draw_along(path, middle, _PILOT, seeds, backend))
+    return times, [own[1] for own in found]
+
+
+def _connect(times: Sequence[float], values: Sequence[Values]) -> list[Bridge]:
+    """Build a bridge between each two neighbours, from the inner products of the whole move with their draws."""
+    steps = zip(pairwise(times), pairwise(values), strict=True)
+    return [bridge((after - before) * start, (after - before) * end) for (before, after), (start, end) in steps]
+
+
+def _draw_along(path: Path, time: float, n: int, seeds: Iterator[int], backend: Backend) -> tuple[Values, int]:
+    """Return the inner product of the whole move with n exact draws at a time, and the sweeps of a block of them."""
+    move, found, n_sweeps = path.move, [], 1
+    for start in range(0, n, _DRAWS_AT_ONCE):
+        size = min(_DRAWS_AT_ONCE, n - start)
+        if time == 0:
+            chains = start_chains(path, size, next(seeds), backend)
+        else:
+            chains, run = backend.draw(path.at(time), size, seed=next(seeds), max_sweeps=_limit_sweeps(path.end))
+            n_sweeps = run.block_length
+        found.append(chains.draws().along(move))
+    return np.concatenate(found), n_sweeps
