@@ -9,7 +9,7 @@ KERNELS := $(shell cat src/sparsefield/_kernels/*.py | cksum | cut -d ' ' -f 1)
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba-$(KERNELS)
 
 .PHONY: browser demo docs paper test lint format bench bench-kernels bench-certificates bench-learner bench-newton \
-	bench-optimality bench-constants bench-main-effects bench-hard bench-seeds clean
+	bench-optimality bench-constants bench-main-effects bench-hard bench-seeds bench-partition clean
 
 demo: $(INSTALLED)
 	$(RUN)/sparsefield demo
@@ -45,7 +45,7 @@ format: $(INSTALLED)
 	$(RUN)/ruff check --fix .
 
 bench: bench-kernels bench-certificates bench-learner bench-newton bench-optimality bench-constants bench-main-effects bench-hard \
-	bench-seeds
+	bench-seeds bench-partition
 
 # `make bench PEERS=1` also measures jax, thrml and skglm, which it installs.
 bench-kernels: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
@@ -79,6 +79,10 @@ bench-hard: $(INSTALLED)
 # Fits with different seeds: about five minutes, with the tables of others.
 bench-seeds: $(INSTALLED)
 	$(RUN)/python benchmarks/seeds.py
+
+# The log-partition function against enumeration, and of the Senate's fits: about three minutes.
+bench-partition: $(INSTALLED)
+	$(RUN)/python benchmarks/partition.py
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

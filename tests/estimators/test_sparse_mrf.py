@@ -23,6 +23,7 @@ from problems import QUICK, make_table, theta_of
 from sparsefield import PairwiseMRF, PseudoLikelihood, SparseMRF
 from sparsefield.datasets import make_field
 from sparsefield.gradients import BestDraws, Fixed
+from sparsefield.inference import OutOfReachError
 from sparsefield.model import norm
 from sparsefield.objective import Problem
 from statistics_ import FALSE_ALARM
@@ -154,17 +155,38 @@ def test_the_score_is_the_likelihood_or_says_that_it_is_not():
     mrf = SparseMRF(0.05, **QUICK).fit(observed)
     assert mrf.score_kind_ == "log-likelihood"
     assert mrf.score(observed) == pytest.approx(mrf.model_.log_prob(observed.codes).mean())
+    with pytest.raises(ValueError, match="has missing values"):
+        mrf.score(np.where(observed.codes[:5] == 1, np.nan, 0.0))
+    with pytest.raises(NotFittedError):
+        SparseMRF().score(observed)
+
+
+def test_the_score_of_a_large_field_is_the_likelihood_by_draws_and_the_same_each_time():
+    wide = make_field(40, degree=2, strength=(0.5, 1.0), seed=1).sample(200, n_sweeps=50, seed=1)
+    large = SparseMRF(0.05, **QUICK).fit(wide)
+    assert large.score_kind_ == "log-likelihood by draws"
+    normaliser = large.model_.log_partition("draws")
+    expected = -large.model_.energy(wide.codes).mean() - normaliser.value
+    assert large.score(wide) == clone(large).fit(wide).score(wide) == pytest.approx(expected, rel=1e-12)
+    large.model_ = make_field(40, degree=2, strength=(0.5, 1.0), seed=2)
+    assert large.score(wide) == pytest.approx(
+        -large.model_.energy(wide.codes).mean() - large.model_.log_partition().value, rel=1e-12
+    )
+
+
+def test_the_score_is_the_pseudo_likelihood_where_no_other_can_be_had(monkeypatch):
     wide = make_field(40, degree=2, strength=(0.5, 1.0), seed=1).sample(200, n_sweeps=50, seed=1)
     large = SparseMRF(0.1, **QUICK).fit(wide)
+
+    def refuse(*_, **__):
+        raise OutOfReachError("too strong")
+
+    monkeypatch.setattr("sparsefield.model._pairwise.find_log_partition", refuse)
     assert large.score_kind_ == "pseudo-log-likelihood"
     expected = sum(
         np.log(large.model_.conditional(i, wide.codes)[np.arange(200), wide.codes[:, i]]).mean() for i in range(40)
     )
     assert large.score(wide) == pytest.approx(expected)
-    with pytest.raises(ValueError, match="has missing values"):
-        mrf.score(np.where(observed.codes[:5] == 1, np.nan, 0.0))
-    with pytest.raises(NotFittedError):
-        SparseMRF().score(observed)
 
 
 @pytest.mark.filterwarnings("ignore:.*constant")
