@@ -46,19 +46,37 @@ def count_runs(folder):
     return {piece: pieces.count(piece) for piece in sorted(set(pieces))}
 
 
-def fit_unless_killed(seed, n_threads, table, folder):
-    """Kill the worker in the middle of piece 2, the first time."""
+def kill_once(folder):
+    """Kill this process, the first time."""
     mark = Path(folder) / "killed"
-    if seed == 2 and not mark.exists():
+    if not mark.exists():
         mark.touch()
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+def fit_unless_killed(seed, n_threads, table, folder):
+    """Kill the worker in the middle of piece 2, the first time."""
+    if seed == 2:
+        kill_once(folder)
     return fit(seed, n_threads, table)
 
 
-def fail_at_two(piece, n_threads):
+def add_up_unless_killed(piece, _n_threads, folder):
+    """Kill the worker that was given the piece, the first time."""
+    kill_once(folder)
+    return {"sum": piece.sum()}
+
+
+def fail_at_two(piece, n_threads, folder):
+    """Fail at piece 2, once the two before it are kept."""
     if piece == 2:
+        end = time.monotonic() + 60
+        while not all((Path(folder) / f"00000{k}.npz").exists() for k in (0, 1)):
+            if time.monotonic() > end:
+                raise TimeoutError("The first pieces were not kept.")
+            time.sleep(0.01)
         raise sf.TableError("The table is empty", "give rows")
-    time.sleep(0.05 * piece)
+    time.sleep(0.1 if piece < 2 else 0.5)
     return square(piece, n_threads)
 
 

@@ -6,6 +6,7 @@ import sys
 import time
 from functools import partial
 
+import distributed
 import joblib
 import numpy as np
 import pytest
@@ -17,6 +18,13 @@ from pieces_of_work import IDENTITY, N_PIECES, count_runs, fit, look_at_threads,
 from sparsefield import _threads
 from sparsefield.selection import run_pieces
 from sparsefield.selection._checkpoint import Checkpoint
+
+# Workers that begin with two BLAS threads. They are the same for all tests, so that they are started once.
+WAYS = {
+    "one after the other": {"n_jobs": 1},
+    "threads": {"backend": "threading", "n_jobs": 2},
+    "processes": {"backend": "loky", "n_jobs": 2, "inner_max_num_threads": 2},
+}
 
 
 def assert_same_bits(results, expected):
@@ -43,13 +51,19 @@ def expected(table):
 
 
 @pytest.fixture(scope="module")
-def cluster():
-    distributed = pytest.importorskip("distributed")
+def client():
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
-        distributed.Client(cluster),
+        distributed.Client(cluster) as client,
     ):
-        yield cluster
+        yield client
+
+
+@pytest.fixture
+def cluster(client):
+    """Two workers, also after a test has killed one of them."""
+    client.wait_for_workers(2)
+    return client.cluster
 
 
 def test_results_are_in_the_order_of_the_pieces_and_are_arrays():
@@ -69,10 +83,10 @@ def test_no_pieces_give_no_results(tmp_path):
     assert run_pieces(square, [], identity=IDENTITY, checkpoint=tmp_path) == []
 
 
-@pytest.mark.parametrize(("backend", "n_jobs"), [("loky", None), ("loky", 2), ("threading", 2)])
-def test_fits_have_the_same_bits_in_other_processes_and_threads(table, expected, backend, n_jobs):
-    with joblib.parallel_config(backend=backend):
-        found = run_pieces(partial(fit, table=table), range(N_PIECES), identity=IDENTITY, n_jobs=n_jobs)
+@pytest.mark.parametrize("way", WAYS)
+def test_fits_have_the_same_bits_in_other_processes_and_threads(table, expected, way):
+    with joblib.parallel_config(**WAYS[way]):
+        found = run_pieces(partial(fit, table=table), range(N_PIECES), identity=IDENTITY)
     assert_same_bits(found, expected)
 
 
@@ -96,16 +110,24 @@ def test_nothing_is_lost_when_a_worker_of_a_cluster_is_killed(cluster, table, ex
     assert_same_bits(found, expected)
 
 
-@pytest.mark.parametrize("backend", ["sequential", "loky", "threading", "dask"])
-def test_pieces_do_not_ask_for_more_threads_than_there_are_processors(backend, request, monkeypatch):
-    if backend == "dask":
+def test_data_are_not_left_with_a_worker_that_is_killed(cluster, tmp_path):  # noqa: ARG001
+    function = partial(pieces_of_work.add_up_unless_killed, folder=tmp_path)
+    with joblib.parallel_config(backend="dask"):
+        found = run_pieces(function, [np.ones(200_000)], identity=IDENTITY)
+    assert (tmp_path / "killed").exists()
+    assert float(found[0]["sum"]) == 200_000
+
+
+@pytest.mark.parametrize("way", [*WAYS, "cluster"])
+def test_pieces_do_not_ask_for_more_threads_than_there_are_processors(way, request, monkeypatch):
+    if way == "cluster":
         request.getfixturevalue("cluster")
-    elif backend != "loky":  # these stay in this process, where processors can be made up
+    elif way != "processes":  # these stay in this process, where processors can be made up
         monkeypatch.setattr(_threads, "available", lambda: 7)
-    with threadpool_limits(2, user_api="blas"), joblib.parallel_config(backend=backend):
-        found = run_pieces(look_at_threads, range(12), identity=IDENTITY, n_jobs=1 if backend == "sequential" else 2)
+    n_workers = 1 if way == "one after the other" else 2
+    with threadpool_limits(2, user_api="blas"), joblib.parallel_config(**WAYS.get(way, {"backend": "dask"})):
+        found = run_pieces(look_at_threads, range(12), identity=IDENTITY)
         after = max(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
-    n_workers = 1 if backend == "sequential" else 2
     assert {int(result["n_threads"]) for result in found} == {max(1, _threads.available() // n_workers)}
     assert {int(result["blas"]) for result in found} == {1}
     assert after == 2  # the limit ends with the last piece
@@ -236,15 +258,17 @@ def test_a_damaged_piece_is_computed_anew(tmp_path):
     assert n_damaged > len(cuts)  # all cuts, and most flips: some bytes of an archive mean nothing
 
 
-@pytest.mark.parametrize(("backend", "n_jobs"), [("loky", 1), ("threading", 2), ("loky", 2)])
-def test_errors_say_which_piece_it_was_and_finished_pieces_are_kept(backend, n_jobs, tmp_path):
-    with joblib.parallel_config(backend=backend), pytest.raises(sf.TableError, match="The table is empty") as raised:
-        run_pieces(pieces_of_work.fail_at_two, range(9), identity=IDENTITY, checkpoint=tmp_path, n_jobs=n_jobs)
+@pytest.mark.parametrize("way", WAYS)
+def test_errors_say_which_piece_it_was_and_finished_pieces_are_kept(way, tmp_path):
+    function = partial(pieces_of_work.fail_at_two, folder=tmp_path)
+    with joblib.parallel_config(**WAYS[way]), pytest.raises(sf.TableError, match="The table is empty") as raised:
+        run_pieces(function, range(9), identity=IDENTITY, checkpoint=tmp_path)
     assert raised.value.__notes__[0].startswith("This was piece 2, counted from 0, of 9.")
     assert "fail_at_two" in raised.value.__notes__[0]
-    assert (tmp_path / "000000.npz").exists()
     assert not (tmp_path / "000002.npz").exists()
-    assert not (tmp_path / "000008.npz").exists()
+    assert len(list(tmp_path.glob("*.npz"))) < 8  # the rest was cancelled
+    found = run_pieces(square, range(9), identity=IDENTITY, checkpoint=tmp_path)
+    assert [int(result["square"]) for result in found] == [k**2 for k in range(9)]
 
 
 def test_what_a_file_cannot_hold_is_refused():

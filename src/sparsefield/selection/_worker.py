@@ -21,8 +21,8 @@ from sparsefield.selection._checkpoint import Result
 PieceFunction = Callable[[Any, int], Mapping[str, Any]]
 
 
-# With slots there are no weak references to it. joblib therefore sends it whole with each piece: what it can refer to
-# weakly it leaves with one worker of a dask cluster, and a piece whose data died with that worker cannot be run again.
+# With slots there are no weak references to it. joblib therefore sends it whole with each piece: a large array, to
+# which there are, is left with one worker of a dask cluster, and lost to the others where that worker dies.
 @dataclass(frozen=True, slots=True)
 class Task:
     """A piece, what to do with it, its index, and how many pieces may run at the same time."""
