@@ -1,11 +1,12 @@
 """Sparse discrete Markov random fields, with certificates."""
 
-from sparsefield import certificates, datasets, gradients, inference
+from sparsefield import certificates, datasets, gradients, inference, selection
 from sparsefield.data import Domain, Moments, Table, TableError, encode, moments_of_table
 from sparsefield.estimators import PseudoLikelihood, SparseMRF
 from sparsefield.fits import Fit, Optimality, Status
 from sparsefield.model import PairwiseMRF
 from sparsefield.network import centrality_table, edge_table, export, make_graph
+from sparsefield.selection import alpha_max
 from sparsefield.solvers import certify, learn
 
 __version__ = "0.1.0"
@@ -21,6 +22,7 @@ __all__ = [
     "Status",
     "Table",
     "TableError",
+    "alpha_max",
     "centrality_table",
     "certificates",
     "certify",
@@ -33,4 +35,5 @@ __all__ = [
     "learn",
     "make_graph",
     "moments_of_table",
+    "selection",
 ]

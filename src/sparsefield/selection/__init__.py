@@ -1,5 +1,6 @@
-"""Many fits: independent pieces of work, on one machine or on a cluster, that can be interrupted and go on."""
+"""Many fits: paths of penalties, and independent pieces of work on one machine or on a cluster, which can go on."""
 
+from sparsefield.selection._alpha_max import alpha_max
 from sparsefield.selection._pieces import run_pieces
 
-__all__ = ["run_pieces"]
+__all__ = ["alpha_max", "run_pieces"]

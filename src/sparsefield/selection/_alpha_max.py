@@ -1,0 +1,151 @@
+"""The smallest penalty that leaves no edge, and penalties below it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sparsefield.data import MISSING, Moments
+from sparsefield.model import Matrix, across_variables
+from sparsefield.solvers import Learner, Options
+
+Values = NDArray[np.float64]
+
+# Where main effects are penalised the smallest penalty is looked for from above, in steps of 2%: an edge that comes and
+# goes again within a step is missed. Bisection then finds it as a double has it.
+_STEP, _MOST_HALVINGS = 0.98, 53
+
+_ROWS_AT_ONCE = 4096
+
+
+def alpha_max(
+    data: Any,
+    *,
+    penalize_main: bool = False,
+    missing: Literal["model", "zero", "drop", "error"] = "model",
+    sample_weight: ArrayLike | None = None,
+) -> float:
+    """Return the smallest alpha from which on the optimum has no edge.
+
+    With free main effects and no edge, the model has the frequencies of single levels that the table has, and misses
+    those of pairs by their distance from independence: alpha must be the largest of these. Where main effects are
+    penalised, the model without edges depends on alpha, and the largest alpha at which it misses a pair by as much is
+    looked for. Missing values are those that independent variables would have.
+
+    Parameters
+    ----------
+    data : Table, array, pandas or polars data frame, or path
+        Observations, one row each; see `encode`.
+    penalize_main, missing
+        As for `SparseMRF`.
+    sample_weight : array-like of shape (n_rows,), optional
+        How often each row counts.
+
+    Examples
+    --------
+    >>> import sparsefield as sf
+    >>> table = sf.datasets.make_field(6, strength=(1.0, 1.5), seed=7).sample(5000, method="perfect", seed=1)
+    >>> most = sf.alpha_max(table)
+    >>> [sf.SparseMRF(alpha).fit(table).graph().number_of_edges() for alpha in (most, 0.99 * most)]
+    [0, 1]
+    """
+    return largest_alpha(Learner(data, Options(penalize_main=penalize_main, missing=missing), sample_weight))
+
+
+def largest_alpha(learner: Learner) -> float:
+    """Return `alpha_max` of a table that is read and counted."""
+    rows = _Rows(learner)
+    if not learner.options.penalize_main:
+        return rows.worst(rows.means(0.0))
+    high = low = 1.0  # frequencies differ by less
+    while rows.excess(low) <= 0:
+        high, low = low, _STEP * low
+        if low < 1e-12:
+            return 0.0
+    for _ in range(_MOST_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if rows.excess(middle) <= 0 else (middle, high)
+    return high
+
+
+class _Rows:
+    """What independent variables make of a table.
+
+    Parameters
+    ----------
+    learner : Learner
+        The table, as it enters the objective.
+    """
+
+    def __init__(self, learner: Learner) -> None:
+        self._table, self._unseen, self._domain = learner.table, learner.unseen, learner.table.domain
+        weights = np.ones(self._table.n_rows) if learner.weights is None else learner.weights
+        self._shares = weights / weights.sum()
+        self._pair = None if self._table.n_missing.any() else learner.data.moments.pair
+        self._seen, self._observed = self._count()
+
+    def _count(self) -> tuple[Values, Values]:
+        """Return the share of rows in which each slot's variable is observed, and of these with its level."""
+        i, levels = self._domain.slot_variables, self._domain.slot_levels
+        seen, level = np.zeros(len(i)), np.zeros(len(i))
+        for codes, shares in self._parts():
+            seen += shares @ (codes[:, i] != MISSING)
+            level += shares @ (codes[:, i] == levels)
+        return seen, level / np.maximum(seen, 1e-300)
+
+    def means(self, alpha: float) -> Values:
+        """Return the frequencies of single levels, (n_slots,), in the optimum without edges; free ones with alpha zero.
+
+        The model expects of missing cells what its own frequencies are. A penalty of alpha moves these by at most alpha
+        over the observed share, towards levels that are all as likely as the reference: that one's frequency is where
+        all of them add up to one.
+        """
+        if alpha == 0:
+            kept, added = self._unseen.shares()
+            return np.asarray((kept * self._seen * self._observed + added) / (1 - kept * (1 - self._seen)))
+        reach = alpha / np.maximum(self._seen, 1e-300)
+        found = np.empty(len(reach))
+        for variable in range(self._domain.n_variables):
+            mine = np.flatnonzero(self._domain.slot_variables == variable)
+            has_reference = self._domain.reference is not None
+            found[mine] = _even_out(self._observed[mine], reach[mine], has_reference=has_reference)
+        return found
+
+    def worst(self, means: Values) -> float:
+        """Return by how much the frequency of a pair differs from that of independent variables, at most."""
+        pair = self._fill(means) if self._pair is None else self._pair
+        distances = across_variables(self._domain, pair - np.outer(means, means))
+        np.fill_diagonal(distances, 0.0)
+        return float(np.abs(distances).max(initial=0.0))
+
+    def _fill(self, means: Values) -> Matrix:
+        """Return the moments of the rows, with missing cells as independent variables have them."""
+        pair, i = np.zeros((len(means), len(means))), self._domain.slot_variables
+        for codes, shares in self._parts():
+            s = np.where(codes[:, i] == MISSING, means, self._domain.indicators(codes))
+            pair += (s.T * shares) @ s
+        np.fill_diagonal(pair, self._seen * self._observed + (1 - self._seen) * means)
+        return self._unseen.fill(Moments.of_pairs(across_variables(self._domain, pair), self._table.n_rows)).pair
+
+    def excess(self, alpha: float) -> float:
+        """Return by how much more than alpha the frequency of a pair is missed without edges."""
+        return self.worst(self.means(alpha)) - alpha
+
+    def _parts(self) -> Iterator[tuple[NDArray[np.uint8], Values]]:
+        for start in range(0, self._table.n_rows, _ROWS_AT_ONCE):
+            part = slice(start, start + _ROWS_AT_ONCE)
+            yield np.asarray(self._table.codes[part]), self._shares[part]
+
+
+def _even_out(own: Values, reach: Values, *, has_reference: bool) -> Values:
+    """Return frequencies within `reach` of own ones, as equal to that of the reference level as that allows."""
+    low, high = 0.0, 1.0
+    for _ in range(_MOST_HALVINGS):
+        middle = (low + high) / 2
+        found = np.clip(middle, own - reach, own + reach)
+        is_more = found.sum() + (middle if has_reference else 0.0) > 1
+        low, high = (low, middle) if is_more else (middle, high)
+    return np.asarray(np.clip(low, own - reach, own + reach))
