@@ -6,7 +6,7 @@ from sparsefield.estimators import PseudoLikelihood, SparseMRF
 from sparsefield.fits import Fit, Optimality, Status
 from sparsefield.model import PairwiseMRF
 from sparsefield.network import centrality_table, edge_table, export, make_graph
-from sparsefield.selection import alpha_max
+from sparsefield.selection import alpha_max, path
 from sparsefield.solvers import certify, learn
 
 __version__ = "0.1.0"
@@ -35,5 +35,6 @@ __all__ = [
     "learn",
     "make_graph",
     "moments_of_table",
+    "path",
     "selection",
 ]

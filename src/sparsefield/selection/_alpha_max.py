@@ -18,6 +18,8 @@ Values = NDArray[np.float64]
 # goes again within a step is missed. Bisection then finds it as a double has it.
 _STEP, _MOST_HALVINGS = 0.98, 53
 
+_ROUNDING = 1e-12  # of frequencies, which are sums and quotients of doubles: at the largest alpha there is no edge
+
 _ROWS_AT_ONCE = 4096
 
 
@@ -59,7 +61,7 @@ def largest_alpha(learner: Learner) -> float:
     """Return `alpha_max` of a table that is read and counted."""
     rows = _Rows(learner)
     if not learner.options.penalize_main:
-        return rows.worst(rows.means(0.0))
+        return rows.worst(rows.means(0.0)) * (1 + _ROUNDING)
     high = low = 1.0  # frequencies differ by less
     while rows.excess(low) <= 0:
         high, low = low, _STEP * low
@@ -68,7 +70,7 @@ def largest_alpha(learner: Learner) -> float:
     for _ in range(_MOST_HALVINGS):
         middle = (low + high) / 2
         low, high = (low, middle) if rows.excess(middle) <= 0 else (middle, high)
-    return high
+    return high * (1 + _ROUNDING)
 
 
 class _Rows:

@@ -1,5 +1,6 @@
 """Solvers: one loop for proximal gradient, Newton and pseudo-likelihood steps; `learn` and `certify` on top of them."""
 
+from sparsefield.solvers._fall import Stand
 from sparsefield.solvers._gap import bound_gap
 from sparsefield.solvers._gap_bound import GapBound
 from sparsefield.solvers._gradient import State, begin, solve, step
@@ -20,6 +21,7 @@ __all__ = [
     "Learner",
     "Limits",
     "Options",
+    "Stand",
     "State",
     "begin",
     "bound_gap",

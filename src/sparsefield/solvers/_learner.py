@@ -89,6 +89,7 @@ class Learner:
         *,
         penalty: Penalty | None = None,
         start: Matrix | Stand | None = None,
+        marks: bool = True,
         began: float | None = None,
         watch: Watch | None = None,
     ) -> Fit:
@@ -102,6 +103,8 @@ class Learner:
             A penalty of one's own in place of the L1 penalty, with an alpha of its own.
         start : ndarray of shape (n_slots, n_slots) or Stand, optional
             Where to start, or draws there; what the option `init` says unless given.
+        marks : bool
+            Whether to mark what the noise of the draws leaves open, which takes longer than a step.
         began : float, optional
             When the fit began, by `time.perf_counter`; now unless given.
         watch : callable, optional
@@ -125,8 +128,9 @@ class Learner:
         self.stand = None
         if options.solver == "newton":
             gap = options.largest_gap * (OWN_SHARE if options.certify else 1.0)
-            found = run_newton(problem, way, self._simulation, limits, start, gap, options.agreement, watch)
-            fit, self.stand = found
+            fit, self.stand = run_newton(
+                problem, way, self._simulation, limits, start, gap, options.agreement, watch, marks=marks
+            )
         else:
             common = _as_arguments(limits, theta, watch)
             fit = solve(problem, way, self._simulation, step_size=options.step_size, **common)

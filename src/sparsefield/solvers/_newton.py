@@ -120,10 +120,13 @@ def run_newton(
     gap: float,
     agreement: float | None,
     watch: Watch | None,
+    *,
+    marks: bool = True,
 ) -> tuple[Fit, Stand | None]:
     """Make Newton steps as `solve_newton` does, and return the draws at their end too.
 
-    A start may be a Stand: draws at the parameters where it begins, which are then the first ones.
+    A start may be a Stand: draws at the parameters where it begins, which are then the first ones. What noise leaves
+    open is marked unless `marks` is false.
     """
     check_request(simulation.n_chains, simulation.seed)
     check_gap(gap)
@@ -134,7 +137,7 @@ def run_newton(
     status = method.return_unless_lower(status)
     undecided = None
     try:
-        if status.code not in ("interrupted", "time"):
+        if marks and status.code not in ("interrupted", "time"):
             with until(limits.end):
                 undecided = method.find_undecided(status)
     except OutOfTimeError:

@@ -34,6 +34,7 @@ def solve_pseudo_likelihood(
     *,
     penalize_main: bool = False,
     weights: NDArray[np.float64] | None = None,
+    start: Matrix | None = None,
     max_iter: int = 100,
     tol: float = 1e-4,
     max_seconds: float | None = None,
@@ -46,7 +47,7 @@ def solve_pseudo_likelihood(
     that way as the objective falls. The working set has the parameters that are not zero, and those zeros that violate
     optimality most. The penalty is alpha for an interaction and alpha / 2 for a main effect, whose gradient is halved
     too: a main effect is in one conditional only, an interaction in two. Where main effects are free, a level that no
-    row shows counts as half a row (`Unseen`).
+    row shows counts as half a row (`Unseen`). It starts without interactions unless a start is given.
     """
     check_observed(table)
     limits = Limits(max_iter, tol, max_seconds, began)
@@ -55,7 +56,8 @@ def solve_pseudo_likelihood(
     unseen = find_unseen(table, weights, is_free=is_free)
     ones = np.ones(table.n_rows)
     loss = PseudoLikelihoodLoss(table, ones if weights is None else weights, unseen)
-    start = independent_theta(table.domain, unseen.fill(loss.moments()).main) if is_free else None
+    if start is None and is_free:
+        start = independent_theta(table.domain, unseen.fill(loss.moments()).main)
     method = _PseudoSteps(loss, penalty, tol, start)
     steps, status = run(method, limits, watch)
     main = np.diagonal(method.theta)

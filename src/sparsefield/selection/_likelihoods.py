@@ -1,0 +1,87 @@
+"""Log-likelihoods of the fits of a path: neighbours bridge each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sparsefield.fits import Fit
+from sparsefield.inference import Bridge, OutOfReachError, bridge, chain_bridges
+from sparsefield.model import PairwiseMRF, as_theta, sum_once
+from sparsefield.solvers import Learner, Stand
+
+# A bridge between models whose overlap is below this is not built: the error of both together would be told by few
+# draws. With half of it, 1 / overlap - 1 makes a squared error of 2 / n.
+_LEAST_OVERLAP = 0.2
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """A log-likelihood, in nats per row.
+
+    Parameters
+    ----------
+    value : float
+        The log-likelihood.
+    error : float
+        Its standard error, by the draws behind the normalising constant; zero where that is exact.
+    """
+
+    value: float
+    error: float
+
+
+class Likelihoods:
+    """Log-likelihoods of fits of one table, one after the other.
+
+    Parameters
+    ----------
+    learner : Learner
+        The table.
+    """
+
+    def __init__(self, learner: Learner) -> None:
+        self._learner = learner
+        self._is_known = not learner.table.n_missing.any()
+        self._last: Stand | None = None
+        self._first, self._error = 0.0, 0.0  # log-partition where the bridges begin, and its standard error
+        self._bridges: list[Bridge] = []
+
+    def of(self, fit: Fit, stand: Stand | None) -> Likelihood | None:
+        """Return the log-likelihood of the rows; None where cells are missing, or it cannot be had."""
+        if not self._is_known:
+            return None
+        found = self._partition(fit.model, stand)
+        if found is None:
+            return None
+        value, error = found
+        return Likelihood(sum_once(as_theta(fit.model) * self._learner.data.moments.pair) - value, error)
+
+    def _partition(self, model: PairwiseMRF, stand: Stand | None) -> tuple[float, float] | None:
+        """Return the log-partition function and its standard error, by a bridge from the last model if there is one."""
+        if self._last is not None and stand is not None and self._extend(stand):
+            total, error = chain_bridges(self._bridges)
+            return self._first + total, float((error**2 + self._error**2) ** 0.5)
+        try:
+            known = model.log_partition("auto", seed=self._learner.options.seed, backend=self._learner.options.backend)
+        except OutOfReachError:
+            self._last = None
+            return None
+        has_draws = known.method != "exact" or not model.interactions.any()
+        self._first, self._error, self._bridges = known.value, known.error, []
+        self._last = stand if has_draws and stand is not None and stand.draws.n is not None else None
+        return known.value, known.error
+
+    def _extend(self, stand: Stand) -> bool:
+        """Add a bridge to the last ones, if there are draws of both models and they overlap."""
+        last = self._last
+        if last is None or last.draws.n is None or stand.draws.n is None:
+            return False
+        step = stand.theta - last.theta
+        if not step.any():
+            return True
+        found = bridge(last.draws.along(step), stand.draws.along(step))
+        if found.overlap < _LEAST_OVERLAP:
+            return False
+        self._bridges.append(found)
+        self._last = stand
+        return True

@@ -1,0 +1,251 @@
+"""A path: fits of one table with smaller and smaller penalties, each of which starts at the last one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike
+
+from sparsefield._deadline import until
+from sparsefield.data import describe_rows
+from sparsefield.fits import Fit
+from sparsefield.model import Matrix, PairwiseMRF, as_theta, count_once, independent_theta
+from sparsefield.selection._alpha_max import largest_alpha
+from sparsefield.selection._likelihoods import Likelihood, Likelihoods
+from sparsefield.solvers import Learner, Options, Stand, solve_pseudo_likelihood
+
+# A path ends where noise makes edges of about a third of all pairs: at the largest standard error of a pair's frequency
+# among independent variables, or a tenth of the largest alpha where that is smaller.
+_LEAST_SHARE = 0.1
+
+_GAP = 0.05  # nats per row, of each fit: seeds need not agree on the edges of a fit that nobody chose
+
+Watch = Callable[[int, int, Fit], None]
+Objective = Literal["likelihood", "pseudolikelihood"]
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """Fits of one table, from the largest alpha to the smallest.
+
+    Parameters
+    ----------
+    fits : tuple of Fit
+        The fits.
+    likelihoods : tuple of Likelihood or None
+        The log-likelihood of each, in nats per row, where it can be had.
+    seconds : tuple of float
+        How long each fit took.
+    n_rows : float
+        How many rows there were, weights added up.
+    is_whole : bool
+        Whether all penalties are there; time or an interrupt may have ended the path.
+    """
+
+    fits: tuple[Fit, ...]
+    likelihoods: tuple[Likelihood | None, ...]
+    seconds: tuple[float, ...]
+    n_rows: float
+    is_whole: bool = True
+
+    def __len__(self) -> int:
+        return len(self.fits)
+
+    @property
+    def alphas(self) -> tuple[float, ...]:
+        """The penalties."""
+        return tuple(float(fit.settings["alpha"]) for fit in self.fits)
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """One row for each penalty: edges, parameters that are not zero, log-likelihood per row, time, how it ended."""
+        known = self.likelihoods
+        return pl.DataFrame(
+            {
+                "alpha": self.alphas,
+                "edges": [count_edges(fit.model) for fit in self.fits],
+                "parameters": [count_once(as_theta(fit.model)) for fit in self.fits],
+                "log_likelihood": [None if own is None else own.value for own in known],
+                "error": [None if own is None else own.error for own in known],
+                "gap": [None if fit.optimality is None else fit.optimality.gap for fit in self.fits],
+                "seconds": self.seconds,
+                "status": [fit.status.code for fit in self.fits],
+            },
+            schema_overrides={"log_likelihood": pl.Float64, "error": pl.Float64, "gap": pl.Float64},
+        )
+
+
+class _Way(Protocol):
+    """What fits one penalty after the other."""
+
+    @property
+    def stand(self) -> Stand | None:
+        """Draws at the last fit, where there are some."""
+        ...
+
+    def learn(self, alpha: float) -> Fit:
+        """Fit, from where the last fit ended."""
+        ...
+
+
+def path(
+    data: Any,
+    alphas: Sequence[float] | None = None,
+    *,
+    n_alphas: int = 30,
+    objective: Objective = "likelihood",
+    sample_weight: ArrayLike | None = None,
+    max_seconds: float | None = None,
+    watch: Watch | None = None,
+    **options: Any,
+) -> Path:
+    """Fit a table with one penalty after the other, from the largest to the smallest.
+
+    Each fit starts where the last one ended, with the draws there, and has no marks. Log-likelihoods come with it:
+    neighbouring models bridge each other, from the field of independent variables on, whose normalising constant is
+    known.
+
+    Parameters
+    ----------
+    data : Table, array, pandas or polars data frame, or path
+        Observations, one row each; see `encode`.
+    alphas : sequence of float, optional
+        The penalties. Unless given, `n_alphas` from `alpha_max` down to the noise of a frequency.
+    n_alphas : int
+        How many there are, unless they are given.
+    objective : "likelihood" or "pseudolikelihood"
+        What is penalised.
+    sample_weight : array-like of shape (n_rows,), optional
+        How often each row counts.
+    max_seconds : float, optional
+        Time after which the path ends, with the fits that there are.
+    watch : callable, optional
+        Called with the number of fits made, that of all, and the last fit.
+    **options
+        Those of `learn`. The gap is 0.05 unless given, and not "auto".
+
+    Examples
+    --------
+    >>> import sparsefield as sf
+    >>> table = sf.datasets.make_field(6, strength=(1.0, 1.5), seed=7).sample(5000, method="perfect", seed=1)
+    >>> found = sf.path(table, n_alphas=5)
+    >>> found.table["edges"][0], len(found)
+    (0, 5)
+    """
+    began = time.perf_counter()
+    learner = Learner(data, Options(**{"gap": _GAP, **options}), sample_weight)
+    wanted = _order(alphas) if alphas is not None else grid(learner, n_alphas)
+    way: _Way = _ByLikelihood(learner) if objective == "likelihood" else _ByPseudoLikelihood(learner)
+    likelihoods = Likelihoods(learner)
+    fits: list[Fit] = []
+    known: list[Likelihood | None] = []
+    seconds: list[float] = []
+    with until(np.inf if max_seconds is None else began + max_seconds):
+        for fit, took in _fit_each(way, wanted):
+            fits.append(fit)
+            seconds.append(took)
+            known.append(likelihoods.of(fit, way.stand))
+            if watch is not None:
+                watch(len(fits), len(wanted), fit)
+    n_rows = float(learner.table.n_rows if learner.weights is None else learner.weights.sum())
+    return Path(tuple(fits), tuple(known), tuple(seconds), n_rows, len(fits) == len(wanted))
+
+
+def _fit_each(way: _Way, alphas: Sequence[float]) -> Iterator[tuple[Fit, float]]:
+    """Fit each penalty, as far as time and people allow."""
+    for alpha in alphas:
+        clock = time.perf_counter()
+        fit = way.learn(alpha)
+        if fit.status.code in ("interrupted", "time"):
+            return
+        yield fit, time.perf_counter() - clock
+
+
+class _ByLikelihood:
+    """Fits of the likelihood."""
+
+    def __init__(self, learner: Learner) -> None:
+        self._learner = learner
+        self._last: Matrix | None = independent_start(learner)
+
+    @property
+    def stand(self) -> Stand | None:
+        """Draws at the last fit."""
+        return self._learner.stand
+
+    def learn(self, alpha: float) -> Fit:
+        """Fit, from where the last fit ended, with the draws there."""
+        fit = self._learner.learn(alpha, start=self._last if self.stand is None else self.stand, marks=False)
+        self._last = as_theta(fit.model)
+        return fit
+
+
+class _ByPseudoLikelihood:
+    """Fits of the pseudo-likelihood."""
+
+    stand = None
+
+    def __init__(self, learner: Learner) -> None:
+        self._learner = learner
+        self._last: Matrix | None = None
+        self._facts = describe_rows(learner.table, learner.weights)
+
+    def learn(self, alpha: float) -> Fit:
+        """Fit, from where the last fit ended."""
+        options = self._learner.options
+        fit = solve_pseudo_likelihood(
+            self._learner.table,
+            alpha,
+            penalize_main=options.penalize_main,
+            weights=self._learner.weights,
+            start=self._last,
+            tol=options.tol,
+        )
+        self._last = as_theta(fit.model)
+        return replace(fit, settings={"alpha": alpha, **self._facts})
+
+
+def count_edges(model: PairwiseMRF) -> int:
+    """Count the pairs of variables that interact."""
+    a, b = np.nonzero(np.triu(model.interactions, 1))
+    variables = model.domain.slot_variables
+    return len(np.unique(np.column_stack([variables[a], variables[b]]), axis=0))
+
+
+def independent_start(learner: Learner) -> Matrix | None:
+    """Return the parameters of independent variables, where main effects are free; else none."""
+    if learner.options.penalize_main:
+        return None
+    return independent_theta(learner.table.domain, learner.data.moments.main)
+
+
+def grid(learner: Learner, n_alphas: int) -> list[float]:
+    """Return penalties from the largest that leaves no edge down to the noise of a frequency, equal ratios apart."""
+    if not isinstance(n_alphas, int | np.integer) or n_alphas < 1:
+        raise ValueError(f"n_alphas is {n_alphas!r}: use a whole number from one on.")
+    most = largest_alpha(learner)
+    if most == 0:
+        return [noise_of(learner)]
+    return [float(alpha) for alpha in np.geomspace(most, min(_LEAST_SHARE * most, noise_of(learner)), n_alphas)]
+
+
+def noise_of(learner: Learner) -> float:
+    """Return the largest standard error that the frequency of a pair has among independent variables."""
+    means = learner.data.moments.main
+    deviations = np.sort(np.sqrt(means * (1 - means)))[::-1]
+    largest = deviations[0] * deviations[1] if len(deviations) > 1 else 0.25
+    n = learner.table.n_rows if learner.weights is None else learner.weights.sum()
+    return float(max(largest, 1e-12) / np.sqrt(n))
+
+
+def _order(alphas: Sequence[float]) -> list[float]:
+    found = sorted({float(alpha) for alpha in alphas}, reverse=True)
+    if not found or not found[-1] >= 0 or not np.isfinite(found[0]):
+        raise ValueError(f"alphas are {list(alphas)!r}: use numbers from zero on, at least one.")
+    return found
