@@ -23,8 +23,10 @@ _PILOT = 1024  # chains that choose the times: a variance is known to a twentiet
 # allowed, so that there is room for weights with a longer tail.
 _LARGEST_VARIANCE = 0.1
 
-_SWEEPS_EACH = 10  # at each time: so many take as long as the inner products there (100 variables, 1000 interactions)
-_MOST_TIMES = 2000  # of a pilot run: 10 seconds for 100 variables and 1000 interactions
+# Sweeps at each time. With two levels, ten take as long as the inner products there (100 variables, 1000 interactions);
+# with more, one takes twice as long as these (60 variables of four levels, 1700 interactions).
+_SWEEPS_OF_TWO, _SWEEPS_OF_MORE = 10, 2
+_MOST_TIMES = 2000  # of a pilot run; the slowest refusal of `make bench-partition` took 4 seconds (18 variables)
 
 # Sweeps towards the field from uniform starts, for means that need not be right: they only choose where to begin.
 _SWEEPS = 100
@@ -35,7 +37,7 @@ _CHAINS_AT_ONCE = 2**16  # 800 KB for 100 variables of two levels
 def anneal(
     model: PairwiseMRF, n_chains: int, seeds: Iterator[int], backend: Backend
 ) -> tuple[Path, NDArray[np.float64], int]:
-    """Return a path to a model, the log-weights of chains along it, and how many times it was cut into.
+    """Return a path to a model, the log-weights of chains along it, and how many sweeps each made.
 
     The mean of exp(log-weights) is the ratio of the normalising constants of end and start, without bias, whatever the
     sweeps. Times are chosen by chains of their own.
@@ -46,18 +48,23 @@ def anneal(
     times = choose_times(path, seeds, backend)
     cuts = [*range(0, n_chains, _CHAINS_AT_ONCE), n_chains]
     parts = [weigh_chains(path, times, b - a, next(seeds), backend) for a, b in pairwise(cuts)]
-    return path, np.concatenate(parts), len(times) - 1
+    return path, np.concatenate(parts), count_sweeps(path) * (len(times) - 2)
 
 
 def weigh_chains(path: Path, times: Sequence[float], n: int, seed: int, backend: Backend) -> NDArray[np.float64]:
     """Return the log-weights of n chains that are swept at each time, (n,)."""
     chains = start_chains(path, n, seed, backend)
-    move, total = path.move, np.zeros(n)
+    move, total, n_sweeps = path.move, np.zeros(n), count_sweeps(path)
     for before, after in pairwise(times):
         total += (after - before) * chains.draws().along(move)
         if after < 1:
-            chains.sweep(backend.prepare(path.at(after)), _SWEEPS_EACH)
+            chains.sweep(backend.prepare(path.at(after)), n_sweeps)
     return total
+
+
+def count_sweeps(path: Path) -> int:
+    """Return how many sweeps chains make at each time."""
+    return _SWEEPS_OF_TWO if np.all(path.end.domain.n_levels <= 2) else _SWEEPS_OF_MORE
 
 
 def start_chains(path: Path, n: int, seed: int, backend: Backend) -> ChainStates:
@@ -73,14 +80,14 @@ def choose_times(path: Path, seeds: Iterator[int], backend: Backend) -> list[flo
     while True:
         times, logs = _try_step(path, step, next(seeds), backend)
         variance = float(logs.var())
-        is_skew = skewness_of_sum([average_weights(logs)[1]]) > LARGEST_SKEWNESS
+        is_skew = abs(skewness_of_sum([average_weights(logs)[1]])) > LARGEST_SKEWNESS
         if len(times) <= _MOST_TIMES and variance <= _LARGEST_VARIANCE and not is_skew:
             return times
         if len(times) > _MOST_TIMES:
             raise OutOfReachError(
-                f"The log-partition function is out of reach of annealing: with {_MOST_TIMES * _SWEEPS_EACH} sweeps on "
-                f"the way from independent variables, log-weights still have a variance above {_LARGEST_VARIANCE:g} "
-                "or a few that decide. The interactions are too strong.",
+                "The log-partition function is out of reach of annealing: with "
+                f"{_MOST_TIMES * count_sweeps(path)} sweeps on the way from independent variables, log-weights still "
+                f"have a variance above {_LARGEST_VARIANCE:g} or a few that decide. The interactions are too strong.",
                 "annealing out of reach",
                 "",
             )
@@ -99,7 +106,7 @@ def average_weights(logs: NDArray[np.float64]) -> tuple[float, NDArray[np.float6
 def _try_step(path: Path, step: float, seed: int, backend: Backend) -> tuple[list[float], NDArray[np.float64]]:
     """Cut the way so that each part adds about step to the spread of log-weights; return the times and log-weights."""
     chains = start_chains(path, _PILOT, seed, backend)
-    move, total, times = path.move, np.zeros(_PILOT), [0.0]
+    move, total, times, n_sweeps = path.move, np.zeros(_PILOT), [0.0], count_sweeps(path)
     while times[-1] < 1 and len(times) <= _MOST_TIMES:
         values = chains.draws().along(move)
         spread = float(values.std())
@@ -107,5 +114,5 @@ def _try_step(path: Path, step: float, seed: int, backend: Backend) -> tuple[lis
         total += (after - times[-1]) * values
         times.append(after)
         if after < 1:
-            chains.sweep(backend.prepare(path.at(after)), _SWEEPS_EACH)
+            chains.sweep(backend.prepare(path.at(after)), n_sweeps)
     return times, total

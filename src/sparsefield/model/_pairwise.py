@@ -184,8 +184,8 @@ class PairwiseMRF:
             independent variables to the field (Neal 2001), for any number of levels. "auto": the first of them that
             can be had. Fields without interactions have a formula, which is exact.
         n_draws : int, optional
-            Draws of all models together: 100,000 unless given, or fewer where they are slow. Or annealed chains: 4096
-            unless given.
+            Draws of all models together: 100,000 unless given, or fewer where they are slow. Or annealed chains:
+            unless given 4096, and 1024 with more than two levels.
         seed : int
             Where the random numbers start.
         n_threads : int, optional
