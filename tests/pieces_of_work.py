@@ -80,6 +80,17 @@ def fail_at_two(piece, n_threads, folder):
     return square(piece, n_threads)
 
 
+class OddError(Exception):
+    """An error that pickle cannot make again: it wants two arguments, and remembers one."""
+
+    def __init__(self, first, second):
+        super().__init__(f"{first} and {second}")
+
+
+def fail_oddly(_piece, _n_threads):
+    raise OddError("this", "that")
+
+
 def interrupt_at_two(piece, n_threads):
     """End early and return when interrupted, as a fit does."""
     if piece == 2:

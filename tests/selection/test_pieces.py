@@ -62,7 +62,7 @@ def client():
 @pytest.fixture
 def cluster(client):
     """Two workers, also after a test has killed one of them."""
-    client.wait_for_workers(2)
+    client.wait_for_workers(2, timeout=60)
     return client.cluster
 
 
@@ -98,24 +98,6 @@ def test_fits_have_the_same_bits_on_a_cluster(cluster, table, expected):  # noqa
     with joblib.parallel_config(backend="dask"):
         found = run_pieces(partial(fit, table=table), range(N_PIECES), identity=IDENTITY)
     assert_same_bits(found, expected)
-
-
-def test_nothing_is_lost_when_a_worker_of_a_cluster_is_killed(cluster, table, expected, tmp_path):
-    workers = set(cluster.scheduler_info["workers"])
-    function = partial(pieces_of_work.fit_unless_killed, table=table, folder=tmp_path)
-    with joblib.parallel_config(backend="dask"):
-        found = run_pieces(function, range(N_PIECES), identity=IDENTITY)
-    assert (tmp_path / "killed").exists()
-    assert set(cluster.scheduler_info["workers"]) != workers  # another process has taken the place
-    assert_same_bits(found, expected)
-
-
-def test_data_are_not_left_with_a_worker_that_is_killed(cluster, tmp_path):  # noqa: ARG001
-    function = partial(pieces_of_work.add_up_unless_killed, folder=tmp_path)
-    with joblib.parallel_config(backend="dask"):
-        found = run_pieces(function, [np.ones(200_000)], identity=IDENTITY)
-    assert (tmp_path / "killed").exists()
-    assert float(found[0]["sum"]) == 200_000
 
 
 @pytest.mark.parametrize("way", [*WAYS, "cluster"])
@@ -302,3 +284,32 @@ def test_an_interrupt_of_many_workers_keeps_what_is_finished(tmp_path):
     found = run_pieces(function, range(20), identity=IDENTITY, checkpoint=kept)
     assert [int(result["square"]) for result in found] == [k**2 for k in range(20)]
     assert all(count_runs(runs)[piece] == 1 for piece in finished)
+
+
+def test_errors_that_cannot_be_pickled_arrive_as_text():
+    with pytest.raises(pieces_of_work.OddError, match="this and that"):
+        run_pieces(pieces_of_work.fail_oddly, range(3), identity=IDENTITY)
+    with (
+        joblib.parallel_config(**WAYS["processes"]),
+        pytest.raises(RuntimeError, match="OddError: this and that") as raised,
+    ):
+        run_pieces(pieces_of_work.fail_oddly, range(3), identity=IDENTITY)
+    assert "fail_oddly" in raised.value.__notes__[0]
+
+
+def test_data_are_not_left_with_a_worker_that_is_killed(cluster, tmp_path):  # noqa: ARG001
+    function = partial(pieces_of_work.add_up_unless_killed, folder=tmp_path)
+    with joblib.parallel_config(backend="dask"):
+        found = run_pieces(function, [np.ones(200_000)], identity=IDENTITY)
+    assert (tmp_path / "killed").exists()
+    assert float(found[0]["sum"]) == 200_000
+
+
+def test_nothing_is_lost_when_a_worker_of_a_cluster_is_killed(cluster, table, expected, tmp_path):
+    workers = set(cluster.scheduler_info["workers"])
+    function = partial(pieces_of_work.fit_unless_killed, table=table, folder=tmp_path)
+    with joblib.parallel_config(backend="dask"):
+        found = run_pieces(function, range(N_PIECES), identity=IDENTITY)
+    assert (tmp_path / "killed").exists()
+    assert set(cluster.scheduler_info["workers"]) != workers  # another process has taken the place
+    assert_same_bits(found, expected)

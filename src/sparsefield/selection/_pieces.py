@@ -71,6 +71,14 @@ def run_pieces(
     KeyboardInterrupt
         Where somebody interrupts, also in the middle of a fit, which by itself would end early and return. Pieces that
         were finished before are kept.
+
+    Examples
+    --------
+    >>> from sparsefield.selection import run_pieces
+    >>> def square(piece, n_threads):
+    ...     return {"square": piece**2}
+    >>> [int(result["square"]) for result in run_pieces(square, [1, 2, 3], identity={"what": "squares"})]
+    [1, 4, 9]
     """
     if n_threads is not None and n_threads < 1:
         raise ValueError(f"n_threads is {n_threads}: use a positive number, or None to share the processors.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import signal
 import threading
 import time
@@ -53,6 +54,15 @@ class Failure:
     index: int
     error: Exception
     traceback: str
+
+    def __reduce__(self) -> Any:
+        """Say what another process gets: a pool of processes breaks by an error that cannot be made again there."""
+        error = self.error
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:
+            error = RuntimeError(f"{type(error).__name__}: {error}")
+        return Failure, (self.index, error, self.traceback)
 
 
 def run_task(task: Task) -> Finished | Failure:
