@@ -317,6 +317,21 @@ def test_another_file_is_not_certified(answers, tmp_path, missing):
     assert Fit.load(path).optimality is not None
 
 
+@pytest.mark.parametrize("missing", ["error", "drop"])
+def test_a_file_that_could_not_be_fitted_is_another_one(tmp_path, missing):
+    path, field = tmp_path / "table.csv", tmp_path / "a.field"
+    rows = "0,1\n1,0\n" * 30
+    path.write_text(f"a,b\n{rows}", encoding="utf-8")
+    run("fit", path, "--missing", missing, "-o", field, "-q")
+    path.write_text(f"a,b\n{rows}NA,1\n" if missing == "error" else "a,b\nNA,1\n", encoding="utf-8")
+    said = run("report", field, "--data", path)
+    assert "has other rows than the 60 that the field is fitted to" in said
+    assert f"Written: {field.with_suffix('.html')}" in said
+    said = run("certify", field, path, code=2)
+    assert "missing value" in said
+    assert said.endswith("give the table that the field was fitted to.")
+
+
 def test_networks_are_written_for_other_programs(field, tmp_path):
     nodes = tmp_path / "nodes.csv"
     names = Fit.load(field).model.domain.names

@@ -10,7 +10,7 @@ import typer
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output, app, plain_errors
 from sparsefield.cli._files import check_writable
-from sparsefield.data import Table, resolve_missing
+from sparsefield.data import Table, TableError, resolve_missing
 from sparsefield.fits import Fit
 
 
@@ -57,5 +57,8 @@ def _is_same(table: Table, found: Fit) -> bool:
     known = found.settings
     if "data" not in known or known.get("weights") is not None:
         return True
-    resolved, _ = resolve_missing(table, known.get("missing", "model"), None)
+    try:
+        resolved, _ = resolve_missing(table, known.get("missing", "model"), None)
+    except TableError:  # no field can be fitted to it that way
+        return False
     return bool(resolved.fingerprint() == known["data"])

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sparsefield.certificates import check_confidence
 from sparsefield.data import (
     Table,
+    TableError,
     check_rows,
     encode,
     find_unseen,
@@ -232,6 +233,9 @@ def _read_table(fit: Fit, data: Any, sample_weight: ArrayLike | None) -> tuple[T
     is_ready = isinstance(data, Table) and data.domain == domain
     table = data if is_ready else encode(data.to_frame() if isinstance(data, Table) else data, domain=domain)
     table, weights = take_counted(table, sample_weight)
-    table, weights = resolve_missing(table, fit.settings.get("missing", "model"), weights)
+    try:
+        table, weights = resolve_missing(table, fit.settings.get("missing", "model"), weights)
+    except TableError as error:  # its remedy is an option of fits
+        raise TableError(error.problem, "give the table that the field was fitted to", column=error.column) from error
     check_rows(fit.settings, table, weights)
     return table, weights
