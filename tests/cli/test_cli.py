@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 import sparsefield as sf
 from sparsefield import Fit
 from sparsefield.cli import app
-from sparsefield.solvers import _newton
+from sparsefield.solvers import _learner, _newton
 
 
 def run(*words, code=0):
@@ -77,8 +77,29 @@ def test_programs_get_one_object(answers, tmp_path):
     assert found["n_edges"] == sum(Fit.load(found["files"][0]).model.interactions[np.triu_indices(6, 1)] != 0)
 
 
-def test_quiet_means_quiet(answers):
-    assert run("fit", answers, "--id", "person", "--quiet") == ""
+def test_quiet_means_that_only_what_is_wrong_is_said(answers):
+    assert run("fit", answers, "--id", "person", "--missing", "drop", "--quiet") == ""
+    assert run("fit", answers, "--id", "person", "--no-certify", "--quiet") == ""
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_what_is_wrong_with_a_fit_is_said_on_standard_error(answers, quiet):
+    for words, sentence in (
+        (["--max-seconds", "0"], "before the first iteration: this is where it started. Raise max_seconds"),
+        (["--max-seconds", "0", "--no-certify"], "before the first iteration: this is where it started."),
+        ([], "The gap asked for, 0.05, is not certified: missing values that the model fills"),
+    ):
+        command = ["fit", str(answers), "--id", "person", *words, *(["--quiet"] if quiet else [])]
+        result = CliRunner().invoke(app, command)
+        assert result.exit_code == 0
+        assert sentence in " ".join(result.stderr.split())
+        assert result.stderr.count("Warning:") == 1
+        assert (result.stdout == "") == quiet
+        assert sentence not in result.stdout
+        # Programs find it in their object.
+        result = CliRunner().invoke(app, [*command, "--json"])
+        assert result.stderr == ""
+        assert sentence in json.loads(result.stdout)["sentence"]
 
 
 def test_columns_can_be_chosen(answers, tmp_path):
@@ -324,9 +345,10 @@ def test_a_file_that_could_not_be_fitted_is_another_one(tmp_path, missing):
     path.write_text(f"a,b\n{rows}", encoding="utf-8")
     run("fit", path, "--missing", missing, "-o", field, "-q")
     path.write_text(f"a,b\n{rows}NA,1\n" if missing == "error" else "a,b\nNA,1\n", encoding="utf-8")
-    said = run("report", field, "--data", path)
-    assert "has other rows than the 60 that the field is fitted to" in said
-    assert f"Written: {field.with_suffix('.html')}" in said
+    for words in ([], ["--quiet"]):
+        said = run("report", field, "--data", path, *words)
+        assert "has other rows than the 60 that the field is fitted to" in said
+        assert (f"Written: {field.with_suffix('.html')}" in said) == (not words)
     said = run("certify", field, path, code=2)
     assert "missing value" in said
     assert said.endswith("give the table that the field was fitted to.")
@@ -402,6 +424,19 @@ def test_the_demo_summarises_learns_and_draws(tmp_path):
     assert "With confidence 0.99" in said
     assert matplotlib.image.imread(tmp_path / "senate.png").shape[0] > 500
     assert "The Senate of 2006" in (tmp_path / "senate.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("when", ["before the first step", "at a step"])
+def test_the_demo_ends_when_it_is_interrupted(tmp_path, monkeypatch, when):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    at_start = when == "before the first step"
+    monkeypatch.setattr(_learner if at_start else _newton, "solve_pseudo_likelihood" if at_start else "find_move", stop)
+    said = run("demo", "--output", tmp_path, code=130)
+    assert ("There is nothing to keep yet" if at_start else "Interrupted after 0 iterations") in said
+    assert "Certificate of the fit" not in said
+    assert (tmp_path / "senate.html").exists() != at_start
 
 
 def test_the_demo_says_when_it_cannot_write(tmp_path):

@@ -59,10 +59,13 @@ def test_a_fit_that_ends_early_says_so():
         SparseMRF(0.05, solver="spg", **QUICK).fit(make_table())
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
         PseudoLikelihood(0.001, max_iter=1).fit(make_table())
-    short = SparseMRF(0.05, max_seconds=0.0, random_state=1).fit(make_table())
+    with pytest.warns(ConvergenceWarning, match="before the first iteration"):
+        short = SparseMRF(0.05, max_seconds=0.0, random_state=1).fit(make_table())
     assert short.status_.code == "time"
     assert short.n_iter_ == 0
     assert short.certificate_ is None
+    with pytest.warns(ConvergenceWarning, match="The gap asked for, 0.05, is not certified: there was no time for it"):
+        SparseMRF(0.05, max_seconds=0.0, certify=True, random_state=1).fit(make_table())
     with pytest.raises(ValueError, match="max_seconds is -1: use a number from zero on"):
         SparseMRF(max_seconds=-1).fit(make_table())
 

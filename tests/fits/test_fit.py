@@ -6,7 +6,7 @@ import pytest
 import sparsefield as sf
 from problems import make_problem, theta_of
 from sparsefield.datasets import make_field
-from sparsefield.fits import Fit, GradientStep, NewtonStep
+from sparsefield.fits import PROMISED_GAP, Fit, GradientStep, NewtonStep, Optimality, Status
 from sparsefield.gradients import Simulation, Tay
 from sparsefield.model import write_parameters
 from sparsefield.solvers import solve
@@ -63,3 +63,24 @@ def test_a_fit_of_another_version_says_what_can_be_read(tmp_path):
     with pytest.raises(ValueError, match=r"another version of sparsefield: PairwiseMRF\.load reads its field"):
         Fit.load(path)
     np.testing.assert_array_equal(sf.PairwiseMRF.load(path).main, model.main)
+
+
+def test_time_that_was_too_short_is_serious_where_there_is_no_step_or_a_broken_promise():
+    made = solve(make_problem(4), Tay(), Simulation(300), max_iter=1)
+
+    def is_serious(code="time", steps=made.steps, bound=None, **settings):
+        optimality = None if bound is None else Optimality(bound, 0.1, 0.99, 1000)
+        return Fit(made.model, Status(code, "."), steps, optimality=optimality, settings=settings).is_serious
+
+    assert not is_serious()
+    assert not is_serious(certify=False, gap=0.2)
+    assert is_serious(steps=())
+    assert is_serious(certify=True)
+    for gap, asked in (("auto", PROMISED_GAP), (0.2, 0.2)):
+        assert not is_serious(bound=asked, certify=True, gap=gap)
+        assert is_serious(bound=1.01 * asked, certify=True, gap=gap)
+        assert is_serious(bound=np.inf, certify=True, gap=gap)
+    for code in ("converged", "noise floor", "interrupted"):
+        assert not is_serious(code, steps=())
+    for code in ("step too long", "not certified", "max_iter", "stalled"):
+        assert is_serious(code)

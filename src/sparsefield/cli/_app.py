@@ -49,7 +49,7 @@ class Output:
     Parameters
     ----------
     quiet : bool
-        Print only what is wrong.
+        Print errors, and what is wrong with a result, and nothing else.
     as_json : bool
         Print nothing but one JSON object, at the end.
     """
@@ -65,9 +65,14 @@ class Output:
             self._console.print(plain(what) if isinstance(what, str) else what)
 
     def warn(self, sentence: str) -> None:
-        """Print something that people should look at, unless they asked for quiet, on standard error."""
+        """Print something that people may want to look at, unless they asked for quiet, on standard error."""
         if self.is_for_people:
             Console(stderr=True, highlight=False, soft_wrap=True).print(f"[bold yellow]Note:[/] {plain(sentence)}")
+
+    def complain(self, sentence: str) -> None:
+        """Print what is wrong with a result on standard error, for the quiet too; programs find it in their object."""
+        if not self._as_json:
+            Console(stderr=True, highlight=False, soft_wrap=True).print(f"[bold yellow]Warning:[/] {plain(sentence)}")
 
     def give(self, found: dict[str, Any]) -> None:
         """Print what was found for programs."""

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 from rich.table import Table as Grid
 
-from sparsefield.cli._app import Output, app, plain_errors
+from sparsefield.cli._app import INTERRUPTED, Output, app, plain_errors
 from sparsefield.datasets import Senate, load_senate
 from sparsefield.estimators import seed_of
 from sparsefield.fits import Fit
@@ -34,18 +34,22 @@ def demo(
     clock = time.perf_counter()
     # Votes not cast count as nays, as in the paper: with all cells known the optimum is something to certify.
     votes = senate.votes.fill_missing(0)
-    fit = learn(votes, 0.1, gap=0.02, seed=seed_of(seed), certify=True)
+    with plain_errors():
+        fit = learn(votes, 0.1, gap=0.02, seed=seed_of(seed), certify=True)
     seconds = time.perf_counter() - clock
     network = Network.of(fit)
     grid = Grid("senator", "senator", "interaction", title="Strongest edges", title_justify="left")
     for row in network.edges.head(8).to_dicts():
         grid.add_row(row["first"], row["second"], f"{row['weight']:+.2f}")
     out.say(grid)
-    out.say(f"{network.n_edges} edges, learned and certified in {seconds:.1f} s. {fit.status}")
+    out.say(f"{network.n_edges} edges, in {seconds:.1f} s. {fit.status}")
     out.say(f"Certificate of the gradient: {fit.certified}")
-    out.say(f"Certificate of the fit: {fit.optimality}")
+    if fit.optimality is not None:
+        out.say(f"Certificate of the fit: {fit.optimality}")
     with plain_errors():
         _write(out, senate, fit, network, output)
+    if fit.status.code == "interrupted":
+        raise typer.Exit(INTERRUPTED)
 
 
 def _describe(out: Output, senate: Senate) -> None:

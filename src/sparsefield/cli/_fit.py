@@ -205,7 +205,8 @@ def _tell(out: Output, found: Fit, network: Network, seconds: float, files: list
     n_open = network.n_undecided
     settled = f", {n_open} of them undecided within the noise of the draws" if n_open else ""
     out.say(f"{network.n_edges} edges{settled}; {seconds:.1f} s.")
-    out.say(found.status.sentence)
+    is_wrong = found.is_serious or found.status.code == "interrupted"
+    (out.complain if is_wrong else out.say)(found.status.sentence)
     out.say(f"Certificate: {found.certified}")
     if found.optimality is not None:
         out.say(str(found.optimality))

@@ -42,7 +42,7 @@ def report(
     if data is not None:
         table = options.load_same(data, found.model.domain, separator, missing_marker)
         if not _is_same(table, found):
-            out.warn(
+            out.complain(
                 f"File {str(data)!r} has other rows than the {found.settings['n_rows']} that the field is fitted to."
             )
     groups = options.load_groups(nodes, color, names)

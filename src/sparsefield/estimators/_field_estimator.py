@@ -55,7 +55,7 @@ class FieldEstimator(BaseEstimator):  # type: ignore[misc]
         self.status_ = fit.status
         self.n_iter_ = len(fit.steps)
         self.certificate_ = fit.steps[-1].certificate if fit.steps else None
-        if fit.status.is_serious:
+        if self.fit_.is_serious:
             warnings.warn(fit.status.sentence, ConvergenceWarning, stacklevel=3)
 
     def sample(self, n: int, **options: Any) -> Table:

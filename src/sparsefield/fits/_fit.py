@@ -19,6 +19,9 @@ from sparsefield.fits._status import Status
 from sparsefield.fits._steps import StepInfo, find_kind, make_trace, read_trace
 from sparsefield.model import PairwiseMRF, has_text, read_text, write_parameters
 
+# What certify=True promises unless a gap is asked for: nats per row, whatever the number of rows.
+PROMISED_GAP = 0.05
+
 _STATUS, _TRACE, _FACTS = "status.json", "trace.csv", "fit.json"
 
 
@@ -84,6 +87,24 @@ class Fit:
         granted = f" That is an approximation: it holds {last.condition}." if last.condition else ""
         met = "" if last.is_certified else f" It does not meet the criterion, and {at_most(always)} always holds."
         return f"The bias of the last gradient has norm {bound} at most{surely} ({last.reason}).{granted}{met}"
+
+    @property
+    def is_serious(self) -> bool:
+        """Whether users should be warned of how it ended: also of a time too short for a step, or for what it promised.
+
+        With `certify=True` the promise is that the certified gap is at most the one that is asked for.
+        """
+        if self.status.code != "time":
+            return self.status.is_serious
+        return not self.steps or not self._keeps_promise
+
+    @property
+    def _keeps_promise(self) -> bool:
+        """Whether the gap that `certify=True` promises is certified; nothing is promised without."""
+        if not self.settings.get("certify", False):
+            return True
+        asked = self.settings.get("gap", "auto")
+        return self.optimality is not None and self.optimality.gap <= (PROMISED_GAP if asked == "auto" else asked)
 
     @property
     def trace(self) -> pl.DataFrame:

@@ -32,5 +32,5 @@ class Status:
 
     @property
     def is_serious(self) -> bool:
-        """Whether users should be warned."""
+        """Whether users should be warned, whatever else is known of the fit; `Fit.is_serious` knows more."""
         return self.code in ("step too long", "not certified", "max_iter", "stalled")

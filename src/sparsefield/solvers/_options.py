@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from sparsefield.fits import PROMISED_GAP
 from sparsefield.gradients import (
     BestDraws,
     CertificateKind,
@@ -26,7 +27,6 @@ from sparsefield.solvers._newton import check_gap
 
 MAX_ITER = {"newton": 50, "spg": 300}  # unless given: Newton steps are few, the paper's are many
 _SLOWER = 4  # times as many iterations with missing values, of which each leaves the share of what is missing (EM)
-_LARGEST_GAP = 0.05  # nats per row, whatever the number of rows
 _AGREEMENT = 0.99  # of the edges of a fit, the share that one with another seed is to have too: a convention
 
 
@@ -86,7 +86,7 @@ class Options:
     @property
     def largest_gap(self) -> float:
         """How far above its optimum the objective may be."""
-        return _LARGEST_GAP if isinstance(self.gap, str) else self.gap
+        return PROMISED_GAP if isinstance(self.gap, str) else self.gap
 
     @property
     def agreement(self) -> float | None:
