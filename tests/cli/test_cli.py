@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 import sparsefield as sf
 from sparsefield import Fit
 from sparsefield.cli import app
+from sparsefield.estimators import ProgressBar
 from sparsefield.solvers import _learner, _newton
 
 
@@ -100,6 +101,20 @@ def test_what_is_wrong_with_a_fit_is_said_on_standard_error(answers, quiet):
         result = CliRunner().invoke(app, [*command, "--json"])
         assert result.stderr == ""
         assert sentence in json.loads(result.stdout)["sentence"]
+
+
+@pytest.mark.parametrize(("missing", "expected"), [("model", 200), ("drop", 50)])
+def test_progress_counts_to_the_limit_of_the_fit(answers, monkeypatch, missing, expected):
+    limits = []
+
+    class Bar(ProgressBar):
+        def __init__(self, wanted, n):
+            limits.append(n)
+            super().__init__(wanted, n)
+
+    monkeypatch.setattr("sparsefield.cli._fit.ProgressBar", Bar)
+    run("fit", answers, "--id", "person", "--missing", missing, "--max-seconds", "0", "--quiet")
+    assert limits == [expected]
 
 
 def test_columns_can_be_chosen(answers, tmp_path):

@@ -22,6 +22,7 @@ from noise import (
 from problems import QUICK, make_table, theta_of
 from sparsefield import PairwiseMRF, PseudoLikelihood, SparseMRF
 from sparsefield.datasets import make_field
+from sparsefield.estimators import ProgressBar
 from sparsefield.gradients import BestDraws, Fixed
 from sparsefield.inference import OutOfReachError
 from sparsefield.model import norm
@@ -279,6 +280,33 @@ def test_progress_is_shown_where_it_is_wanted(capsys):
     SparseMRF(**QUICK).fit(make_table())
     quiet = capsys.readouterr()
     assert quiet.out + quiet.err == ""
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, 200),
+        ({"solver": "spg"}, 1200),
+        ({"missing": "zero"}, 50),
+        ({"missing": "drop", "solver": "spg"}, 300),
+        ({"max_iter": 7}, 7),
+    ],
+    ids=str,
+)
+def test_progress_counts_to_the_limit_of_the_fit(options, expected, monkeypatch):
+    limits = []
+
+    class Bar(ProgressBar):
+        def __init__(self, wanted, n):
+            limits.append(n)
+            super().__init__(wanted, n)
+
+    monkeypatch.setattr("sparsefield.estimators._sparse_mrf.ProgressBar", Bar)
+    codes = make_table().codes.copy()
+    codes[0, 0] = 255
+    SparseMRF(max_seconds=0.0, **options).fit(sf.Table(make_table().domain, codes))
+    assert limits == [expected]
 
 
 def test_strings_and_booleans_are_levels():

@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import sparsefield as sf
 from problems import make_problem, make_table, theta_of
@@ -173,7 +174,8 @@ def test_time_counts_from_the_first_look_at_the_table(monkeypatch):
         return encoded(data)
 
     monkeypatch.setattr("sparsefield.solvers._learner.encode", slow)
-    fit = sf.learn(np.asarray(table), 0.05, max_seconds=0.2, gap=1e-4, seed=1)
+    with pytest.warns(ConvergenceWarning, match="before the first iteration"):
+        fit = sf.SparseMRF(0.05, max_seconds=0.2, gap=1e-4, random_state=1).fit(np.asarray(table)).fit_
     assert fit.status.code == "time"
     assert len(fit.steps) == 0
 

@@ -20,7 +20,7 @@ from sparsefield.data import MAX_LEVELS, Table
 from sparsefield.estimators import ProgressBar, seed_of
 from sparsefield.fits import Fit
 from sparsefield.network import Network
-from sparsefield.solvers import MAX_ITER, learn
+from sparsefield.solvers import Learner, Options
 from sparsefield.solvers import certify as certify_fit
 
 _STRONGEST = 12  # edges to print
@@ -37,15 +37,27 @@ def fit(
     picture: Annotated[Path | None, typer.Option(help="Also draw the network (.png, .svg or .pdf).")] = None,
     certify: Annotated[
         bool,
-        typer.Option("--certify/--no-certify", help="Go on until it is certified how far the optimum can be, or not."),
+        typer.Option(
+            "--certify/--no-certify",
+            help="Go on until the gap is certified to be at most --gap (0.05 unless given), or not.",
+        ),
     ] = True,
     missing: Annotated[str, typer.Option(help="Missing values: model, zero, drop or error.")] = "model",
-    gap: Annotated[float | None, typer.Option(help="How near to the optimum to get, in nats per row.")] = None,
+    gap: Annotated[
+        float | None,
+        typer.Option(
+            help="How near to the optimum to get, in nats per row; unless given, draws until another seed is expected "
+            "to find 99% of the edges."
+        ),
+    ] = None,
     penalize_main: Annotated[
         bool,
         typer.Option("--penalize-main/--free-main", help="Penalise main effects too (the paper's choice), or not."),
     ] = False,
-    max_seconds: Annotated[float | None, typer.Option(help="Begin no further step after this time.")] = None,
+    max_seconds: Annotated[
+        float | None,
+        typer.Option(help="Time after which the fit ends, certificate included; what there is by then is kept."),
+    ] = None,
     columns: options.Columns = None,
     ignore: options.Ignore = None,
     id: options.Id = None,
@@ -81,20 +93,19 @@ def fit(
     for note in notes:
         out.warn(note)
     clock = time.perf_counter()
-    progress = ProgressBar("auto" if out.is_for_people else False, MAX_ITER["newton"])
-    with plain_errors(data), quiet_warnings(out), progress as watch:
-        found = learn(
-            table,
-            alpha,
+    with plain_errors(data), quiet_warnings(out):
+        asked = Options(
             gap="auto" if gap is None else gap,
-            missing=missing,  # type: ignore[arg-type]  # checked there
+            missing=missing,  # type: ignore[arg-type]  # checked by the learner
             penalize_main=penalize_main,
             certify=certify,
             max_seconds=max_seconds,
             seed=seed_of(seed),  # the same fit as SparseMRF(random_state=seed)
             n_threads=threads,
-            watch=watch,
         )
+        learner = Learner(table, asked)
+        with ProgressBar("auto" if out.is_for_people else False, asked.most_steps(learner.table)) as watch:
+            found = learner.learn(alpha, began=clock, watch=watch)
         found = replace(found, settings={"random_state": seed, **found.settings})
         found.save(output)  # what comes after may fail or be interrupted
     files = [output]

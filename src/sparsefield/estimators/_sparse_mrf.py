@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any, Literal
 
 from numpy.typing import ArrayLike
@@ -11,7 +12,7 @@ from sparsefield.estimators._field_estimator import FieldEstimator, seed_of
 from sparsefield.estimators._progress import ProgressBar
 from sparsefield.gradients import CertificateKind, Schedule
 from sparsefield.model import PairwiseMRF
-from sparsefield.solvers import MAX_ITER, learn
+from sparsefield.solvers import Learner, Options
 
 
 class SparseMRF(FieldEstimator):
@@ -54,7 +55,8 @@ class SparseMRF(FieldEstimator):
         of 0/1 variables can make edges between variables that are independent, and other ones where 0 and 1 are
         exchanged. Where main effects are free, a level that no row shows counts as half a row, and the status says so.
     max_iter : int, optional
-        Iterations at most: 50 Newton steps or 300 of the paper's, unless given.
+        Iterations at most: 50 Newton steps or 300 of the paper's, unless given, and four times as many with missing
+        values that the model fills.
     max_sweeps : int, optional
         Sweeps of an iteration at most: of Gibbs chains that wait for their certificate (100 unless given), or of the
         pilot run of exact draws (2000 unless given, 10,000 with schedule="perfect").
@@ -181,12 +183,13 @@ class SparseMRF(FieldEstimator):
         sample_weight : array-like of shape (n_rows,), optional
             How often each row counts.
         """
+        began = time.perf_counter()
         data = self._check_input(X)
-        seed = seed_of(self.random_state)
-        options = {name: value for name, value in self.get_params().items() if name not in ("random_state", "progress")}
-        # Newton steps and the paper's are limited differently unless a limit is given; a wrong solver is refused later.
-        most = MAX_ITER.get(self.solver, 1) if self.max_iter is None else self.max_iter
-        with ProgressBar(self.progress, most) as watch:
-            fit = learn(data, sample_weight=sample_weight, seed=seed, watch=watch, **options)
+        own = ("alpha", "random_state", "progress")
+        given = {name: value for name, value in self.get_params().items() if name not in own}
+        options = Options(seed=seed_of(self.random_state), **given)
+        learner = Learner(data, options, sample_weight)
+        with ProgressBar(self.progress, options.most_steps(learner.table)) as watch:
+            fit = learner.learn(self.alpha, began=began, watch=watch)
         self._store(fit)
         return self

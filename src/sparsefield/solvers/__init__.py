@@ -10,12 +10,11 @@ from sparsefield.solvers._loop import Limits
 from sparsefield.solvers._move import find_move
 from sparsefield.solvers._newton import solve_newton
 from sparsefield.solvers._optimality import certify, problem_of
-from sparsefield.solvers._options import MAX_ITER, Options
+from sparsefield.solvers._options import Options
 from sparsefield.solvers._pseudolikelihood import solve_pseudo_likelihood
 from sparsefield.solvers._undecided import UNDECIDED
 
 __all__ = [
-    "MAX_ITER",
     "UNDECIDED",
     "GapBound",
     "Learner",

@@ -1,4 +1,4 @@
-"""From a table to a fit: the routine under the estimators, the path, resampling and the command line."""
+"""From a table to a fit, in one call."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def learn(
 ) -> Fit:
     """Learn a sparse Markov random field from a table, and return all that is known of the fit as one value.
 
-    This is the routine under `SparseMRF`, whose options have the same names and are explained there.
+    It does what `SparseMRF` does, whose options have the same names and are explained there.
 
     Parameters
     ----------

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from sparsefield.data import Table
 from sparsefield.fits import PROMISED_GAP
 from sparsefield.gradients import (
     BestDraws,
@@ -97,6 +98,10 @@ class Options:
         """Return when to end at the latest; missing values make slow progress."""
         most = MAX_ITER[self.solver] * (_SLOWER if is_slow else 1) if self.max_iter is None else self.max_iter
         return Limits(most, self.tol, self.max_seconds, began)
+
+    def most_steps(self, table: Table) -> int:
+        """Return how many iterations there are at most, for a table whose missing values are filled or dropped."""
+        return self.limits(is_slow=bool(table.n_missing.any())).max_iter
 
     def settings(self) -> dict[str, Any]:
         """Return the options by name, as a fit keeps them."""
