@@ -11,6 +11,7 @@ from problems import theta_of
 from sparsefield.data import Unseen, find_unseen, weighted_moments
 from sparsefield.objective import L1, PseudoLikelihoodLoss
 from sparsefield.solvers import Learner, Options
+from sparsefield.solvers._duality import entropy_of
 
 # Numbers of levels, reference, and the levels that rows show, variable by variable.
 CASES = {
@@ -294,3 +295,30 @@ def test_a_penalty_of_zero_leaves_main_effects_free(way):
     fit = FITS[way](0.0, penalize_main=True).fit(constant_table(0)).fit_
     assert fit.status.code == "converged"
     assert "half a row" in fit.status.sentence
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_rows", [1, 2, 5, 20])
+@pytest.mark.parametrize(
+    ("n_levels", "n_seen"), [((2, 2, 2), (1, 1, 2)), ((7, 4, 2), (6, 3, 1)), ((9, 9, 1), (4, 8, 1))]
+)
+def test_half_rows_take_nothing_from_the_entropy_of_the_data(n_levels, n_seen, n_rows, weighted):
+    rng = np.random.default_rng(n_rows)
+    rows = rng.integers(n_seen, size=(n_rows, 3)).astype(np.uint8)
+    domain = sf.Domain(("a", "b", "c"), tuple(map(tuple, map(range, n_levels))), None)
+    table, weights = sf.Table(domain, rows), rng.uniform(0.5, 3, n_rows) if weighted else np.ones(n_rows)
+    found = find_unseen(table, weights)
+    kept, added = found.shares()
+    law = dict.fromkeys(itertools.product(*map(range, n_levels)), 0.0)
+    for row, weight in zip(rows.tolist(), weights / weights.sum(), strict=True):
+        ways = []
+        for i, value in enumerate(row):
+            own = domain.slot_variables == i
+            ways.append((kept[own] * (domain.slot_levels[own] == value) + added[own]).tolist())
+        for state in law:
+            law[state] += weight * np.prod([ways[i][k] for i, k in enumerate(state)])
+    shares = np.array(list(law.values()))
+    assert shares.sum() == pytest.approx(1, abs=1e-12)
+    assert shares.min() >= 0
+    shares = shares[shares > 0]
+    assert -(shares * np.log(shares)).sum() >= entropy_of(table, weights) - 1e-12

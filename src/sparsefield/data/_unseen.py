@@ -22,6 +22,10 @@ class Unseen:
     the moments are those of a table in which each row has each of these levels with probability 1 / (2 n + m), whatever
     the rest of the row. The main effect of a variable of two levels that shows one of them is log(2 n) in size.
 
+    These rows have at least the entropy of the table, as bounds on gaps ask (`assess`): given the other variables it
+    changes by h(q) + q log m - q H, with q = m / (2 n + m) and an entropy H of at most log n. That is at least
+    q (log(2 n + m) - H), because h(q), the entropy of a coin, is at least q log(1 / q).
+
     Parameters
     ----------
     domain : Domain
