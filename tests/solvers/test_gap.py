@@ -12,7 +12,7 @@ from sparsefield.datasets import make_field
 from sparsefield.gradients import PerfectDraws, Simulation
 from sparsefield.inference import Cpu
 from sparsefield.objective import Problem
-from sparsefield.solvers import bound_gap, solve_newton
+from sparsefield.solvers import _batch, bound_gap, solve_newton
 from statistics_ import FALSE_ALARM
 from zoo import LEVELS, ZOO
 
@@ -43,6 +43,16 @@ def test_enumerated_gaps_enclose_the_gap(penalize_main):
             assert (found.kind, found.confidence, found.n_draws) == ("exact", 1.0, 0)
             if found.better is not None:
                 assert problem.objective(found.better) < problem.objective(theta)
+
+
+def test_draws_that_memory_does_not_hold_are_not_counted_on(monkeypatch):
+    # What is chosen and judged on fewer draws than were asked for is what that many give.
+    problem = make_problem(8, 0.03, 300, seed=1)
+    theta = theta_of(solve_newton(problem, PerfectDraws(), Simulation(2000, 1), gap=0.001))
+    few = bound_gap(problem, theta, n_draws=2048, seed=1, max_states=0)
+    monkeypatch.setattr(_batch, "_MOST_CELLS", 8 * 2048)
+    many = bound_gap(problem, theta, n_draws=1_000_000, seed=1, max_states=0)
+    assert (many.bound, many.proven, many.n_draws) == (few.bound, few.proven, few.n_draws)
 
 
 @pytest.mark.parametrize("name", ZOO)

@@ -78,7 +78,14 @@ def test_certificates_of_optimality_need_what_they_need(tmp_path):
         sf.certify(mrf.fit_, table, n_draws=1)
     strong = Fit(make_field(12, edge_probability=0.9, strength=(6.0, 8.0), seed=1), mrf.status_, (), alpha=0.01)
     data = strong.model.sample(50, n_sweeps=5, seed=1)
-    assert "cannot be certified" in str(sf.certify(strong, data, n_draws=100, max_states=0).optimality)
+    refused = sf.certify(strong, data, n_draws=100, max_states=0).optimality
+    assert "cannot be certified" in str(refused)
+    assert refused.n_draws == 0
+    codes = data.codes.copy()
+    codes[0, 0] = 255
+    refused = sf.certify(strong, sf.Table(data.domain, codes), n_draws=100, max_states=0).optimality
+    assert "cannot be certified" in str(refused)
+    assert refused.n_draws == 0
 
 
 def test_sentences_name_the_kind_and_round_outwards():

@@ -169,7 +169,7 @@ def assess(
     try:
         here = Means(model, n_draws, seed, 1, share, backend)
     except OutOfReachError:
-        return Optimality(np.inf, np.inf, confidence, n_draws, _OUT_OF_REACH), None
+        return Optimality(np.inf, np.inf, confidence, 0, _OUT_OF_REACH), None
     by_entropy, n_second = bound_by_entropy(problem, here, entropy, n_draws, seed, share, backend, watch)
     left = 1 - (1 - _ENTROPY) * (1 - confidence)
     found = bound_gap(problem, theta, n_draws=n_draws, confidence=left, seed=seed, backend=backend, max_states=0)
@@ -194,7 +194,7 @@ def assess_slope(
     try:
         here = Means(model, n_draws, seed, 1, (1 - confidence) / USES, backend)
     except OutOfReachError:
-        return Optimality(np.inf, np.inf, confidence, n_draws, _OUT_OF_REACH)
+        return Optimality(np.inf, np.inf, confidence, 0, _OUT_OF_REACH)
     return Optimality(np.inf, _bound_entry(problem, here), confidence, n_draws, _NOT_CONVEX)
 
 

@@ -84,11 +84,11 @@ class Targets:
         return replace(self, first=a, second=b, t=t[a, b], outside=self.outside & ~more)
 
 
-def choose_targets(problem: Problem, theta: Matrix, batch: Batch, z: float, n_judging: int) -> Targets:
+def choose_targets(problem: Problem, theta: Matrix, batch: Batch, z: float) -> Targets:
     """Choose S and t by a proximal Newton step on a batch of draws.
 
-    S has all parameters that are not zero or free, and those zeros whose gradients after the step the draws that judge
-    could find beyond their penalties. Raises RefusalError where these are too many.
+    S has all parameters that are not zero or free, and those zeros whose gradients after the step the draws that judge,
+    as many as these, could find beyond their penalties. Raises RefusalError where these are too many.
     """
     weights = problem.penalty.weights
     if weights is None:
@@ -98,7 +98,7 @@ def choose_targets(problem: Problem, theta: Matrix, batch: Batch, z: float, n_ju
     if count_once(inside) > _MOST_ACTIVE:
         raise RefusalError(f"{count_once(inside)} parameters are not zero or free, of at most {_MOST_ACTIVE}")
     rest = rest_variances(batch.pair, np.diagonal(inside))
-    margin = _margin(problem, rest, z, batch.n, n_judging)
+    margin = _margin(problem, rest, z, batch.n)
     active = inside | (is_real & (np.abs(batch.gradient) + margin > weights))
     for _ in range(_MOST_ROUNDS):
         quadratic, move = _find_step(problem, theta, batch, active)
@@ -108,7 +108,7 @@ def choose_targets(problem: Problem, theta: Matrix, batch: Batch, z: float, n_ju
             break
         active = active | more
     rest = _regress(quadratic, inside, rest)
-    beyond = np.abs(gradients) + _margin(problem, rest, z, batch.n, n_judging) > weights
+    beyond = np.abs(gradients) + _margin(problem, rest, z, batch.n) > weights
     chosen = inside | (active & beyond) | more
     t = np.clip(-gradients, -weights, weights)
     t = np.where(theta + move != 0, weights * np.sign(theta + move), t)
@@ -125,15 +125,15 @@ def mean_error(variances: Matrix, z: float, n: int) -> Matrix:
     return np.asarray(z**2 / (2 * n) + z * np.sqrt(variances / n + z**2 / (4 * n**2)))
 
 
-def _margin(problem: Problem, rest: Matrix, z: float, n_choosing: int, n_judging: int) -> Matrix:
-    """Return how far gradients outside S must be from their penalties on the draws that choose.
+def _margin(problem: Problem, rest: Matrix, z: float, n: int) -> Matrix:
+    """Return how far gradients outside S must be from their penalties on the n draws that choose.
 
-    The draws that judge allow for errors at the quantile z, and differ from these. Were all m statistics at the margin,
-    that would be too much for one of them on average: there is a second try where it is.
+    The draws that judge, as many, allow for errors at the quantile z, and differ from these. Were all m statistics at
+    the margin, that would be too much for one of them on average: there is a second try where it is.
     """
-    rest = np.maximum(rest, RARE / n_choosing)
+    rest = np.maximum(rest, RARE / n)
     spare = -ndtri(1 / (2 * max(1, count_statistics(problem.domain))))
-    return np.asarray(mean_error(rest, z, n_judging) + spare * np.sqrt(rest * (1 / n_choosing + 1 / n_judging)))
+    return np.asarray(mean_error(rest, z, n) + spare * np.sqrt(rest * (2 / n)))
 
 
 def _find_step(problem: Problem, theta: Matrix, batch: Batch, active: NDArray[np.bool_]) -> tuple[Quadratic, Matrix]:

@@ -87,7 +87,7 @@ class Walk:
         is_stuck = False
         while True:
             chose = self._draw()
-            targets = choose_targets(self._problem, self._theta, chose, z, self._n)
+            targets = choose_targets(self._problem, self._theta, chose, z)
             if is_stuck or self._n_steps >= _MOST_STEPS or not self._should_step(targets, chose):
                 return targets, chose
             is_stuck = not self._step(chose)
