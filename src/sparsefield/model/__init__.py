@@ -9,6 +9,7 @@ from sparsefield.model._layout import (
     count_statistics,
     independent_theta,
     norm,
+    scatter,
     sum_once,
 )
 from sparsefield.model._pairwise import PairwiseMRF
@@ -26,6 +27,7 @@ __all__ = [
     "independent_theta",
     "norm",
     "read_text",
+    "scatter",
     "sum_once",
     "write_parameters",
 ]

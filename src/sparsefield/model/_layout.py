@@ -38,6 +38,13 @@ def across_variables(domain: Domain, values: Matrix | float) -> Matrix:
     return np.where(across, values, 0.0)
 
 
+def scatter(a: NDArray[np.int64], b: NDArray[np.int64], values: NDArray[np.float64], size: int) -> Matrix:
+    """Lay values of statistics s_a s_b out like `Moments.pair`, zero elsewhere."""
+    whole = np.zeros((size, size))
+    whole[a, b] = whole[b, a] = values
+    return whole
+
+
 def count_statistics(domain: Domain) -> int:
     """Count the statistics: main ones, and pairs of slots of different variables."""
     sizes = np.bincount(domain.slot_variables, minlength=domain.n_variables)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from sparsefield.inference import BLOCK, Backend
-from sparsefield.model import Matrix
+from sparsefield.model import Matrix, scatter
 from sparsefield.objective import Problem
 
 Index = NDArray[np.int64]
@@ -58,13 +58,6 @@ class Batch:
         """Return how often the rarest value of the rarest of some statistics was seen."""
         means = self.pair[a, b]
         return float(self.n * np.minimum(means, 1 - means).min(initial=1.0))
-
-
-def scatter(a: Index, b: Index, values: Values, size: int) -> Matrix:
-    """Lay values of statistics s_a s_b out like `Moments.pair`, zero elsewhere."""
-    whole = np.zeros((size, size))
-    whole[a, b] = whole[b, a] = values
-    return whole
 
 
 def bound_reach(covariance: Matrix, batch: Batch, a: Index, b: Index, z: float) -> float:

@@ -8,9 +8,8 @@ import numpy as np
 
 from sparsefield.gradients import ExactMoments, Simulation
 from sparsefield.inference import Backend, count_states
-from sparsefield.model import Matrix, across_variables, as_theta, sum_once
+from sparsefield.model import Matrix, across_variables, as_theta, scatter, sum_once
 from sparsefield.objective import Problem
-from sparsefield.solvers._batch import scatter
 from sparsefield.solvers._newton import solve_newton
 
 # The objective is quadratic in the smallest subgradient: with a norm of 1e-9 it is 1e-18 over a curvature above its

@@ -8,9 +8,9 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import ndtri
 
-from sparsefield.model import Matrix, count_statistics
+from sparsefield.model import Matrix, count_statistics, scatter
 from sparsefield.objective import Problem
-from sparsefield.solvers._batch import Batch, Values, bound_reach, scatter
+from sparsefield.solvers._batch import Batch, Values, bound_reach
 from sparsefield.solvers._decrement import Tail, bound_divergence, bound_powers, find_excess, spill
 from sparsefield.solvers._hotelling import limit_decrement, remove_noise, widen_limit
 from sparsefield.solvers._targets import RefusalError, Targets, mean_error

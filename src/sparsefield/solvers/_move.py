@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsefield.inference import Draws
-from sparsefield.model import Matrix, count_once, sum_once
+from sparsefield.model import Matrix, count_once, scatter, sum_once
 from sparsefield.objective import RARE, Problem, Quadratic, choose_active
 
 # `make bench-constants` varies what is chosen here, and measured the numbers of steps, draws and gaps below. Gaps are
@@ -117,8 +117,7 @@ def find_move(problem: Problem, draws: Draws, theta: Matrix, moments: Matrix) ->
     if draws.n is not None:
         tol = max(tol, _INNER_NOISE * 0.5 / np.sqrt(draws.n))
     moves, bends = penalty.minimise(quadratic, theta, gradient, tol=tol, max_epochs=_MOST_EPOCHS)
-    whole = np.zeros_like(theta)
-    whole[a, b] = whole[b, a] = moves
+    whole = scatter(a, b, moves, len(theta))
     by_penalty = penalty.value(theta + whole) - penalty.value(theta)
     curvature = float(moves @ bends)
     predicted = -(float(moves @ gradient[a, b]) + curvature / 2 + by_penalty)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sparsefield._kernels._descent import descend_pairs
 from sparsefield.data import Table, check_observed, find_unseen
 from sparsefield.fits import Fit, NewtonStep, Status, StepInfo
-from sparsefield.model import Matrix, PairwiseMRF, count_once, independent_theta, norm
+from sparsefield.model import Matrix, PairwiseMRF, count_once, independent_theta, norm, scatter
 from sparsefield.objective import L1, PseudoLikelihoodLoss, choose_active, count_by_variable
 from sparsefield.solvers._loop import Limits, Watch, run, stalled
 
@@ -138,6 +138,4 @@ class _PseudoSteps:
         pairs = np.column_stack([variables[a], rows[a, b], variables[b], rows[b, a]])
         tol = _INNER_TOL * np.abs(violation[a, b]).max(initial=0.0)
         moves = descend_pairs(pairs, theta[a, b], gradient[a, b], weights[a, b], blocks, starts, _MOST_EPOCHS, tol)
-        move = np.zeros_like(theta)
-        move[a, b] = move[b, a] = moves
-        return move
+        return scatter(a, b, moves, len(theta))

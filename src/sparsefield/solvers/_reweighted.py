@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sparsefield._deadline import check_time
 from sparsefield.gradients import Estimate
 from sparsefield.inference import Draws
-from sparsefield.model import Matrix, count_once
+from sparsefield.model import Matrix, count_once, scatter
 from sparsefield.objective import RARE, Problem, Quadratic
 from sparsefield.solvers._move import DRAWS_EACH
 
@@ -99,8 +99,7 @@ def reweight_to_optimum(
         if decrement > _SLOWEST * last:
             stride = max(_SHORTEST, stride / 2)
         last = decrement
-        there = there.copy()
-        there[a, b] = there[b, a] = there[a, b] + stride * moves
+        there = there + scatter(a, b, stride * moves, len(theta))
         values = draws.along(there - theta)
         log_mean, share = draws.reweight(values)
         if share < _LEAST_SHARE:

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import ndtri
 
-from sparsefield.model import Matrix, across_variables, count_once, count_statistics, sum_once
+from sparsefield.model import Matrix, across_variables, count_once, count_statistics, scatter, sum_once
 from sparsefield.objective import RARE, Problem, Quadratic
-from sparsefield.solvers._batch import Batch, Index, Values, scatter
+from sparsefield.solvers._batch import Batch, Index, Values
 from sparsefield.solvers._regression import rest_variances
 
 # 4096 statistics have a covariance of 128 MiB; three or four such matrices are held at one time.
