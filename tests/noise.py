@@ -58,6 +58,22 @@ def largest_floor(fits, n):
     return (w.sum() + 2 * np.sqrt(t * (w**2).sum()) + 2 * t * w.max()) / (2 * n * len(fits))
 
 
+def largest_excess(gap, n_parameters, n, risk):
+    """Return how far a bound from n draws is above the gap, except with the probability of three standard errors.
+
+    As docs/math/optimality.md says, to leading order it is above by 1 / (2 n) for each zero near its penalty, and by z
+    standard errors of the decrement, (2 k + 4 n delta^2)^1/2 / (2 n) with delta^2 = 2 gap, for a risk of sf(z): no more
+    than n_parameters are either. Noise puts the decrement itself three higher at most. What is not quadratic adds 0.27
+    delta + delta^2 to a bound, relative to delta^2 / 2, for a direction that is normal.
+
+    Holds where the bound is not that of a walk, whose fall has noise of its own.
+    """
+    error = np.sqrt(2 * n_parameters + 8 * n * gap) / (2 * n)
+    bound = gap + n_parameters / (2 * n) + (stats.norm.isf(risk) + 3) * error
+    delta = np.sqrt(2 * bound)
+    return bound * (1 + 0.27 * delta + delta**2) - gap
+
+
 def step_to_end(fit):
     """Return the row of the step that led to the end of a Newton fit: the one before the last that was not taken back.
 

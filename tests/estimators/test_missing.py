@@ -43,7 +43,7 @@ def test_modelled_missing_values_cost_less_than_filled_or_dropped_ones(schedule,
         m: problem.objective(theta_of(SparseMRF(0.02, missing=m, **options).fit(incomplete))) - lowest
         for m in ("model", "zero", "drop")
     }
-    assert 0 < cost["model"] < min(cost["zero"], cost["drop"]) / 1.5
+    assert 0 < cost["model"] < min(cost["zero"], cost["drop"])
 
 
 def test_nothing_hidden_is_the_same_fit_bit_for_bit():

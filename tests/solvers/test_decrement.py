@@ -51,7 +51,7 @@ def theorem(problem, theta, rng):
         return None
     low = np.maximum(0.0, -h)
     cost = (weights * np.abs(theta) - t * theta)[inside].sum()
-    return cost + bound_divergence(v @ c, p @ low**3, p @ low**4, excess, reach), excess
+    return cost + bound_divergence(v @ c, p @ low**3, p @ low**4, excess, reach), excess, np.sqrt(v @ c)
 
 
 @pytest.mark.parametrize("penalize_main", [True, False])
@@ -72,11 +72,16 @@ def test_the_decrement_bounds_the_gap_for_every_choice_of_targets(penalize_main)
                 n_held += 1
                 n_mended += found[1] > 0
                 assert found[0] >= gap - ROUNDING
-                tightest = min(tightest, found[0] / max(gap, 1e-6))
-    # The conditions are often met, negative states are mended, and the bound is no loose one where it can be close.
+                # Above the precision of the optimum, by far, and where no walk would be made.
+                if gap > 1e-6 and found[2] ** 2 < 0.03:
+                    tightest = min(tightest, found[0] / gap / (1 + 0.27 * found[2] + found[2] ** 2))
+    # Only so that the test is not empty: the conditions are met where there are choices enough to break the theorem,
+    # and negative states are mended.
     assert n_held > 100
     assert n_mended > 0
-    assert tightest < 1.1
+    # Where S and t are the best ones, the bound is delta^2 / 2 and what terms of higher order add to it for a normal
+    # direction, 0.27 delta + delta^2 of it.
+    assert tightest <= 1
 
 
 def test_negative_states_are_mended_by_a_distribution_that_exists():
@@ -105,7 +110,7 @@ def test_negative_states_are_mended_by_a_distribution_that_exists():
         assert q.sum() == pytest.approx(1)
         np.testing.assert_allclose(q @ s, -v, atol=1e-12)
         n_mended += 1
-    assert n_mended > 5
+    assert n_mended > 5  # only so that the test is not empty
 
 
 @pytest.mark.parametrize(("k", "n"), [(1, 1000), (20, 1000), (20, 100_000), (300, 3000)])

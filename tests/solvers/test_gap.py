@@ -6,7 +6,7 @@ from scipy import stats
 
 import sparsefield as sf
 from exact_chains import least_objective, penalised_optimum
-from noise import enumerate_statistics
+from noise import enumerate_statistics, largest_excess
 from problems import make_problem, theta_of
 from sparsefield.datasets import make_field
 from sparsefield.gradients import PerfectDraws, Simulation
@@ -70,8 +70,7 @@ def test_levels_and_dependent_statistics_are_enumerated(name, penalize_main):
 
 @pytest.mark.parametrize("penalize_main", [True, False])
 def test_bounds_from_draws_hold_as_often_as_they_say(penalize_main):
-    n_broken = n_refused = n_above = n_walked = 0
-    ratios = []
+    n_broken = n_refused = n_above = n_walked = n_loose = 0
     for seed in range(20):
         problem = make_problem(5, 0.05, 300, seed, (0.5, 2.0), penalize_main)
         for theta in starts(problem, seed):
@@ -83,11 +82,14 @@ def test_bounds_from_draws_hold_as_often_as_they_say(penalize_main):
             n_walked += found.better is not None
             if found.better is not None:
                 assert problem.objective(found.better) < problem.objective(theta)
-            ratios.append(found.bound / true.bound)
+            elif np.isfinite(found.bound):
+                # The limit of the decrement has more than three quarters of the risk.
+                n_loose += found.bound - true.lower > largest_excess(true.lower, 15, 10_000, 0.75 * 0.01)
     assert max(n_broken, n_above) <= stats.binom.isf(FALSE_ALARM, 100, 0.01)
-    assert n_walked > 25
-    assert n_refused < 10
-    assert np.median(ratios) < 2
+    n_near = 100 - n_walked - n_refused
+    assert n_loose <= stats.binom.isf(FALSE_ALARM, n_near, stats.norm.sf(3))
+    # Only so that the test is not empty: there are bounds with a walk and without, and what is refused cannot fail.
+    assert min(n_walked, n_near) > n_refused
 
 
 def test_proven_bounds_hold_where_draws_are_many():
@@ -100,7 +102,7 @@ def test_proven_bounds_hold_where_draws_are_many():
         assert gap <= found.proven + 1e-12  # rounding, where the optimum is zero
         assert found.bound <= found.proven
         n_proven += np.isfinite(found.proven)
-    assert n_proven > 6
+    assert n_proven > 6  # only so that the test is not empty: an infinite bound holds
 
 
 def test_bounds_are_refused_with_a_reason(monkeypatch):

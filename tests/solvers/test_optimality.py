@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 import sparsefield as sf
+from noise import largest_excess
 from problems import theta_of
 from sparsefield.data import find_unseen
 from sparsefield.datasets import make_field
@@ -22,7 +23,7 @@ from zoo import LEVELS
 @pytest.mark.parametrize("penalize_main", [True, False])
 def test_certified_gaps_hold(penalize_main):
     # 60 fits of small fields: the exact gap is above a bound no more often than the confidence allows.
-    n_broken, loose = 0, []
+    n_broken = n_near = n_loose = 0
     for seed in range(60):
         truth = make_field(5, edge_probability=0.4, strength=(0.5, 1.5), seed=seed)
         table = truth.sample(300, method="perfect", seed=seed)
@@ -36,15 +37,18 @@ def test_certified_gaps_hold(penalize_main):
         n_broken += gap > found.gap or largest > found.subgradient or found.lower > gap
         assert found.gap <= found.proven
         assert found.kind == "asymptotic" or found.gap == found.proven
-        loose.append(found.gap / gap)
+        if 2 * gap < 0.03 / 2:  # no walk is made where a squared decrement, and its noise, is below 0.03
+            n_near += 1
+            # The limit of the decrement has more than seven tenths of the risk.
+            n_loose += found.gap - gap > largest_excess(gap, 15, 10_000, 0.7 * 0.01)
         exact = sf.certify(fit, table).optimality
         assert (exact.kind, exact.confidence, exact.n_draws) == ("exact", 1.0, 0)
         # Both optima are right to 1e-12 or so, and rounded objectives to 1e-14.
         assert exact.gap == pytest.approx(gap, abs=1e-10)
         assert exact.subgradient == pytest.approx(largest, abs=1e-10)
     assert n_broken <= stats.binom.isf(FALSE_ALARM, 60, 0.01)
-    # A fit of gap 0.05 had 300 draws or so; thirty times as many leave little of the noise.
-    assert np.median(loose) < 2
+    assert n_loose <= stats.binom.isf(FALSE_ALARM, n_near, stats.norm.sf(3))
+    assert n_near > 0
 
 
 def test_fits_that_are_certain_of_every_cell_are_certified():
@@ -70,8 +74,7 @@ def test_certificates_of_optimality_need_what_they_need(tmp_path):
         assert again.optimality == certified.optimality
         twice = np.full(500, 2.0)
         weighted = sf.certify(mrf.fit_, table, n_draws=20_000, sample_weight=twice, max_states=most).optimality
-        # Moments are rounded in another way, and targets are chosen to a share of the noise.
-        assert weighted.gap == pytest.approx(certified.optimality.gap, rel=0.02)
+        assert weighted == certified.optimality  # weights that are all equal are the same as none
     with pytest.raises(ValueError, match="certify knows no other"):
         sf.certify(sf.PseudoLikelihood().fit(table).fit_, table)
     with pytest.raises(ValueError, match="n_draws is 1"):
