@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsefield.gradients import Estimate
-from sparsefield.inference import Draws
+from sparsefield.inference import Draws, States
 from sparsefield.model import Matrix, count_once, sum_once
 from sparsefield.objective import Problem
 from sparsefield.solvers._move import LEAST_SHARE, ROUNDING, Move
@@ -102,10 +102,13 @@ class Fall:
 
 def measure_fall(before: Stand, move: Move, after: Stand) -> Fall:
     """Measure by how much the made part of a move lowered the objective."""
-    return Fall(*measure_decrease(before.theta, before.problem, after), _allowance(before, move))
+    decrease, error = measure_decrease(before.theta, before.problem, after, before.estimate.states)
+    return Fall(decrease, error, _allowance(before, move))
 
 
-def measure_decrease(start: Matrix, problem: Problem, after: Stand) -> tuple[float, float]:
+def measure_decrease(
+    start: Matrix, problem: Problem, after: Stand, states: States | None = None
+) -> tuple[float, float]:
     """Measure by how much lower the objective is than at a start, and the standard error of that.
 
     Where missing values are completed, the data moments are those at the start: the objective falls by at least as much
@@ -119,11 +122,16 @@ def measure_decrease(start: Matrix, problem: Problem, after: Stand) -> tuple[flo
         What is minimised, with the data as they are completed at the start.
     after : Stand
         Where it is to be lower.
+    states : States, optional
+        All states at the start, where they are at hand: their normalising constant is known then.
     """
     penalty, data, step = problem.penalty, problem.data, after.theta - start
     known = sum_once(step * data.moments.pair) + penalty.value(start) - penalty.value(after.theta)
     by_data = 0.0 if np.isinf(data.n_effective) else data.variance_along(step) / data.n_effective
-    decrease, variance = log_ratio(step, after.estimate, after.draws)
+    if states is not None and after.estimate.states is not None:
+        decrease, variance = states.log_normaliser - after.estimate.states.log_normaliser, 0.0
+    else:
+        decrease, variance = log_ratio(step, after.estimate, after.draws)
     return known + decrease, float(np.sqrt(variance + by_data))
 
 

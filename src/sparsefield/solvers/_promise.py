@@ -144,8 +144,8 @@ def certify_slope(
     """Certify the smallest subgradient of a fit with missing values that the model fills, and say that this is all."""
 
     def attempt() -> Iterator[Fit]:
-        problem, n_draws = problem_of(fit, table, weights), _choose_draws(fit, gap)
-        seed, backend = simulation.seed_of(0, 1), simulation.backend
+        seed, backend, n_draws = simulation.seed_of(0, 1), simulation.backend, _choose_draws(fit, gap)
+        problem = problem_of(fit, table, weights, backend)
         found = assess_slope(problem, fit.model, confidence=CONFIDENCE, n_draws=n_draws, seed=seed, backend=backend)
         yield replace(fit, optimality=found)
 
