@@ -8,7 +8,7 @@ from scipy import stats
 
 import sparsefield as sf
 from clock import Clock
-from problems import make_problem, theta_of
+from problems import make_problem, make_table, theta_of
 from sparsefield.fits import Optimality, Status
 from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Simulation
 from sparsefield.inference import MOST_ENTRIES, count_entries
@@ -76,17 +76,19 @@ class Attempts:
         found = GapBound(bound, self.kind, bound, 0.0, estimate, sure, asked["n_draws"], self.better, "no bound")
         return Optimality(bound, 0.1, sure, asked["n_draws"], "no bound", kind=self.kind, estimate=estimate), found
 
-    def solve(self, start, gap, seed):
-        self.solved.append((start, gap, seed))
+    def solve(self, start, gap, seed, n_left):
+        self.solved.append((start, gap, seed, n_left))
         return replace(FIT, model=PROBLEM.model(np.eye(5) * len(self.solved)))
 
     def run(self, monkeypatch, gap, max_seconds=None):
         monkeypatch.setattr(_promise, "assess", self.assess)
-        limits = Limits(10, max_seconds=max_seconds)
-        return keep_gap(PROBLEM, FIT, 1.0, gap, self.solve, simulation=Simulation(100, 7), limits=limits)
+        limits = Limits(100, max_seconds=max_seconds)
+        others = {"simulation": Simulation(100, 7), "limits": limits}
+        return keep_gap(PROBLEM, FIT, TABLE, None, gap, self.solve, **others)
 
 
 PROBLEM = make_problem(5)
+TABLE = make_table(5, 100)  # whose entropy is asked for, and used by nobody here
 FIT = solve_newton(PROBLEM, ExactMoments(), max_iter=2)
 
 
@@ -97,7 +99,7 @@ def test_each_attempt_has_its_share_of_the_risk_more_draws_and_a_seed_of_its_own
     assert shares == pytest.approx([1 / 2, 1 / 6, 1 / 12, 1 / 20])
     draws = [asked["n_draws"] for asked in tried.asked]
     assert draws == [50_000, 200_000, 800_000, 3_200_000]
-    seeds = [asked["seed"] for asked in tried.asked] + [seed for _, _, seed in tried.solved]
+    seeds = [asked["seed"] for asked in tried.asked] + [seed for _, _, seed, _ in tried.solved]
     assert len(set(seeds)) == len(seeds) == 4 + 3
     # What is said holds with the whole confidence, since shares of the risk add up to less than all of it.
     assert fit.optimality.confidence == 0.99
@@ -123,9 +125,9 @@ def test_further_steps_are_made_exactly_where_the_gap_seems_above_half_of_what_w
     tried = Attempts([0.2, 0.2, 0.2, 0.2], [0.049, 0.051, None, 1.0], better)
     fit = tried.run(monkeypatch, 0.1)
     # One third of the gap was for the fit; further steps have 1/4 and 1/16 of that.
-    assert [gap for _, gap, _ in tried.solved] == pytest.approx([0.1 / 12, 0.1 / 48])
+    assert [gap for _, gap, _, _ in tried.solved] == pytest.approx([0.1 / 12, 0.1 / 48])
     starts = [theta_of(FIT), np.eye(5)] if better is None else [better, better]
-    for (start, _, _), expected in zip(tried.solved, starts, strict=True):
+    for (start, _, _, _), expected in zip(tried.solved, starts, strict=True):
         np.testing.assert_array_equal(start, expected)
     # What is judged is what the steps led to: nothing is made of the first attempt, nor of the last.
     for model, main in zip(tried.models, [FIT.model.main, FIT.model.main, np.ones(5), 2 * np.ones(5)], strict=True):
@@ -174,8 +176,9 @@ def test_no_further_attempt_is_begun_when_it_is_late(monkeypatch, max_seconds, n
 def test_an_interrupt_of_further_steps_is_not_lost(monkeypatch):
     tried = Attempts([0.2] * 4, [1.0] * 4)
     tried.solve = lambda *_: replace(FIT, status=Status("interrupted", "Interrupted."))
-    with pytest.raises(KeyboardInterrupt):
-        tried.run(monkeypatch, 0.1)
+    fit = tried.run(monkeypatch, 0.1)
+    assert fit.status.code == "interrupted"
+    assert fit.optimality.gap == 0.2  # what the first attempt found
 
 
 # Few iterations of gradient steps leave gaps that need further steps; Newton steps end near a third of the gap, so that
