@@ -56,6 +56,13 @@ class Likelihoods:
         value, error = found
         return Likelihood(sum_once(as_theta(fit.model) * self._learner.data.moments.pair) - value, error)
 
+    def beside(self, fit: Fit, stand: Stand | None) -> Likelihood | None:
+        """Return the log-likelihood of a fit beside the last one, from which the next one does not go on."""
+        kept = self._last, self._first, self._error, self._bridges.copy()
+        found = self.of(fit, stand)
+        self._last, self._first, self._error, self._bridges = kept
+        return found
+
     def _partition(self, model: PairwiseMRF, stand: Stand | None) -> tuple[float, float] | None:
         """Return the log-partition function and its standard error, by a bridge from the last model if there is one."""
         if self._last is not None and stand is not None and self._extend(stand):

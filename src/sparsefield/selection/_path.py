@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from sparsefield._deadline import until
 from sparsefield.data import describe_rows
@@ -18,6 +18,7 @@ from sparsefield.fits import Fit
 from sparsefield.model import Matrix, PairwiseMRF, as_theta, count_once, independent_theta
 from sparsefield.selection._alpha_max import largest_alpha
 from sparsefield.selection._likelihoods import Likelihood, Likelihoods
+from sparsefield.selection._relax import relax as relax_fit
 from sparsefield.solvers import Learner, Options, Stand, solve_pseudo_likelihood
 
 # A path ends where noise makes edges of about a third of all pairs: at the largest standard error of a pair's frequency
@@ -46,6 +47,10 @@ class Path:
         How many rows there were, weights added up.
     is_whole : bool
         Whether all penalties are there; time or an interrupt may have ended the path.
+    relaxed : tuple of Fit
+        Where it was asked for, the edges of each fit without their penalty (`relax`).
+    relaxed_likelihoods : tuple of Likelihood or None
+        The log-likelihood of each of these.
     """
 
     fits: tuple[Fit, ...]
@@ -53,6 +58,8 @@ class Path:
     seconds: tuple[float, ...]
     n_rows: float
     is_whole: bool = True
+    relaxed: tuple[Fit, ...] = ()
+    relaxed_likelihoods: tuple[Likelihood | None, ...] = ()
 
     def __len__(self) -> int:
         return len(self.fits)
@@ -100,6 +107,7 @@ def path(
     *,
     n_alphas: int = 30,
     objective: Objective = "likelihood",
+    relax: bool = False,
     sample_weight: ArrayLike | None = None,
     max_seconds: float | None = None,
     watch: Watch | None = None,
@@ -121,6 +129,8 @@ def path(
         How many there are, unless they are given.
     objective : "likelihood" or "pseudolikelihood"
         What is penalised.
+    relax : bool
+        Whether the edges of each fit are fitted again, by the likelihood and without their penalty.
     sample_weight : array-like of shape (n_rows,), optional
         How often each row counts.
     max_seconds : float, optional
@@ -142,19 +152,19 @@ def path(
     learner = Learner(data, Options(**{"gap": _GAP, **options}), sample_weight)
     wanted = _order(alphas) if alphas is not None else grid(learner, n_alphas)
     way: _Way = _ByLikelihood(learner) if objective == "likelihood" else _ByPseudoLikelihood(learner)
-    likelihoods = Likelihoods(learner)
-    fits: list[Fit] = []
-    known: list[Likelihood | None] = []
-    seconds: list[float] = []
+    likelihoods, beside = Likelihoods(learner), _Relaxed(learner)
+    rows: list[tuple[Fit, Likelihood | None, float]] = []
+    others: list[tuple[Fit, Likelihood | None]] = []
     with until(np.inf if max_seconds is None else began + max_seconds):
         for fit, took in _fit_each(way, wanted):
-            fits.append(fit)
-            seconds.append(took)
-            known.append(likelihoods.of(fit, way.stand))
+            rows.append((fit, likelihoods.of(fit, way.stand), took))
+            if relax:
+                others.append(beside.of(fit, way.stand, likelihoods))
             if watch is not None:
-                watch(len(fits), len(wanted), fit)
-    n_rows = float(learner.table.n_rows if learner.weights is None else learner.weights.sum())
-    return Path(tuple(fits), tuple(known), tuple(seconds), n_rows, len(fits) == len(wanted))
+                watch(len(rows), len(wanted), fit)
+    fits, known, seconds = zip(*rows, strict=True) if rows else ((), (), ())
+    relaxed, relaxed_known = zip(*others, strict=True) if others else ((), ())
+    return Path(fits, known, seconds, count_rows(learner), len(rows) == len(wanted), relaxed, relaxed_known)
 
 
 def _fit_each(way: _Way, alphas: Sequence[float]) -> Iterator[tuple[Fit, float]]:
@@ -173,16 +183,12 @@ class _ByLikelihood:
     def __init__(self, learner: Learner) -> None:
         self._learner = learner
         self._last: Matrix | None = independent_start(learner)
-
-    @property
-    def stand(self) -> Stand | None:
-        """Draws at the last fit."""
-        return self._learner.stand
+        self.stand: Stand | None = None
 
     def learn(self, alpha: float) -> Fit:
         """Fit, from where the last fit ended, with the draws there."""
         fit = self._learner.learn(alpha, start=self._last if self.stand is None else self.stand, marks=False)
-        self._last = as_theta(fit.model)
+        self._last, self.stand = as_theta(fit.model), self._learner.stand
         return fit
 
 
@@ -209,6 +215,28 @@ class _ByPseudoLikelihood:
         )
         self._last = as_theta(fit.model)
         return replace(fit, settings={"alpha": alpha, **self._facts})
+
+
+class _Relaxed:
+    """The edges of fits without their penalty; fits of the same edges have the same."""
+
+    def __init__(self, learner: Learner) -> None:
+        self._learner = learner
+        self._support: NDArray[np.bool_] | None = None
+        self._found: tuple[Fit, Likelihood | None] | None = None
+
+    def of(self, fit: Fit, stand: Stand | None, likelihoods: Likelihoods) -> tuple[Fit, Likelihood | None]:
+        """Return the relaxed fit and its log-likelihood."""
+        support = fit.model.interactions != 0
+        if self._found is None or self._support is None or not np.array_equal(support, self._support):
+            found = relax_fit(self._learner, fit, stand)
+            self._support, self._found = support, (found, likelihoods.beside(found, self._learner.stand))
+        return self._found
+
+
+def count_rows(learner: Learner) -> float:
+    """Return how many rows there are, weights added up."""
+    return float(learner.table.n_rows if learner.weights is None else learner.weights.sum())
 
 
 def count_edges(model: PairwiseMRF) -> int:
@@ -240,8 +268,7 @@ def noise_of(learner: Learner) -> float:
     means = learner.data.moments.main
     deviations = np.sort(np.sqrt(means * (1 - means)))[::-1]
     largest = deviations[0] * deviations[1] if len(deviations) > 1 else 0.25
-    n = learner.table.n_rows if learner.weights is None else learner.weights.sum()
-    return float(max(largest, 1e-12) / np.sqrt(n))
+    return float(max(largest, 1e-12) / np.sqrt(count_rows(learner)))
 
 
 def _order(alphas: Sequence[float]) -> list[float]:

@@ -1,0 +1,29 @@
+"""The support of a fit without its penalty: weights that are not shrunken."""
+
+from __future__ import annotations
+
+from sparsefield.fits import Fit
+from sparsefield.model import as_theta
+from sparsefield.objective import Support
+from sparsefield.solvers import Learner, Stand
+
+
+def relax(learner: Learner, fit: Fit, stand: Stand | None = None) -> Fit:
+    """Fit the edges of a fit again, free of the penalty that shrinks them, and no others.
+
+    Each pays as much as half a row, 1 / (2 n), so that edges between levels that never meet have finite weights; main
+    effects pay that too where the fit penalised them.
+
+    Parameters
+    ----------
+    learner : Learner
+        The table.
+    fit : Fit
+        Whose edges they are.
+    stand : Stand, optional
+        Draws at the fit.
+    """
+    n = float(learner.table.n_rows if learner.weights is None else learner.weights.sum())
+    theta, domain = as_theta(fit.model), learner.table.domain
+    penalty = Support(domain, 1 / (2 * n), float(learner.options.penalize_main), theta != 0)
+    return learner.learn(penalty.alpha, penalty=penalty, start=theta if stand is None else stand, marks=False)
