@@ -160,7 +160,7 @@ def bench_large(p: int, alpha: float, method: str) -> dict[str, Any]:
     """Learn a sparse field of p variables by one method; in a process of its own, for its memory."""
     truth = make_field(p, degree=4, strength=(0.5, 1.0), seed=1)
     table = truth.sample(5000, method="perfect", seed=1)
-    small = make_field(24, seed=1).sample(100, method="perfect", seed=1)  # too large to be enumerated
+    small = make_field(24, degree=2, strength=(0.5, 1.0), seed=1).sample(500, method="perfect", seed=1)
     learn: dict[str, Callable[[Table], Any]] = {
         "SparseMRF": lambda t: SparseMRF(alpha, random_state=1).fit(t),
         "PseudoLikelihood": lambda t: PseudoLikelihood(alpha).fit(t),
