@@ -61,9 +61,17 @@ def client():
 
 @pytest.fixture
 def cluster(client):
-    """Two workers, also after a test has killed one of them."""
+    """Two workers, also after a test has killed one of them; a cluster that hangs is a failure."""
+
+    def give_up(*_):
+        raise TimeoutError("The cluster hangs.")
+
     client.wait_for_workers(2, timeout=60)
-    return client.cluster
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(180)
+    yield client.cluster
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
 
 
 def test_results_are_in_the_order_of_the_pieces_and_are_arrays():
