@@ -109,9 +109,9 @@ class SparseMRF(FieldEstimator):
     Notes
     -----
     Why these defaults (`make bench-newton`, `make bench-learner`). Solver: in the paper's 20-variable setting Newton
-    steps are at most 0.002 above the optimum after 4 steps and a tenth of a second; the paper's are 0.03 to 0.07 above
-    it after 6 seconds. Start: the pseudo-likelihood, which needs no draws and takes about a third of the whole time at
-    500 variables. The paper's steps: the sharp bound is at least twice as close as the paper's at the same cost, and
+    steps are at the optimum after a quarter of a second, and the paper's are 0.02 to 0.05 above it after 6 seconds.
+    Start: the pseudo-likelihood, which needs no draws and takes about a fifth of the whole time at 500 variables. The
+    paper's steps: the sharp bound is at least twice as close as the paper's at the same cost, and
     holds for any number of levels; "coalescence" certifies every gradient of that setting where "sharp" certifies one
     in twenty, in two to three times the time. Chains that go on from the last iteration are hardly faster there, and
     their certificate is an approximation: they start anew.
