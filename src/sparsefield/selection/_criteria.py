@@ -1,4 +1,4 @@
-"""Which fit of a path: information criteria, of the fits or of their supports without a penalty."""
+"""Which fit of a path: information criteria, rows held out, and stability of the edges, as functions of arrays."""
 
 from __future__ import annotations
 
@@ -74,3 +74,49 @@ def information(
     if kind == "ebic":
         found = found + 4 * gamma * n_edges * np.log(n_variables)
     return np.asarray(found)
+
+
+def average_folds(
+    values: NDArray[np.float64], weights: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the mean of several folds and its standard error, for each penalty.
+
+    With weights w that add up to one, and K folds: the mean is the sum of w x, and the squared error is the sum of
+    w (x - mean)^2 over K - 1. Folds of one size have the usual standard error of a mean. (Folds share training rows, so
+    that it is a rough one.)
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_folds, n_alphas)
+        What each fold says.
+    weights : ndarray of shape (n_folds,)
+        How many rows were held out.
+    """
+    shares = weights / weights.sum()
+    mean = shares @ values
+    return mean, np.sqrt(shares @ (values - mean) ** 2 / (len(values) - 1))
+
+
+def within_one_error(mean: NDArray[np.float64], error: NDArray[np.float64]) -> int:
+    """Return the first place whose mean is within one standard error of the largest (Breiman et al. 1984).
+
+    Penalties come from the largest to the smallest, so that the first is the simplest.
+    """
+    best = int(np.argmax(mean))
+    return int(np.argmax(mean >= mean[best] - error[best]))
+
+
+def instability(edges: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return how much subsamples disagree on the edges, for each penalty (Liu, Roeder and Wasserman 2010).
+
+    With t the share of the subsamples in which a pair has an edge, two of them disagree on it with probability
+    2 t (1 - t): the mean over pairs, and the largest so far along the path, because small penalties agree on all edges.
+
+    Parameters
+    ----------
+    edges : ndarray of shape (n_subsamples, n_alphas, n_pairs), bool
+        Whether each pair has an edge, from the largest penalty to the smallest.
+    """
+    share = edges.mean(axis=0)
+    disagree = 2 * share * (1 - share)
+    return np.asarray(np.maximum.accumulate(disagree.sum(axis=1) / max(1, disagree.shape[1])))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sparsefield.data import Moments
 from sparsefield.fits import Fit
 from sparsefield.inference import Bridge, OutOfReachError, bridge, chain_bridges
 from sparsefield.model import PairwiseMRF, as_theta, sum_once
@@ -24,10 +25,17 @@ class Likelihood:
         The log-likelihood.
     error : float
         Its standard error, by the draws behind the normalising constant; zero where that is exact.
+    log_partition : float
+        The log-partition function behind it, which makes the log-likelihood of other rows too.
     """
 
     value: float
     error: float
+    log_partition: float
+
+    def of_moments(self, model: PairwiseMRF, moments: Moments) -> float:
+        """Return the log-likelihood of other rows, in nats per row: that of their moments, with the same error."""
+        return sum_once(as_theta(model) * moments.pair) - self.log_partition
 
 
 class Likelihoods:
@@ -54,7 +62,7 @@ class Likelihoods:
         if found is None:
             return None
         value, error = found
-        return Likelihood(sum_once(as_theta(fit.model) * self._learner.data.moments.pair) - value, error)
+        return Likelihood(sum_once(as_theta(fit.model) * self._learner.data.moments.pair) - value, error, value)
 
     def beside(self, fit: Fit, stand: Stand | None) -> Likelihood | None:
         """Return the log-likelihood of a fit beside the last one, from which the next one does not go on."""

@@ -150,7 +150,7 @@ def path(
     """
     began = time.perf_counter()
     learner = Learner(data, Options(**{"gap": _GAP, **options}), sample_weight)
-    wanted = _order(alphas) if alphas is not None else grid(learner, n_alphas)
+    wanted = order_alphas(alphas) if alphas is not None else grid(learner, n_alphas)
     way: _Way = _ByLikelihood(learner) if objective == "likelihood" else _ByPseudoLikelihood(learner)
     likelihoods, beside = Likelihoods(learner), _Relaxed(learner)
     rows: list[tuple[Fit, Likelihood | None, float]] = []
@@ -241,9 +241,16 @@ def count_rows(learner: Learner) -> float:
 
 def count_edges(model: PairwiseMRF) -> int:
     """Count the pairs of variables that interact."""
+    return int(np.count_nonzero(find_edges(model)))
+
+
+def find_edges(model: PairwiseMRF) -> NDArray[np.bool_]:
+    """Say for each pair of variables whether it interacts, in the order of `np.triu_indices`."""
+    p, variables = model.domain.n_variables, model.domain.slot_variables
     a, b = np.nonzero(np.triu(model.interactions, 1))
-    variables = model.domain.slot_variables
-    return len(np.unique(np.column_stack([variables[a], variables[b]]), axis=0))
+    is_edge = np.zeros((p, p), dtype=bool)
+    is_edge[variables[a], variables[b]] = True  # slots are in the order of their variables
+    return is_edge[np.triu_indices(p, 1)]
 
 
 def independent_start(learner: Learner) -> Matrix | None:
@@ -253,14 +260,24 @@ def independent_start(learner: Learner) -> Matrix | None:
     return independent_theta(learner.table.domain, learner.data.moments.main)
 
 
-def grid(learner: Learner, n_alphas: int) -> list[float]:
-    """Return penalties from the largest that leaves no edge down to the noise of a frequency, equal ratios apart."""
+def grid(learner: Learner, n_alphas: int, at_least: float = 0.0) -> list[float]:
+    """Return penalties from the smallest that leaves no edge down to the noise of a frequency, equal ratios apart.
+
+    Parameters
+    ----------
+    learner : Learner
+        The table.
+    n_alphas : int
+        How many penalties.
+    at_least : float
+        The first one is no smaller.
+    """
     if not isinstance(n_alphas, int | np.integer) or n_alphas < 1:
         raise ValueError(f"n_alphas is {n_alphas!r}: use a whole number from one on.")
-    most = largest_alpha(learner)
+    most, noise = largest_alpha(learner), noise_of(learner)
     if most == 0:
-        return [noise_of(learner)]
-    return [float(alpha) for alpha in np.geomspace(most, min(_LEAST_SHARE * most, noise_of(learner)), n_alphas)]
+        return [noise]
+    return [float(alpha) for alpha in np.geomspace(max(most, at_least), min(_LEAST_SHARE * most, noise), n_alphas)]
 
 
 def noise_of(learner: Learner) -> float:
@@ -271,7 +288,8 @@ def noise_of(learner: Learner) -> float:
     return float(max(largest, 1e-12) / np.sqrt(count_rows(learner)))
 
 
-def _order(alphas: Sequence[float]) -> list[float]:
+def order_alphas(alphas: Sequence[float]) -> list[float]:
+    """Return penalties from the largest to the smallest, each once."""
     found = sorted({float(alpha) for alpha in alphas}, reverse=True)
     if not found or not found[-1] >= 0 or not np.isfinite(found[0]):
         raise ValueError(f"alphas are {list(alphas)!r}: use numbers from zero on, at least one.")

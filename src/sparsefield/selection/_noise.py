@@ -1,0 +1,48 @@
+"""What noise alone makes of a penalty: edges among variables that are independent."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+
+from sparsefield.selection._path import count_rows
+from sparsefield.solvers import Learner
+
+_RISK = 0.05  # that noise makes an edge where there is none, over all pairs together: the convention of tests
+
+
+def edge_of_noise(learner: Learner, n_rows: float | None = None) -> float:
+    """Return the alpha from which on noise makes no edge among independent variables, with probability 0.95.
+
+    Where variables are independent, the frequency of a pair of levels differs from the product of theirs by noise, with
+    the standard error sqrt(q (1 - q) r (1 - r) / n) for levels of frequencies q and r. There is an edge where the
+    difference exceeds alpha. With m pairs that happens somewhere with probability 2 m Phi(-alpha / e) at most, e the
+    largest of the errors (Bonferroni's inequality): alpha is e times the quantile at which that is 0.05.
+
+    Parameters
+    ----------
+    learner : Learner
+        The table.
+    n_rows : float, optional
+        How many rows there are; those of the table unless given.
+    """
+    errors = _errors(learner, n_rows)
+    if not len(errors):
+        return 0.0
+    return float(-ndtri(_RISK / (2 * len(errors))) * errors.max())
+
+
+def count_noise(learner: Learner, alpha: float) -> float:
+    """Return how many pairs of levels are expected to have an edge at an alpha, were all variables independent."""
+    errors = _errors(learner)
+    return float(2 * ndtr(-alpha / errors[errors > 0]).sum())
+
+
+def _errors(learner: Learner, n_rows: float | None = None) -> NDArray[np.float64]:
+    """Return the standard error of each pair's frequency among independent variables."""
+    means, variables = learner.data.moments.main, learner.table.domain.slot_variables
+    deviations = np.sqrt(means * (1 - means) / np.sqrt(count_rows(learner) if n_rows is None else n_rows))
+    a, b = np.triu_indices(len(means), 1)
+    is_pair = variables[a] != variables[b]
+    return np.asarray(deviations[a[is_pair]] * deviations[b[is_pair]])

@@ -1,0 +1,145 @@
+"""Parts of a table, each of which has a path of its own: all rows, folds, and subsamples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsefield.data import Table, weighted_moments
+from sparsefield.fits import Fit
+from sparsefield.model import PairwiseMRF, as_theta, count_once
+from sparsefield.selection._likelihoods import Likelihood
+from sparsefield.selection._path import Objective, find_edges, path
+
+Rows = NDArray[np.int64]
+
+# Seeds of parts have a first word of their own, beside those that the fits of one path take from the same seed.
+_FITS, _ROWS = 0, 1
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Rows of a table to fit a path to.
+
+    Parameters
+    ----------
+    seed : int
+        Where the random numbers of the fits start.
+    fitted : ndarray of int, optional
+        The rows; all unless given.
+    held_out : ndarray of int, optional
+        Other rows, whose log-likelihood is wanted.
+    """
+
+    seed: int
+    fitted: Rows | None = None
+    held_out: Rows | None = None
+
+
+def make_folds(n_rows: int, n_folds: int, seed: int) -> list[Part]:
+    """Shuffle the rows and cut them into folds, each of which is held out once."""
+    order = _generator(seed).permutation(n_rows)
+    folds = [np.sort(fold) for fold in np.array_split(order, n_folds)]
+    every = np.arange(n_rows)
+    return [Part(seed_of_part(seed, k + 1), np.setdiff1d(every, fold), fold) for k, fold in enumerate(folds)]
+
+
+def make_subsamples(n_rows: int, n_subsamples: int, size: int, seed: int) -> list[Part]:
+    """Draw rows without replacement, several times."""
+    rng = _generator(seed)
+    return [
+        Part(seed_of_part(seed, k + 1), np.sort(rng.choice(n_rows, size, replace=False))) for k in range(n_subsamples)
+    ]
+
+
+def seed_of_part(seed: int, index: int) -> int:
+    """Return where the random numbers of a part start; index 0 is the whole table."""
+    return int(np.random.SeedSequence(seed, spawn_key=(_FITS, index)).generate_state(1, np.uint64)[0])
+
+
+def _generator(seed: int) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_ROWS, 0)))
+
+
+@dataclass(frozen=True, eq=False)
+class PathOfPart:
+    """Fit a path to a part of a table: the function that `run_pieces` runs.
+
+    Parameters
+    ----------
+    table : Table
+        All rows. Every part has its variables and levels, also where no row of it shows a level.
+    weights : ndarray of shape (n_rows,), optional
+        How often each row counts.
+    alphas : sequence of float
+        The penalties, the same for all parts.
+    objective : "likelihood" or "pseudolikelihood"
+        What is penalised.
+    relaxes : bool
+        Whether log-likelihoods are those of the edges without their penalty.
+    options : mapping
+        Further options of `path`, without seed and threads.
+    """
+
+    table: Table
+    weights: NDArray[np.float64] | None
+    alphas: Sequence[float]
+    objective: Objective
+    relaxes: bool
+    options: Mapping[str, Any]
+
+    def __call__(self, part: Part, n_threads: int) -> dict[str, Any]:
+        """Return what is known of each fit of the path, as arrays."""
+        table, weights = self._take(part.fitted)
+        found = path(
+            table,
+            self.alphas,
+            objective=self.objective,
+            relax=self.relaxes,
+            sample_weight=weights,
+            **{**self.options, "seed": part.seed, "n_threads": n_threads},
+        )
+        if not found.is_whole:  # somebody has interrupted it
+            raise KeyboardInterrupt
+        fits, known = found.fits, found.likelihoods
+        if self.relaxes:
+            fits, known = found.relaxed, found.relaxed_likelihoods
+        return {
+            "pairs": np.packbits([find_edges(fit.model) for fit in found.fits], axis=1),
+            "edges": found.table["edges"].to_numpy(),
+            "status": [fit.status.code for fit in found.fits],
+            "n_rows": found.n_rows,
+            "parameters": [self._count_parameters(fit.model) for fit in fits],
+            "interactions": [count_once(fit.model.interactions) for fit in fits],
+            "log_likelihood": [np.nan if own is None else own.value for own in known],
+            "error": [np.nan if own is None else own.error for own in known],
+            **self._hold_out(part, fits, known),
+        }
+
+    def _count_parameters(self, model: PairwiseMRF) -> int:
+        """Count the parameters that the rows chose: free main effects, also those that happen to be zero."""
+        if self.options.get("penalize_main", False):
+            return count_once(as_theta(model))
+        domain = model.domain
+        n_main = domain.n_slots - (domain.n_variables if domain.reference is None else 0)
+        return n_main + count_once(model.interactions)
+
+    def _hold_out(self, part: Part, fits: Sequence[Fit], known: Sequence[Likelihood | None]) -> dict[str, Any]:
+        """Return the log-likelihood of the rows that are held out, and how many they are."""
+        if part.held_out is None:
+            return {}
+        table, weights = self._take(part.held_out)
+        moments = weighted_moments(table, weights)
+        values = [
+            np.nan if own is None else own.of_moments(fit.model, moments) for fit, own in zip(fits, known, strict=True)
+        ]
+        return {"held_out": values, "n_held_out": table.n_rows if weights is None else weights.sum()}
+
+    def _take(self, rows: Rows | None) -> tuple[Table, NDArray[np.float64] | None]:
+        if rows is None:
+            return self.table, self.weights
+        return self.table[rows], None if self.weights is None else self.weights[rows]

@@ -1,0 +1,215 @@
+"""Rules that choose a penalty: information criteria, rows held out, stability of the edges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsefield.selection._checkpoint import Result
+from sparsefield.selection._criteria import Information, average_folds, information, instability, within_one_error
+from sparsefield.selection._noise import edge_of_noise
+from sparsefield.selection._parts import Part, make_folds, make_subsamples
+from sparsefield.solvers import Learner
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The paths of all parts of a table.
+
+    Parameters
+    ----------
+    alphas : sequence of float
+        The penalties, from the largest to the smallest.
+    n_variables : int
+        How many variables there are.
+    whole : dict of arrays
+        The path of all rows.
+    parts : sequence of dict of arrays
+        Those of folds or subsamples.
+    """
+
+    alphas: Sequence[float]
+    n_variables: int
+    whole: Result
+    parts: Sequence[Result]
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What a rule says.
+
+    Parameters
+    ----------
+    index : int
+        The place of the penalty that it chose.
+    columns : dict of arrays
+        What it was chosen by, for each penalty.
+    reason : str
+        Why, as the end of a sentence that begins with the penalty.
+    """
+
+    index: int
+    columns: dict[str, NDArray[np.float64]]
+    reason: str
+
+
+class Rule(Protocol):
+    """A way to choose a penalty."""
+
+    @property
+    def needs_likelihood(self) -> bool:
+        """Whether log-likelihoods must be known."""
+        ...
+
+    @property
+    def takes(self) -> str:
+        """What it takes of a table: "all rows", "folds" or "subsamples"."""
+        ...
+
+    def first_alpha(self, learner: Learner, n_rows: int) -> float:
+        """Return how large the first penalty of a path is to be, at least."""
+        ...
+
+    def parts(self, n_rows: int, seed: int) -> list[Part]:
+        """Return the parts of a table that have paths of their own, beside the whole of it."""
+        ...
+
+    def judge(self, found: Found) -> Verdict:
+        """Choose."""
+        ...
+
+
+@dataclass(frozen=True)
+class ByInformation:
+    """The least information criterion of the whole table."""
+
+    kind: Information
+    gamma: float
+    relaxes: bool
+    needs_likelihood, takes = True, "all rows"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.gamma <= 1:
+            raise ValueError(f"gamma is {self.gamma}: use a number from 0 to 1.")
+
+    def first_alpha(self, learner: Learner, n_rows: int) -> float:  # noqa: ARG002
+        """Return zero: `alpha_max` is large enough."""
+        return 0.0
+
+    def parts(self, n_rows: int, seed: int) -> list[Part]:  # noqa: ARG002
+        """Return nothing: the whole table says it all."""
+        return []
+
+    def judge(self, found: Found) -> Verdict:
+        """Choose the least."""
+        whole, n_rows = found.whole, float(found.whole["n_rows"])
+        values = information(
+            self.kind,
+            whole["log_likelihood"],
+            whole["parameters"],
+            whole["interactions"],
+            n_rows,
+            found.n_variables,
+            self.gamma,
+        )
+        name = f"{self.kind.upper()} (gamma = {self.gamma:g})" if self.kind == "ebic" else self.kind.upper()
+        of = "the edges of each fit without their penalty" if self.relaxes else "each fit"
+        index = int(np.argmin(values))
+        columns = {self.kind: values, "standard_error": 2 * n_rows * whole["error"]}
+        reason = f"has the least {name}, {values[index]:.6g}, of {len(values)} penalties, taken of {of}"
+        return Verdict(index, columns, reason)
+
+
+@dataclass(frozen=True)
+class ByHoldingOut:
+    """The largest penalty whose held-out log-likelihood is within one standard error of the best."""
+
+    n_folds: int
+    needs_likelihood, takes = True, "folds"
+
+    def first_alpha(self, learner: Learner, n_rows: int) -> float:  # noqa: ARG002
+        """Return zero: `alpha_max` is large enough."""
+        return 0.0
+
+    def parts(self, n_rows: int, seed: int) -> list[Part]:
+        """Return the folds."""
+        _check_whole("n_folds", self.n_folds, 2, n_rows)
+        return make_folds(n_rows, self.n_folds, seed)
+
+    def judge(self, found: Found) -> Verdict:
+        """Choose by the rule of one standard error."""
+        weights = np.array([float(part["n_held_out"]) for part in found.parts])
+        mean, error = average_folds(np.array([part["held_out"] for part in found.parts]), weights)
+        simulation = np.array([part["error"] for part in found.parts])
+        columns = {
+            "held_out": mean,
+            "standard_error": error,
+            "simulation_error": np.sqrt((weights / weights.sum()) ** 2 @ simulation**2),
+        }
+        index, best = within_one_error(mean, error), int(np.argmax(mean))
+        reason = (
+            f"is the largest of {len(mean)} penalties whose held-out log-likelihood, {mean[index]:.6g} nats per row "
+            f"over {self.n_folds} folds, is within one standard error, {error[best]:.2g}, of the best"
+        )
+        reason += "" if index == best else f", {mean[best]:.6g} at alpha = {found.alphas[best]:.3g}"
+        return Verdict(index, columns, reason)
+
+
+@dataclass(frozen=True)
+class ByStability:
+    """The smallest penalty on whose edges subsamples agree (Liu, Roeder and Wasserman 2010)."""
+
+    beta: float
+    n_subsamples: int
+    needs_likelihood, takes = False, "subsamples"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.beta < 0.5:
+            raise ValueError(f"beta is {self.beta}: use a number between 0 and 0.5, such as 0.05.")
+        _check_whole("n_subsamples", self.n_subsamples, 2, None)
+
+    def first_alpha(self, learner: Learner, n_rows: int) -> float:
+        """Return the noise of a subsample, which may make edges where the whole table has none."""
+        return edge_of_noise(learner, self.size(n_rows))
+
+    def size(self, n_rows: int) -> int:
+        """Return the rows of a subsample: 10 sqrt(n) of n, as in the paper, and 0.8 n where n is at most 144."""
+        if n_rows < 2:
+            raise ValueError(f"There are {n_rows} rows: subsamples need at least two.")
+        return int(10 * np.sqrt(n_rows) if n_rows > 144 else 0.8 * n_rows)
+
+    def parts(self, n_rows: int, seed: int) -> list[Part]:
+        """Return the subsamples."""
+        return make_subsamples(n_rows, self.n_subsamples, self.size(n_rows), seed)
+
+    def judge(self, found: Found) -> Verdict:
+        """Choose the smallest penalty that is stable enough; where none is, the largest."""
+        n_pairs = found.n_variables * (found.n_variables - 1) // 2
+        edges = [np.unpackbits(part["pairs"], axis=1, count=n_pairs).astype(bool) for part in found.parts]
+        values = instability(np.array(edges))
+        index = max(0, int(np.count_nonzero(values <= self.beta)) - 1)
+        size = int(found.parts[0]["n_rows"]) if found.parts else 0
+        over = f"{self.n_subsamples} subsamples of {size} rows"
+        if values[index] > self.beta:
+            reason = (
+                f"is the largest of {len(values)} penalties. None has edges as stable as asked for: two of "
+                f"{over} disagree on {values[index]:.2g} of all pairs already here, more than beta = {self.beta:g}"
+            )
+        else:
+            reason = (
+                f"is the smallest of {len(values)} penalties whose edges are as stable as asked for: two of {over} "
+                f"disagree on {values[index]:.2g} of all pairs, at most beta = {self.beta:g}"
+            )
+        return Verdict(index, {"instability": values}, reason)
+
+
+def _check_whole(name: str, value: int, least: int, most: int | None) -> None:
+    """Refuse what is not a whole number in a range."""
+    is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not is_whole or value < least or (most is not None and value > most):
+        end = "on" if most is None else f"to {most}, the number of rows"
+        raise ValueError(f"{name} is {value!r}: use a whole number from {least} {end}.")
