@@ -2,7 +2,7 @@
 
 from sparsefield import certificates, datasets, gradients, inference, selection
 from sparsefield.data import Domain, Moments, Table, TableError, encode, moments_of_table
-from sparsefield.estimators import PseudoLikelihood, SparseMRF
+from sparsefield.estimators import PseudoLikelihood, SparseMRF, SparseMRFCV
 from sparsefield.fits import Fit, Optimality, Status
 from sparsefield.model import PairwiseMRF
 from sparsefield.network import centrality_table, edge_table, export, make_graph
@@ -19,6 +19,7 @@ __all__ = [
     "PairwiseMRF",
     "PseudoLikelihood",
     "SparseMRF",
+    "SparseMRFCV",
     "Status",
     "Table",
     "TableError",

@@ -4,7 +4,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from problems import QUICK
-from sparsefield import PseudoLikelihood, SparseMRF
+from sparsefield import PseudoLikelihood, SparseMRF, SparseMRFCV
 
 
 def expected_failures(estimator):
@@ -17,6 +17,9 @@ def expected_failures(estimator):
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:.*constant")
-@parametrize_with_checks([SparseMRF(**QUICK), PseudoLikelihood(max_iter=20)], expected_failed_checks=expected_failures)
+@parametrize_with_checks(
+    [SparseMRF(**QUICK), SparseMRFCV(n_alphas=2, **QUICK), PseudoLikelihood(max_iter=20)],
+    expected_failed_checks=expected_failures,
+)
 def test_scikit_learns_contract(estimator, check):
     check(estimator)

@@ -1,0 +1,209 @@
+"""The estimator of penalised likelihood that chooses its penalty."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.exceptions import ConvergenceWarning
+
+from sparsefield.data import WAYS_WITH_MISSING, Table, encode
+from sparsefield.estimators._field_estimator import FieldEstimator, seed_of
+from sparsefield.estimators._progress import ProgressBar
+from sparsefield.gradients import Schedule
+from sparsefield.selection import Criterion, relax, select
+from sparsefield.solvers import Learner, Options
+
+# What `select` and the last fit have in common. The path has a gap of its own, unless one is given.
+_COMMON = ("schedule", "n_chains", "penalize_main", "max_iter", "max_sweeps", "tol", "missing", "n_threads")
+
+
+class SparseMRFCV(FieldEstimator):
+    """Sparse Markov random field whose penalty is chosen: by an information criterion, rows held out, or stability.
+
+    A path of penalties is fitted, one of them is chosen (`selection.select`), and the table is fitted with it as
+    `SparseMRF` would.
+
+    Parameters
+    ----------
+    alphas : sequence of float, optional
+        The penalties to choose from. Unless given, `n_alphas` from `alpha_max` down to the noise of a frequency.
+    n_alphas : int
+        How many there are, unless they are given.
+    criterion : "ebic", "bic", "aic", "cv" or "stars"
+        "ebic", "bic", "aic": the least information criterion of the edges of each fit, to find edges. "cv": the largest
+        alpha whose log-likelihood of rows that were held out is within one standard error of the best, to predict.
+        "stars": the smallest alpha on whose edges subsamples agree.
+    gamma : float
+        What EBIC adds for the choice among sets of edges, from 0 (BIC) to 1.
+    cv : int
+        With "cv": how many folds the rows are shuffled into.
+    beta : float
+        With "stars": on which share of all pairs two subsamples may disagree.
+    n_subsamples : int
+        With "stars": how many subsamples there are.
+    relax : bool
+        Whether the edges of the last fit are fitted again without their penalty, so that their weights are not
+        shrunken.
+    schedule, n_chains, penalize_main, max_iter, max_sweeps, tol, missing
+        As for `SparseMRF`, for all fits. Missing values that the model fills leave the likelihood unknown: they need
+        criterion="stars".
+    gap : float or "auto"
+        As for `SparseMRF`, for the last fit; a number is also that of the path, whose fits have 0.05 otherwise.
+    certify : bool
+        As for `SparseMRF`, for the last fit.
+    n_jobs : int, optional
+        Folds or subsamples at a time, -1 for as many as there are processors; see `selection.run_pieces`.
+    checkpoint : path, optional
+        A folder that keeps finished parts of the choice, so that it can go on.
+    random_state : int, RandomState or None
+        Where the random numbers start. An integer is needed to go on from a checkpoint.
+    n_threads : int, optional
+        Threads to use; the result does not depend on it.
+    progress : bool or "auto"
+        Whether to show a progress bar of the last fit; "auto" shows one in a terminal.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The penalty that was chosen.
+    choice_ : Choice
+        Why, in a sentence: `print(mrf.choice_)`.
+    path_table_ : polars.DataFrame
+        One row for each penalty: edges, parameters, log-likelihood, and the criterion.
+    model_, main_effects_, interactions_, trace_, status_, certificate_, n_iter_, fit_
+        As for `SparseMRF`, of the last fit.
+
+    Examples
+    --------
+    >>> import sparsefield as sf
+    >>> truth = sf.datasets.make_field(6, strength=(1.0, 1.5), seed=7)
+    >>> data = truth.sample(5000, method="perfect", seed=1).to_frame()
+    >>> mrf = sf.SparseMRFCV(n_alphas=10, random_state=1).fit(data)
+    >>> int((truth.interactions != 0).sum()) // 2, mrf.graph().number_of_edges()
+    (3, 3)
+    """
+
+    _ways_with_missing = WAYS_WITH_MISSING
+
+    def __init__(
+        self,
+        alphas: Sequence[float] | None = None,
+        *,
+        n_alphas: int = 30,
+        criterion: Criterion = "ebic",
+        gamma: float = 0.25,
+        cv: int = 5,
+        beta: float = 0.05,
+        n_subsamples: int = 20,
+        relax: bool = False,
+        schedule: str | int | Schedule = "auto",
+        n_chains: int = 2000,
+        gap: float | Literal["auto"] = "auto",
+        penalize_main: bool = False,
+        max_iter: int | None = None,
+        max_sweeps: int | None = None,
+        tol: float = 1e-4,
+        missing: Literal["model", "zero", "drop", "error"] = "model",
+        certify: bool = False,
+        n_jobs: int | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        random_state: Any = None,
+        n_threads: int | None = None,
+        progress: bool | Literal["auto"] = "auto",
+    ) -> None:
+        self.alphas = alphas
+        self.n_alphas = n_alphas
+        self.criterion = criterion
+        self.gamma = gamma
+        self.cv = cv
+        self.beta = beta
+        self.n_subsamples = n_subsamples
+        self.relax = relax
+        self.schedule = schedule
+        self.n_chains = n_chains
+        self.gap = gap
+        self.penalize_main = penalize_main
+        self.max_iter = max_iter
+        self.max_sweeps = max_sweeps
+        self.tol = tol
+        self.missing = missing
+        self.certify = certify
+        self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.progress = progress
+
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> SparseMRFCV:  # noqa: ARG002
+        """Choose a penalty and learn a field with it.
+
+        Parameters
+        ----------
+        X : Table, array, pandas or polars data frame, or path
+            Observations, one row each; see `encode`.
+        y : None
+            Not used; scikit-learn's convention.
+        sample_weight : array-like of shape (n_rows,), optional
+            How often each row counts.
+        """
+        if self.relax and self.certify:
+            raise ValueError(
+                "certify=True is for the penalised fit: leave out relax=True, which fits without a penalty."
+            )
+        data = self._check_input(X)
+        table, seed = data if isinstance(data, Table) else encode(data), seed_of(self.random_state)
+        given: dict[str, Any] = {name: getattr(self, name) for name in _COMMON}
+        # Refused before the choice, which takes long, if an option of the last fit makes no sense.
+        learner = Learner(table, Options(seed=seed, gap=self.gap, certify=self.certify, **given), sample_weight)
+        self.choice_ = select(
+            table,
+            criterion=self.criterion,
+            alphas=self.alphas,
+            n_alphas=self.n_alphas,
+            gamma=self.gamma,
+            n_folds=self.cv,
+            beta=self.beta,
+            n_subsamples=self.n_subsamples,
+            sample_weight=sample_weight,
+            seed=seed,
+            n_jobs=self.n_jobs,
+            checkpoint=self.checkpoint,
+            **(given if self.gap == "auto" else {**given, "gap": self.gap}),
+        )
+        self.alpha_, self.path_table_ = self.choice_.alpha, self.choice_.table
+        self._fit_chosen(learner)
+        return self
+
+    def _check_input(self, X: Any) -> Any:
+        """Refuse missing values at once where there would be no likelihood to choose by; `select` sees all of them."""
+        is_float = isinstance(X, np.ndarray) and X.dtype.kind == "f"
+        if is_float and self.missing == "model" and self.criterion != "stars" and np.isnan(X).any():
+            raise ValueError("X contains NaN: use criterion='stars', or missing='zero' or 'drop'.")
+        return super()._check_input(X)
+
+    def _fit_chosen(self, learner: Learner) -> None:
+        """Fit with the penalty that was chosen, and without it the edges that it leaves, if that is wanted."""
+        began = time.perf_counter()
+        with ProgressBar(self.progress, learner.options.most_steps(learner.table)) as watch:
+            fit = learner.learn(self.alpha_, began=began, watch=watch)
+            if self.relax:
+                if fit.is_serious:
+                    warnings.warn(
+                        f"The fit whose edges are kept: {fit.status.sentence}", ConvergenceWarning, stacklevel=3
+                    )
+                fit = relax(learner, fit, learner.stand)
+        self._store(fit, chosen_alpha=self.alpha_)
+
+    def __sklearn_tags__(self) -> Any:
+        """Say whether cells may be missing: where the model fills them, there is no likelihood to choose by."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing in ("zero", "drop") or (
+            self.missing == "model" and self.criterion == "stars"
+        )
+        return tags

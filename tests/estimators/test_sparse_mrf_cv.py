@@ -1,0 +1,118 @@
+"""The estimator that chooses its penalty."""
+
+import numpy as np
+import pytest
+from polars.testing import assert_frame_equal
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+import sparsefield as sf
+from problems import make_table, theta_of
+from sparsefield.gradients import BestDraws
+
+TABLE = make_table(5, 400)
+
+
+@pytest.mark.parametrize("options", [{}, {"schedule": BestDraws(max_states=0), "gap": 0.02}], ids=["states", "draws"])
+def test_the_last_fit_is_that_of_sparse_mrf(options):
+    mrf = sf.SparseMRFCV(n_alphas=5, random_state=3, **options).fit(TABLE)
+    alone = sf.SparseMRF(mrf.alpha_, random_state=3, **options).fit(TABLE)
+    np.testing.assert_array_equal(theta_of(mrf), theta_of(alone))
+    assert mrf.alpha_ == mrf.choice_.alpha == mrf.fit_.settings["alpha"]
+    assert mrf.path_table_.height == 5
+    assert mrf.fit_.settings["estimator"] == "SparseMRFCV"
+    assert (mrf.n_features_in_, mrf.n_iter_) == (5, len(mrf.trace_))
+    assert mrf.score(TABLE) == alone.score(TABLE)
+
+
+@pytest.mark.parametrize("criterion", ["ebic", "bic", "aic", "cv", "stars"])
+def test_the_choice_is_that_of_select(criterion):
+    mrf = sf.SparseMRFCV(n_alphas=4, criterion=criterion, cv=3, n_subsamples=3, beta=0.1, gamma=0.5, random_state=1)
+    seed = sf.estimators.seed_of(1)
+    options = {"n_folds": 3, "n_subsamples": 3, "beta": 0.1, "gamma": 0.5, "seed": seed}
+    assert_frame_equal(
+        mrf.fit(TABLE.to_frame()).path_table_,
+        sf.selection.select(TABLE, criterion=criterion, n_alphas=4, **options).table,
+        check_exact=True,
+    )
+    given = sf.SparseMRFCV([0.3, 0.01], criterion=criterion, cv=3, n_subsamples=3).fit(TABLE)
+    assert given.path_table_["alpha"].to_list() == [0.3, 0.01]
+
+
+def test_relaxed_edges_have_the_frequencies_of_the_table():
+    mrf, plain = (sf.SparseMRFCV(n_alphas=6, relax=own, tol=1e-8, random_state=1).fit(TABLE) for own in (True, False))
+    support = plain.interactions_ != 0
+    assert support.any()
+    np.testing.assert_array_equal(mrf.interactions_ != 0, support)
+    missed = np.abs(mrf.model_.moments().pair - sf.moments_of_table(TABLE).pair)[support]
+    assert missed.max() <= 1 / (2 * 400) + 1e-8  # what half a row pays, and the norm of the gradient
+    assert np.abs(mrf.interactions_).sum() > np.abs(plain.interactions_).sum()
+    assert mrf.fit_.settings["chosen_alpha"] == mrf.alpha_ == plain.alpha_
+
+
+def test_a_promised_gap_is_certified():
+    mrf = sf.SparseMRFCV(n_alphas=3, certify=True, random_state=1).fit(TABLE)
+    assert mrf.fit_.optimality.gap <= 0.05
+
+
+def test_the_estimator_is_one_of_scikit_learn():
+    mrf = sf.SparseMRFCV([0.1, 0.05], criterion="cv", cv=3, relax=True, random_state=2)
+    copy = clone(mrf)
+    assert copy.get_params() == mrf.get_params()
+    np.testing.assert_array_equal(theta_of(copy.fit(TABLE)), theta_of(mrf.fit(TABLE)))
+    codes = TABLE.codes.astype(int)
+    pipeline = Pipeline([("flip", FunctionTransformer(lambda x: 1 - x)), ("mrf", clone(mrf))]).fit(codes)
+    np.testing.assert_array_equal(theta_of(pipeline["mrf"]), theta_of(clone(mrf).fit(1 - codes)))
+    search = GridSearchCV(sf.SparseMRFCV(n_alphas=3, random_state=2), {"criterion": ["ebic", "aic"]}, cv=2).fit(codes)
+    assert search.best_estimator_.alpha_ > 0
+
+
+def test_a_checkpoint_is_kept(tmp_path):
+    mrf = sf.SparseMRFCV([0.1, 0.05], criterion="cv", cv=3, random_state=2, checkpoint=tmp_path, n_jobs=1).fit(TABLE)
+    assert len(list(tmp_path.glob("*.npz"))) == 4
+    again = clone(mrf).fit(TABLE)
+    assert_frame_equal(mrf.path_table_, again.path_table_, check_exact=True)
+    with pytest.raises(ValueError, match="pieces of another run"):
+        clone(mrf).set_params(penalize_main=True).fit(TABLE)
+
+
+def test_weights_reach_the_choice_and_the_fit():
+    weights = np.random.default_rng(1).integers(0, 3, len(TABLE))
+    rows = TABLE[np.repeat(np.arange(len(TABLE)), weights)]
+    own = sf.SparseMRFCV([0.1, 0.05, 0.02], tol=1e-8).fit(TABLE, sample_weight=weights)
+    other = sf.SparseMRFCV([0.1, 0.05, 0.02], tol=1e-8).fit(rows)
+    assert own.alpha_ == other.alpha_
+    np.testing.assert_allclose(theta_of(own), theta_of(other), atol=1e-5)  # no curvature is below 2 tol / 1e-5
+
+
+def test_missing_values_need_stability():
+    frame = TABLE.to_frame().to_pandas().astype(float)
+    frame.iloc[::9, 2] = np.nan
+    with pytest.raises(ValueError, match="NaN or null"):
+        sf.SparseMRFCV().fit(frame)
+    with pytest.raises(ValueError, match="X contains NaN: use criterion='stars'"):
+        sf.SparseMRFCV().fit(frame.to_numpy())
+    mrf = sf.SparseMRFCV(n_alphas=3, criterion="stars", n_subsamples=2, random_state=1).fit(frame)
+    assert mrf.model_.domain.n_variables == 5
+    assert sf.SparseMRFCV(n_alphas=3, missing="drop").fit(frame).alpha_ > 0
+    allowed = [
+        sf.SparseMRFCV(missing=missing, criterion=criterion).__sklearn_tags__().input_tags.allow_nan
+        for missing, criterion in (("model", "ebic"), ("model", "stars"), ("drop", "ebic"), ("error", "stars"))
+    ]
+    assert allowed == [False, True, True, False]
+
+
+def test_what_makes_no_sense_is_refused():
+    with pytest.raises(ValueError, match="leave out relax=True"):
+        sf.SparseMRFCV(relax=True, certify=True).fit(TABLE)
+    with pytest.raises(ValueError, match="n_folds is 401"):
+        sf.SparseMRFCV(criterion="cv", cv=401).fit(TABLE)
+
+
+@pytest.mark.filterwarnings("ignore:Stopped after max_iter")
+def test_edges_of_a_fit_that_ended_early_come_with_a_warning():
+    with pytest.warns(ConvergenceWarning, match=r"The fit whose edges are kept: .*raise max_iter"):
+        sf.SparseMRFCV([0.005], relax=True, max_iter=1).fit(TABLE)
