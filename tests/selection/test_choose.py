@@ -199,6 +199,29 @@ def test_draws_tell_their_error():
     assert (held.table["simulation_error"][1:] > 0).all()
 
 
+def test_what_simulation_error_leaves_open_is_said():
+    rough, exact = (select(make_table(8, 500), n_alphas=10, seed=1, **own) for own in (DRAWS, {}))
+    values, errors, edges = (rough.table[name].to_numpy() for name in ("ebic", "standard_error", "edges"))
+    near = [
+        k
+        for k in range(10)
+        if edges[k] != edges[rough.index]
+        and values[k] - values.min() < np.sqrt(errors[k] ** 2 + errors[rough.index] ** 2)
+    ]
+    assert near == [exact.index]  # on all states, another one is best
+    assert "by simulation error, 1 of the others could have less" in str(rough)
+    assert "simulation error" not in str(exact)
+
+
+def test_fits_to_choose_from_have_gaps_that_rows_ask_for(monkeypatch):
+    gaps = []
+    monkeypatch.setattr("sparsefield.selection._parts.path", lambda *_, **own: (gaps.append(own["gap"]), 1 / 0))
+    for n in (10, 100, 1000, 10_000):
+        with pytest.raises(ZeroDivisionError):
+            select(make_independent(5, n), alphas=[0.1])
+    assert gaps == [0.05, 5 / 800, 0.001, 0.001]
+
+
 def test_independent_variables_have_no_edge_and_the_sentence_says_what_that_means():
     for criterion in ("ebic", "cv", "stars"):
         choice = select(make_independent(), criterion=criterion, n_alphas=8)

@@ -54,7 +54,8 @@ class SparseMRFCV(FieldEstimator):
         As for `SparseMRF`, for all fits. Missing values that the model fills leave the likelihood unknown: they need
         criterion="stars".
     gap : float or "auto"
-        As for `SparseMRF`, for the last fit; a number is also that of the path, whose fits have 0.05 otherwise.
+        As for `SparseMRF`, for the last fit; a number is also that of the fits to choose from, for which `select` has
+        one of its own otherwise.
     certify : bool
         As for `SparseMRF`, for the last fit.
     n_jobs : int, optional
