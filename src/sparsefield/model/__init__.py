@@ -14,6 +14,7 @@ from sparsefield.model._layout import (
 )
 from sparsefield.model._pairwise import PairwiseMRF
 from sparsefield.model._partition import LogPartition
+from sparsefield.model._weights import has_sign, membership, pair_weights
 
 __all__ = [
     "LogPartition",
@@ -23,9 +24,12 @@ __all__ = [
     "as_theta",
     "count_once",
     "count_statistics",
+    "has_sign",
     "has_text",
     "independent_theta",
+    "membership",
     "norm",
+    "pair_weights",
     "read_text",
     "scatter",
     "sum_once",

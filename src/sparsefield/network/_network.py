@@ -9,9 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sparsefield.data import Domain
 from sparsefield.fits import Fit
-from sparsefield.model import PairwiseMRF
+from sparsefield.model import PairwiseMRF, has_sign, membership, pair_weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +54,11 @@ class Network:
         model = fitted.model if isinstance(fitted, Fit) else fitted
         marked = fitted.undecided if isinstance(fitted, Fit) else None
         domain = model.domain
-        member = _membership(domain)
-        is_signed = _has_sign(domain)
+        member = membership(domain)
         slots = [np.flatnonzero(member[:, i]) for i in range(domain.n_variables)]
         mains = tuple(float(model.main[own[0]]) if len(own) == 1 else None for own in slots)
         undecided = None if marked is None else _find_open(model, member, marked)
-        return cls(domain.names, _find_strengths(model, member, is_signed), is_signed, mains, undecided)
+        return cls(domain.names, pair_weights(domain, model.interactions), has_sign(domain), mains, undecided)
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -127,28 +125,9 @@ def edge_table(fitted: PairwiseMRF | Fit | Network) -> pl.DataFrame:
     return Network.of(fitted).edges
 
 
-def _find_strengths(
-    model: PairwiseMRF, member: NDArray[np.float64], is_signed: NDArray[np.bool_]
-) -> NDArray[np.float64]:
-    if np.array_equal(member, np.eye(len(member))):
-        return model.interactions.copy()
-    norms = np.sqrt(member.T @ model.interactions**2 @ member)
-    # With one slot each, the sum over slots is the interaction itself.
-    return np.asarray(np.where(is_signed, member.T @ model.interactions @ member, norms))
-
-
 def _find_open(model: PairwiseMRF, member: NDArray[np.float64], marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Say for each pair whether noise leaves it open: an edge is settled as soon as one of its parameters is."""
     is_settled = member.T @ ((model.interactions != 0) & ~marked) @ member > 0
     found = (member.T @ marked @ member > 0) & ~is_settled
     np.fill_diagonal(found, False)
     return np.asarray(found)
-
-
-def _has_sign(domain: Domain) -> NDArray[np.bool_]:
-    is_single = np.bincount(domain.slot_variables, minlength=domain.n_variables) == 1
-    return np.asarray(is_single[:, None] & is_single)
-
-
-def _membership(domain: Domain) -> NDArray[np.float64]:
-    return np.asarray(domain.slot_variables[:, None] == np.arange(domain.n_variables), dtype=np.float64)
