@@ -6,7 +6,7 @@ from sparsefield.estimators import PseudoLikelihood, SparseMRF, SparseMRFCV
 from sparsefield.fits import Fit, Optimality, Status
 from sparsefield.model import PairwiseMRF
 from sparsefield.network import centrality_table, edge_table, export, make_graph
-from sparsefield.selection import alpha_max, path
+from sparsefield.selection import alpha_max, bootstrap, path
 from sparsefield.solvers import certify, learn
 
 __version__ = "0.1.0"
@@ -24,6 +24,7 @@ __all__ = [
     "Table",
     "TableError",
     "alpha_max",
+    "bootstrap",
     "centrality_table",
     "certificates",
     "certify",

@@ -1,22 +1,30 @@
-"""Many fits: paths of penalties, and independent pieces of work on one machine or on a cluster, which can go on."""
+"""Many fits: paths of penalties, choices, resamples, and independent pieces of work on one machine or a cluster."""
 
 from sparsefield.selection._alpha_max import alpha_max
+from sparsefield.selection._bootstrap import Bootstrap, bootstrap
 from sparsefield.selection._choose import Criterion, select
 from sparsefield.selection._criteria import Choice, information
+from sparsefield.selection._ends import Ends
 from sparsefield.selection._likelihoods import Likelihood
 from sparsefield.selection._path import Path, path
 from sparsefield.selection._pieces import run_pieces
 from sparsefield.selection._relax import relax
+from sparsefield.selection._stability import Stability, stability
 
 __all__ = [
+    "Bootstrap",
     "Choice",
     "Criterion",
+    "Ends",
     "Likelihood",
     "Path",
+    "Stability",
     "alpha_max",
+    "bootstrap",
     "information",
     "path",
     "relax",
     "run_pieces",
     "select",
+    "stability",
 ]

@@ -1,0 +1,209 @@
+"""Rows drawn again and fitted again: the pieces of work of a bootstrap and of case-dropping."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from threadpoolctl import threadpool_limits
+
+from sparsefield.data import Domain, Table, describe_rows, distinct_rows, find_unseen
+from sparsefield.fits import Fit
+from sparsefield.model import Matrix, as_theta, count_once, pair_weights, scatter
+from sparsefield.selection._checkpoint import Result
+from sparsefield.selection._path import Objective
+from sparsefield.selection._pieces import Watch, run_pieces
+from sparsefield.solvers import Learner, Options, solve_pseudo_likelihood
+
+# The largest gap of a resample, in nats per row, unless one is given: seeds need not agree on its edges.
+_GAP = 0.05
+
+# N draws add H^-1 / N to the covariance H^-1 / n that weights have by the choice of n rows. A tenth of the variance
+# makes intervals 5% wider; with as few draws as the gap above asks for in long tables, no step would be worth its noise
+# and every resample would end at the fit of the whole table.
+_NOISE = 0.1
+
+
+class Piece(NamedTuple):
+    """One resample: the seed of the run, the index of the share of rows and of the resample, and that share."""
+
+    seed: int
+    key: tuple[int, int]
+    share: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Refit:
+    """Draw rows of a table again, and fit them from the fit of the whole table on.
+
+    Variables and levels stay those of the whole table, whatever a resample shows.
+
+    Parameters
+    ----------
+    table : Table
+        The distinct rows.
+    counts : ndarray of shape (n_distinct,)
+        How often each is there.
+    n_rows : int
+        How many rows there are.
+    start : ndarray of shape (n_slots, n_slots)
+        The parameters of the fit of the whole table.
+    alpha : float
+        Strength of the penalty.
+    options : Options
+        What is asked of each fit.
+    objective : "likelihood" or "pseudolikelihood"
+        What is penalised.
+    """
+
+    table: Table
+    counts: NDArray[np.float64]
+    n_rows: int
+    start: Matrix
+    alpha: float
+    options: Options
+    objective: Objective
+
+    def __call__(self, piece: Piece, n_threads: int) -> dict[str, Any]:
+        """Fit one resample: the interactions that are not zero, how the fit ended, and what its rows lack."""
+        counts, seed = self.draw(piece)
+        learner = Learner(self.table, replace(self.options, seed=seed, n_threads=n_threads), counts)
+        fit = fit_rows(learner, self.alpha, self.objective, self.start)
+        a, b = np.nonzero(np.triu(fit.model.interactions, 1))
+        before, seen = _count_seen(self.table), _count_seen(learner.table)
+        return {
+            "a": a.astype(np.int32),
+            "b": b.astype(np.int32),
+            "values": fit.model.interactions[a, b],
+            "status": fit.status.code,
+            "is_moved": not np.array_equal(as_theta(fit.model), self.start),
+            "n_unseen": (before - seen).sum(),
+            "n_constant": ((seen <= 1) & (before > 1)).sum(),
+        }
+
+    def draw(self, piece: Piece) -> tuple[NDArray[np.float64], int]:
+        """Draw how often each distinct row is in a resample, and the seed of its fit."""
+        rng = np.random.default_rng(np.random.SeedSequence(piece.seed, spawn_key=piece.key))
+        if piece.share is None:
+            counts = rng.multinomial(self.n_rows, self.counts / self.counts.sum())
+        else:
+            n_kept = max(1, round(piece.share * self.n_rows))
+            counts = rng.multivariate_hypergeometric(self.counts.astype(np.int64), n_kept)
+        return counts.astype(np.float64), int(rng.integers(2**63))
+
+    def run(
+        self,
+        pieces: Sequence[Piece],
+        identity: Mapping[str, object],
+        *,
+        n_jobs: int | None,
+        checkpoint: str | os.PathLike[str] | None,
+        watch: Watch | None,
+    ) -> list[Result]:
+        """Fit all resamples. What tells the run from others is added to the identity."""
+        options = {
+            name: value if isinstance(value, str | int | float | None) else type(value).__name__
+            for name, value in self.options.settings().items()
+            if name not in ("n_threads", "init")  # the result does not depend on it; the start stands for it
+        }
+        own = {
+            **describe_rows(self.table, self.counts),
+            "rows": self.n_rows,  # which may count equal ones as often as one likes
+            "alpha": self.alpha,
+            "objective": self.objective,
+            "start": sha256(self.start.tobytes()).hexdigest()[:16],
+            **options,
+            **identity,
+        }
+        n_threads = self.options.n_threads
+        return run_pieces(
+            self, pieces, identity=own, checkpoint=checkpoint, n_jobs=n_jobs, n_threads=n_threads, watch=watch
+        )
+
+
+def fit_whole(
+    data: Any,
+    alpha: float,
+    *,
+    seed: int,
+    sample_weight: ArrayLike | None,
+    objective: Objective,
+    drops: bool,
+    options: Mapping[str, Any],
+) -> tuple[Fit, Refit]:
+    """Fit a whole table, and return what fits its resamples.
+
+    Parameters
+    ----------
+    data, alpha, seed, sample_weight, options
+        As for `learn`.
+    objective : "likelihood" or "pseudolikelihood"
+        What is penalised.
+    drops : bool
+        Whether rows are to be dropped, which those that count in part cannot be.
+    """
+    if objective not in get_args(Objective):
+        raise ValueError(f"objective is {objective!r}: use 'likelihood' or 'pseudolikelihood'.")
+    learner = Learner(data, Options(**{**options, "seed": seed}), sample_weight)
+    weights = np.ones(learner.table.n_rows) if learner.weights is None else learner.weights
+    if drops and (weights != np.round(weights)).any():
+        raise ValueError("Some weights are not whole numbers: rows that count in part cannot be dropped one by one.")
+    with threadpool_limits(1, user_api="blas"):  # as for the resamples, which start here: the same bits everywhere
+        fit = fit_rows(learner, alpha, objective)
+    if fit.status.code == "interrupted":
+        raise KeyboardInterrupt
+    rows, of = distinct_rows(learner.table.codes)
+    # Weights that add up to less than the number of rows are shares, and not counts: as for levels that are unseen.
+    n_rows = max(learner.table.n_rows, round(float(weights.sum())))
+    theta = as_theta(fit.model)
+    gap = options.get("gap", min(_GAP, _NOISE * max(1, count_once(theta)) / (2 * n_rows)))
+    table = Table(learner.table.domain, np.asfortranarray(rows))
+    asked = replace(learner.options, gap=gap, certify=False)
+    return fit, Refit(table, np.bincount(of, weights).astype(np.float64), n_rows, theta, float(alpha), asked, objective)
+
+
+def fit_rows(learner: Learner, alpha: float, objective: Objective, start: Matrix | None = None) -> Fit:
+    """Fit the rows of a learner; from a start, without marks of what noise leaves open."""
+    if objective == "likelihood":
+        return learner.learn(alpha, start=start, marks=start is None)
+    options = learner.options
+    limit: dict[str, Any] = {} if options.max_iter is None else {"max_iter": options.max_iter}
+    fit = solve_pseudo_likelihood(
+        learner.table,
+        alpha,
+        penalize_main=options.penalize_main,
+        weights=learner.weights,
+        start=start,
+        tol=options.tol,
+        max_seconds=options.max_seconds,
+        **limit,
+    )
+    return replace(fit, settings={"alpha": alpha, **describe_rows(learner.table, learner.weights)})
+
+
+def weights_of(domain: Domain, result: Result) -> Matrix:
+    """Return the weights of all pairs of variables in a resample, (n_variables, n_variables)."""
+    return pair_weights(domain, scatter(result["a"], result["b"], result["values"], domain.n_slots))
+
+
+def check_resamples(n: int) -> None:
+    """Refuse a number of resamples that says nothing."""
+    if not isinstance(n, int | np.integer) or n < 2:
+        raise ValueError(f"n is {n!r}: use a whole number of resamples, at least two.")
+
+
+def check_share(share: float) -> None:
+    """Refuse what is no share of the rows."""
+    if not 0 < share < 1:
+        raise ValueError(f"share is {share!r}: use a number between zero and one, or None to draw with replacement.")
+
+
+def _count_seen(table: Table) -> NDArray[np.int64]:
+    """Count the levels of each variable that some row shows."""
+    unseen = [i for i, _ in find_unseen(table).levels]
+    return np.asarray(table.domain.n_levels - np.bincount(unseen, minlength=table.domain.n_variables))

@@ -1,0 +1,163 @@
+"""Case-dropping: how few rows would have told the same."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike, NDArray
+
+from sparsefield.fits import Fit
+from sparsefield.model import Matrix, pair_weights
+from sparsefield.selection._ends import Ends
+from sparsefield.selection._path import Objective
+from sparsefield.selection._pieces import Watch
+from sparsefield.selection._resamples import Piece, check_resamples, check_share, fit_whole, weights_of
+
+# Conventions of Epskamp, Borsboom and Fried (2018), who ask for coefficients of 0.25 at least, and better of 0.5.
+_CORRELATION, _CONFIDENCE = 0.7, 0.95
+
+Values = NDArray[np.float64]
+Statistic = Literal["edges", "strength"]
+
+
+@dataclass(frozen=True, eq=False)
+class Stability:
+    """Correlations of fits of fewer rows with the fit of all rows.
+
+    Parameters
+    ----------
+    fit : Fit
+        The fit of the whole table.
+    shares : tuple of float
+        Shares of the rows that were kept.
+    edges : ndarray of shape (n_shares, n_resamples)
+        For each subsample, the correlation of the weights of all pairs of variables with those in the fit.
+    strength : ndarray of shape (n_shares, n_resamples)
+        The same for the strength of each variable, the sum of the absolute weights of its edges.
+    ends : Ends
+        How the fits of all subsamples ended, share by share, and which levels their rows lack.
+
+    Examples
+    --------
+    >>> import sparsefield as sf
+    >>> from sparsefield.selection import stability
+    >>> table = sf.datasets.make_field(6, strength=(1.0, 1.5), seed=7).sample(5000, method="perfect", seed=1)
+    >>> stability(table, 0.02, shares=(0.5,), n=20).coefficient("edges")
+    0.5
+    """
+
+    fit: Fit
+    shares: tuple[float, ...]
+    edges: Values
+    strength: Values
+    ends: Ends
+
+    def coefficient(
+        self, statistic: Statistic, correlation: float = _CORRELATION, confidence: float = _CONFIDENCE
+    ) -> float:
+        """Return the CS coefficient: the largest share of rows that can be dropped.
+
+        Of the subsamples with so many rows dropped, a share of `confidence` or more has a correlation of `correlation`
+        or more with the fit of all rows. It is one of the shares that were tried, or zero.
+        """
+        if statistic not in ("edges", "strength"):
+            raise ValueError(f"statistic is {statistic!r}: use 'edges' or 'strength'.")
+        values = self.edges if statistic == "edges" else self.strength
+        reached = (values >= correlation).mean(axis=1) >= confidence
+        return max((1 - share for share, is_enough in zip(self.shares, reached, strict=True) if is_enough), default=0.0)
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """One row for each share of rows kept: mean correlations, and the share of those that are 0.7 or more."""
+        return pl.DataFrame(
+            {
+                "share": self.shares,
+                "edges": self.edges.mean(axis=1),
+                "edges_reached": (self.edges >= _CORRELATION).mean(axis=1),
+                "strength": self.strength.mean(axis=1),
+                "strength_reached": (self.strength >= _CORRELATION).mean(axis=1),
+            }
+        )
+
+    @property
+    def sentence(self) -> str:
+        """The two coefficients, and how many fits are odd."""
+        edges, strength = self.coefficient("edges"), self.coefficient("strength")
+        return (
+            f"{self.edges.shape[1]} subsamples for each of {len(self.shares)} shares of the rows: {_CONFIDENCE:.0%} "
+            f"keep a correlation of {_CORRELATION:g} with the fit of all rows where up to {edges:g} of the rows are "
+            f"dropped, for the weights of edges, and up to {strength:g}, for strengths. {self.ends.sentence}"
+        ).rstrip()
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def stability(
+    data: Any,
+    alpha: float,
+    *,
+    shares: Sequence[float] = (0.75, 0.625, 0.5, 0.375, 0.25),
+    n: int = 100,
+    seed: int = 0,
+    objective: Objective = "likelihood",
+    sample_weight: ArrayLike | None = None,
+    n_jobs: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    watch: Watch | None = None,
+    **options: Any,
+) -> Stability:
+    """Fit fewer and fewer rows, drawn without replacement, and compare with the fit of all of them.
+
+    This is the case-dropping bootstrap of Epskamp, Borsboom and Fried (2018). Alpha is the same for all.
+
+    Parameters
+    ----------
+    data, alpha, seed, objective, sample_weight, n_jobs, checkpoint, watch, **options
+        As for `bootstrap`; weights must be whole numbers.
+    shares : sequence of float
+        The shares of rows that are kept.
+    n : int
+        Subsamples for each share.
+
+    Returns
+    -------
+    Stability
+    """
+    check_resamples(n)
+    if not len(shares):
+        raise ValueError("shares are empty: give at least one share of rows to keep.")
+    for share in shares:
+        check_share(share)
+    fit, refit = fit_whole(
+        data, alpha, seed=seed, sample_weight=sample_weight, objective=objective, drops=True, options=options
+    )
+    domain = fit.model.domain
+    if domain.n_variables < 3:
+        raise ValueError(f"The table has {domain.n_variables} variable(s): correlations need three at least.")
+    pieces = [Piece(seed, (j + 1, k), float(share)) for j, share in enumerate(shares) for k in range(n)]
+    identity = {"what": "stability", "shares": tuple(float(share) for share in shares)}
+    results = refit.run(pieces, identity, n_jobs=n_jobs, checkpoint=checkpoint, watch=watch)
+    whole = pair_weights(domain, fit.model.interactions)
+    found = np.array([_compare(whole, weights_of(domain, result)) for result in results])
+    edges, strength = found.T.reshape(2, len(shares), n)
+    return Stability(fit, tuple(float(share) for share in shares), edges, strength, Ends.of(results))
+
+
+def _compare(whole: Matrix, part: Matrix) -> tuple[float, float]:
+    """Return the correlations of the weights of all pairs, and of the strengths of all variables."""
+    pairs = np.triu_indices(len(whole), 1)
+    return correlate(whole[pairs], part[pairs]), correlate(np.abs(whole).sum(axis=1), np.abs(part).sum(axis=1))
+
+
+def correlate(x: Values, y: Values) -> float:
+    """Return the correlation of two variables; zero, as in bootnet, where one of them does not vary."""
+    x, y = x - x.mean(), y - y.mean()
+    scale = float(np.sqrt((x @ x) * (y @ y)))
+    return float(x @ y) / scale if scale > 0 else 0.0
