@@ -9,7 +9,7 @@ KERNELS := $(shell cat src/sparsefield/_kernels/*.py | cksum | cut -d ' ' -f 1)
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba-$(KERNELS)
 
 .PHONY: browser demo docs paper test lint format bench bench-kernels bench-certificates bench-learner bench-newton \
-	bench-optimality bench-constants bench-main-effects bench-hard bench-seeds bench-partition clean
+	bench-optimality bench-constants bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap clean
 
 demo: $(INSTALLED)
 	$(RUN)/sparsefield demo
@@ -45,7 +45,7 @@ format: $(INSTALLED)
 	$(RUN)/ruff check --fix .
 
 bench: bench-kernels bench-certificates bench-learner bench-newton bench-optimality bench-constants bench-main-effects bench-hard \
-	bench-seeds bench-partition
+	bench-seeds bench-partition bench-bootstrap
 
 # `make bench PEERS=1` also measures jax, thrml and skglm, which it installs.
 bench-kernels: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
@@ -83,6 +83,10 @@ bench-seeds: $(INSTALLED)
 # The log-partition function against enumeration, and of the Senate's fits: about three minutes.
 bench-partition: $(INSTALLED)
 	$(RUN)/python benchmarks/partition.py
+
+# A hundred resamples of the Senate's votes, beside one fit: about three minutes.
+bench-bootstrap: $(INSTALLED)
+	$(RUN)/python benchmarks/bootstrap.py
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
