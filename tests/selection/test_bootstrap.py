@@ -252,7 +252,7 @@ def test_fits_that_end_early_or_where_they_began_are_counted():
 
 def test_intervals_cover_the_truth_as_often_as_they_say():
     truth = sf.PairwiseMRF.binary([0.3, -0.2, 0.1], [[0, 0.8, -0.5], [0.8, 0, 0], [-0.5, 0, 0]])
-    n, n_tables, pairs = 20, 40, np.triu_indices(3, 1)
+    n, n_tables, pairs = 10, 80, np.triu_indices(3, 1)
     is_inside = np.zeros((n_tables, 3), dtype=bool)
     for k in range(n_tables):
         found = sf.bootstrap(truth.sample(500, method="perfect", seed=k), 1e-6, n=n, seed=k)
