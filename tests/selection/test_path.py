@@ -9,6 +9,7 @@ from problems import make_table, theta_of
 from sparsefield.data import MISSING
 from sparsefield.gradients import BestDraws
 from sparsefield.objective import Problem
+from sparsefield.selection import _likelihoods
 from sparsefield.solvers import bound_gap
 from statistics_ import FALSE_ALARM
 
@@ -119,3 +120,13 @@ def test_bad_penalties_are_refused():
             sf.path(TABLE, alphas)
     with pytest.raises(ValueError, match="n_alphas is 0"):
         sf.path(TABLE, n_alphas=0)
+
+
+def test_draws_of_chains_bridge_nothing(monkeypatch):
+    # Gibbs draws of a few sweeps are no draws of the model: likelihoods are found by themselves.
+    seen = []
+    monkeypatch.setattr(_likelihoods, "bridge", lambda *_: seen.append(1))
+    found = sf.path(TABLE, [0.05, 0.03, 0.02], schedule=3, seed=1)
+    assert not seen
+    for fit, known in zip(found.fits, found.likelihoods, strict=True):
+        assert known.value == pytest.approx(fit.model.log_prob(TABLE.codes).mean(), rel=1e-12)

@@ -6,7 +6,15 @@ from dataclasses import dataclass
 
 from sparsefield.data import Moments
 from sparsefield.fits import Fit
-from sparsefield.inference import Bridge, OutOfReachError, bridge, chain_bridges
+from sparsefield.inference import (
+    LARGEST_SKEWNESS,
+    Bridge,
+    OutOfReachError,
+    add_influences,
+    bridge,
+    chain_bridges,
+    skewness_of_sum,
+)
 from sparsefield.model import PairwiseMRF, as_theta, sum_once
 from sparsefield.solvers import Learner, Stand
 
@@ -81,22 +89,30 @@ class Likelihoods:
         except OutOfReachError:
             self._last = None
             return None
-        has_draws = known.method != "exact" or not model.interactions.any()
         self._first, self._error, self._bridges = known.value, known.error, []
-        self._last = stand if has_draws and stand is not None and stand.draws.n is not None else None
+        is_needed = known.method != "exact" or not model.interactions.any()
+        self._last = stand if is_needed and has_exact_draws(stand) else None
         return known.value, known.error
 
     def _extend(self, stand: Stand) -> bool:
-        """Add a bridge to the last ones, if there are draws of both models and they overlap."""
+        """Add a bridge to the last ones, if there are exact draws of both models, and its error can be trusted."""
         last = self._last
-        if last is None or last.draws.n is None or stand.draws.n is None:
+        if last is None or not has_exact_draws(stand):
             return False
         step = stand.theta - last.theta
         if not step.any():
             return True
         found = bridge(last.draws.along(step), stand.draws.along(step))
-        if found.overlap < _LEAST_OVERLAP:
+        longer = [*self._bridges, found]
+        if found.overlap < _LEAST_OVERLAP or abs(skewness_of_sum(add_influences(longer))) > LARGEST_SKEWNESS:
             return False
-        self._bridges.append(found)
-        self._last = stand
+        self._bridges, self._last = longer, stand
         return True
+
+
+def has_exact_draws(stand: Stand | None) -> bool:
+    """Say whether there are draws whose law is the model's: bridges have no room for a bias."""
+    if stand is None or stand.draws.n is None:
+        return False
+    certificate = stand.estimate.certificate
+    return certificate is not None and stand.estimate.is_certified and certificate.total == 0
