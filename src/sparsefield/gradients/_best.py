@@ -22,9 +22,9 @@ LESS = "Raise alpha: weaker interactions are certified sooner."
 def enumerates(domain: Domain) -> bool:
     """Say whether Newton steps take all states: up to 2^20 of them.
 
-    `make bench-constants` times steps on one thread: 7 ms with 2^18 states, 12 ms with 2^19 and 21 ms with 2^20. A step
-    with 100,000 exact draws of 20 variables takes as long, and a fit whose edges are to be those of other seeds too has
-    more of them: a million at least for the 19 variables of a table of symptoms.
+    `make bench-constants` times steps on one thread: 4 ms with 2^18 states, 7 ms with 2^19 and 13 ms with 2^20. A step
+    with 10,000 exact draws of 20 variables takes longer, and a fit whose edges are to be those of other seeds too has
+    far more of them: a million at least for the 19 variables of a table of symptoms.
     """
     return count_entries(domain) <= MOST_ENTRIES
 

@@ -23,7 +23,7 @@ _MOST_CELLS = 2**27
 
 # Where exact draws are out of reach, Gibbs chains make this many sweeps for a model, and go on from the last one. With
 # a tenth of the values filled so, 1, 5 and 20 end at smallest subgradients of the same norm (`make bench-constants`:
-# medians of 0.012, 0.012 and 0.013 after Newton steps): one sweep would do there, and five are a reserve.
+# medians of 0.053, 0.054 and 0.053 after Newton steps): one sweep would do there, and five are a reserve.
 _GIBBS_SWEEPS = 5
 _MOST_GIBBS_COPIES = 100  # chains of a row, which leave a tenth of the noise of one
 

@@ -27,9 +27,8 @@ from sparsefield.solvers._undecided import find_undecided
 
 # `make bench-constants` varies what is chosen here. Gaps are exact, over what was asked for.
 
-# An iteration has at most this multiple of the draws of the last one. With 2, 4 and 16 there are 4.8, 3.5 and 3.1 steps
-# from the pseudo-likelihood, with 55,000, 49,000 and 49,000 draws, and 9.1, 7.0 and 6.5 steps from zero, with 52,000,
-# 51,000 and 72,000 draws.
+# An iteration has at most this multiple of the draws of the last one, unless its step was short. With 2, 4 and 16 there
+# are 7.5, 7.5 and 7.1 steps from zero, with 91,000, 80,000 and 83,000 draws.
 _GROWTH = 4
 
 # So that seeds agree, at most so many indicators are drawn, one for each slot and draw: 2.7 million draws of 100
@@ -37,19 +36,18 @@ _GROWTH = 4
 _MOST_AGREED = 2**28
 
 # The number of draws wanted moves a little with the support. With nine tenths of it noise costs 1 / 0.9 = 1.11 times
-# the gap, at most. All of it takes 60,600 draws in place of 49,000 from the pseudo-likelihood, for gaps that are no
-# smaller (1.04); with half of it the mean gap is 2.2, and the largest 5.3, where a pair is never seen.
+# the gap, at most; it hardly matters, since draws are mostly as many as are wanted.
 _ENOUGH = 0.9
 
 # A step that promises less than this multiple of nonzeros / (2 n) is not made, and ends a fit. At the optimum a step
 # from what n draws led to, on n others, is promised about twice that: once for the noise of either. With 2, 2.5 and 4
-# mean gaps are 0.82, 0.98 and 1.49 from the pseudo-likelihood, with 341,000, 61,000 and 49,000 draws, and 0.77, 0.87
-# and 1.63 from zero, with 101,000, 79,000 and 65,000.
+# mean gaps are 0.68, 1.04 and 1.50 from the pseudo-likelihood, with 157,000, 63,000 and 51,000 draws, and 0.70, 0.96
+# and 1.40 from zero, with 118,000, 80,000 and 71,000. With 1 two fits of three do not end.
 _NOISE = 2.5
 
 # A step at whose end this share of the draws still counts is short: what comes next has all draws that are wanted. With
-# 0.6, 0.8 and never 57,000, 57,000 and 57,000 draws are made from the pseudo-likelihood, and 94,000, 69,000 and 57,000
-# from zero, in 6.7, 7.0 and 7.1 steps.
+# 0.6, 0.8 and never 63,000, 63,000 and 58,000 draws are made from the pseudo-likelihood, in 3.5, 3.5 and 3.9 steps, and
+# 118,000, 80,000 and 64,000 from zero, in 7.5, 7.5 and 7.6.
 _NEAR = 0.8
 
 # A step that led up is cut to this share, and to it again, twelve times at most: 0.3^12 = 5e-7 of it is then left,

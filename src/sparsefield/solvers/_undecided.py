@@ -17,7 +17,7 @@ from sparsefield.solvers._regression import rest_variances
 from sparsefield.solvers._reweighted import Curvature, Mask, find_curvature, is_feasible, reweight_to_optimum
 
 # This is the confidence with which each parameter that is not marked is zero, or not: a convention. With 0.9, 0.99 and
-# 0.999, 511, 871 and 1159 of 3180 parameters are marked, and 2, 0 and 0 of the others are zero in the fit or in the
+# 0.999, 484, 819 and 1117 of 3180 parameters are marked, and 1, 0 and 0 of the others are zero in the fit or in the
 # exact optimum alone (`make bench-constants`).
 UNDECIDED = 0.99
 
