@@ -85,6 +85,9 @@ def test_weights_reach_the_choice_and_the_fit():
     own = sf.SparseMRFCV([0.1, 0.05, 0.02], tol=1e-8).fit(TABLE, sample_weight=weights)
     other = sf.SparseMRFCV([0.1, 0.05, 0.02], tol=1e-8).fit(rows)
     assert own.alpha_ == other.alpha_
+    # At the optimum the log-likelihood of a row changes with each of 10 interactions by 1 / (2 n), and criteria are 2 n
+    # of them.
+    np.testing.assert_allclose(own.path_table_["ebic"], other.path_table_["ebic"], atol=10 * 1e-5)
     np.testing.assert_allclose(theta_of(own), theta_of(other), atol=1e-5)  # no curvature is below 2 tol / 1e-5
 
 
