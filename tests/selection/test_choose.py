@@ -233,18 +233,21 @@ def test_fits_to_choose_from_have_gaps_that_rows_ask_for(monkeypatch):
 
 
 def test_independent_variables_have_no_edge_and_the_sentence_says_what_that_means():
-    for criterion in ("ebic", "cv", "stars"):
+    means = {"ebic": "no edge is worth its parameters", "cv": "Edges do not raise", "stars": "No edges are as stable"}
+    for criterion, said in means.items():
         choice = select(make_independent(), criterion=criterion, n_alphas=8)
         assert choice.table["edges"][choice.index] == 0
-        assert "It leaves no edge. By this criterion" in str(choice)
-        assert "they are independent, or there are too few rows to tell" in str(choice)
+        assert "It leaves no edge." in str(choice)
+        assert said in str(choice)
+        assert "to tell." in str(choice)
 
 
 def test_a_penalty_below_the_noise_is_said_to_be():
     noise = edge_of_noise(Learner(TABLE, Options()))
-    below = select(TABLE, alphas=[0.5 * noise])
-    assert "below" in str(below)
-    assert "the noise of the table" in str(below)
+    below, little = select(TABLE, alphas=[0.3 * noise]), select(TABLE, alphas=[0.99 * noise])
+    assert f"This alpha is below {noise:.2g}, the noise of the table" in str(below)
+    assert "pairs of levels would have an edge" in str(below)
+    assert "there would be an edge with a probability of up to 0.05" in str(little)
     above = select(TABLE, alphas=[1.01 * noise])
     assert above.table["edges"][0] > 0
     assert "noise" not in str(above)
@@ -276,6 +279,11 @@ def test_pairs_that_noise_makes_are_counted():
     learner = Learner(table, Options())
     assert count_noise(learner, 0.05) == pytest.approx(2 * stats.norm.sf(0.05, scale=0.25 / 10))
     assert edge_of_noise(learner) == pytest.approx(stats.norm.isf(0.025, scale=0.25 / 10))
+    rare = sf.encode(
+        np.array([[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0]] * 25) + [0, 0, 1] * (np.arange(100) == 7)[:, None]
+    )
+    risk = count_noise(Learner(rare, Options()), edge_of_noise(Learner(rare, Options())))
+    assert risk == pytest.approx(0.05)  # of pairs with errors of their own
     # A quarter of the rows has twice the noise.
     assert edge_of_noise(learner, 25) == pytest.approx(2 * edge_of_noise(learner))
 

@@ -18,7 +18,7 @@ from sparsefield.selection._noise import count_noise, edge_of_noise
 from sparsefield.selection._parts import Part, PathOfPart, seed_of_part
 from sparsefield.selection._path import Objective, grid, order_alphas
 from sparsefield.selection._pieces import Watch, run_pieces
-from sparsefield.selection._rules import ByHoldingOut, ByInformation, ByStability, Found, Rule, Verdict
+from sparsefield.selection._rules import ByHoldingOut, ByInformation, ByStability, Found, Rule
 from sparsefield.solvers import Learner, Options
 
 Criterion = Literal["ebic", "bic", "aic", "cv", "stars"]
@@ -131,7 +131,7 @@ def select(
     )
     _check_likelihoods(rule, [whole, *others])
     found = Found(wanted, table.domain.n_variables, whole, others)
-    return _conclude(found, rule.judge(found), learner)
+    return _conclude(found, rule, learner)
 
 
 def _make_rule(
@@ -194,8 +194,9 @@ def _identify(work: PathOfPart, takes: str, options: Options) -> dict[str, objec
     }
 
 
-def _conclude(found: Found, verdict: Verdict, learner: Learner) -> Choice:
-    """Make the table and the sentence."""
+def _conclude(found: Found, rule: Rule, learner: Learner) -> Choice:
+    """Choose, and make the table and the sentence."""
+    verdict = rule.judge(found)
     whole, index = found.whole, verdict.index
     alpha, n_edges = found.alphas[index], int(whole["edges"][index])
     known = {name: whole[name] for name in ("edges", "parameters", "log_likelihood", "error", "status")}
@@ -203,24 +204,25 @@ def _conclude(found: Found, verdict: Verdict, learner: Learner) -> Choice:
         pl.col("log_likelihood", "error").fill_nan(None)
     )
     edges = {0: "no edge", 1: "one edge"}.get(n_edges, f"{n_edges} edges")
-    sentence = f"alpha = {alpha:.3g} {verdict.reason}. It leaves {edges}."
-    return Choice(index, alpha, table, " ".join([sentence, *_remarks(found, index, n_edges, learner)]))
-
-
-def _remarks(found: Found, index: int, n_edges: int, learner: Learner) -> list[str]:
-    """Say what else people should know of the chosen penalty."""
-    alpha, remarks = found.alphas[index], []
-    if n_edges == 0:
-        remarks.append(
-            "By this criterion the table is no better described by any edge than by independent variables: they are "
-            "independent, or there are too few rows to tell."
-        )
-    elif alpha < (noise := edge_of_noise(learner)):
-        remarks.append(
-            f"This alpha is below {noise:.2g}, the noise of the table: were all variables independent, about "
-            f"{count_noise(learner, alpha):.2g} pairs of levels would have an edge at it all the same. Some of the "
-            "edges may be noise."
-        )
+    sentences = [f"alpha = {alpha:.3g} {verdict.reason}. It leaves {edges}."]
+    sentences.append(rule.without_edges if n_edges == 0 else _describe_noise(alpha, learner))
     if index == len(found.alphas) - 1 > 0:
-        remarks.append("It is the smallest alpha that was tried: smaller ones may be better.")
-    return remarks
+        sentences.append("It is the smallest alpha that was tried: smaller ones may be better.")
+    return Choice(index, alpha, table, " ".join(filter(None, sentences)))
+
+
+def _describe_noise(alpha: float, learner: Learner) -> str:
+    """Say that noise makes edges at a penalty, where it does."""
+    noise = edge_of_noise(learner)
+    if alpha >= noise:
+        return ""
+    n_pairs = count_noise(learner, alpha)
+    what = (
+        f"about {n_pairs:.2g} pairs of levels would have an edge"
+        if n_pairs >= 1
+        else (f"there would be an edge with a probability of up to {n_pairs:.2g}")
+    )
+    return (
+        f"This alpha is below {noise:.2g}, the noise of the table: were all variables independent, {what} at it all "
+        "the same. Some of the edges may be noise."
+    )

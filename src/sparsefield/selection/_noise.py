@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from sparsefield.selection._path import count_rows
@@ -17,8 +18,9 @@ def edge_of_noise(learner: Learner, n_rows: float | None = None) -> float:
 
     Where variables are independent, the frequency of a pair of levels differs from the product of theirs by noise, with
     the standard error sqrt(q (1 - q) r (1 - r) / n) for levels of frequencies q and r. There is an edge where the
-    difference exceeds alpha. With m pairs that happens somewhere with probability 2 m Phi(-alpha / e) at most, e the
-    largest of the errors (Bonferroni's inequality): alpha is e times the quantile at which that is 0.05.
+    difference exceeds alpha. That happens somewhere with a probability of the sum of 2 Phi(-alpha / e) over all pairs
+    at most, e the error of each (Bonferroni's inequality): alpha is where the sum is 0.05. With m pairs it is no more
+    than the largest error times the quantile of 0.025 / m.
 
     Parameters
     ----------
@@ -30,19 +32,25 @@ def edge_of_noise(learner: Learner, n_rows: float | None = None) -> float:
     errors = _errors(learner, n_rows)
     if not len(errors):
         return 0.0
-    return float(-ndtri(_RISK / (2 * len(errors))) * errors.max())
+    most = -ndtri(_RISK / (2 * len(errors))) * errors.max()
+    # Rounding may put the sum at its end a little above the risk, where all errors are equal.
+    return float(brentq(lambda alpha: _count(errors, alpha) - _RISK, 0.0, 1.01 * most))
 
 
 def count_noise(learner: Learner, alpha: float) -> float:
     """Return how many pairs of levels are expected to have an edge at an alpha, were all variables independent."""
-    errors = _errors(learner)
-    return float(2 * ndtr(-alpha / errors[errors > 0]).sum())
+    return _count(_errors(learner), alpha)
+
+
+def _count(errors: NDArray[np.float64], alpha: float) -> float:
+    return float(2 * ndtr(-alpha / errors).sum())
 
 
 def _errors(learner: Learner, n_rows: float | None = None) -> NDArray[np.float64]:
-    """Return the standard error of each pair's frequency among independent variables."""
+    """Return the standard error of each pair's frequency among independent variables, where it is not zero."""
     means, variables = learner.data.moments.main, learner.table.domain.slot_variables
     deviations = np.sqrt(means * (1 - means) / np.sqrt(count_rows(learner) if n_rows is None else n_rows))
     a, b = np.triu_indices(len(means), 1)
     is_pair = variables[a] != variables[b]
-    return np.asarray(deviations[a[is_pair]] * deviations[b[is_pair]])
+    errors = deviations[a[is_pair]] * deviations[b[is_pair]]
+    return np.asarray(errors[errors > 0])

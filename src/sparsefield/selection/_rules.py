@@ -70,6 +70,11 @@ class Rule(Protocol):
         """What it takes of a table: "all rows", "folds" or "subsamples"."""
         ...
 
+    @property
+    def without_edges(self) -> str:
+        """What it means where it chooses no edge, in a sentence."""
+        ...
+
     def first_alpha(self, learner: Learner, n_rows: int) -> float:
         """Return how large the first penalty of a path is to be, at least."""
         ...
@@ -91,6 +96,10 @@ class ByInformation:
     gamma: float
     relaxes: bool
     needs_likelihood, takes = True, "all rows"
+    without_edges = (
+        "By this criterion no edge is worth its parameters: the variables are independent, or there are too few rows "
+        "to tell."
+    )
 
     def __post_init__(self) -> None:
         if not 0 <= self.gamma <= 1:
@@ -134,6 +143,10 @@ class ByHoldingOut:
 
     n_folds: int
     needs_likelihood, takes = True, "folds"
+    without_edges = (
+        "Edges do not raise the log-likelihood of rows that are held out by more than a standard error: the variables "
+        "are nearly independent, or there are too few rows to tell."
+    )
 
     def first_alpha(self, learner: Learner, n_rows: int) -> float:  # noqa: ARG002
         """Return zero: `alpha_max` is large enough."""
@@ -170,6 +183,9 @@ class ByStability:
     beta: float
     n_subsamples: int
     needs_likelihood, takes = False, "subsamples"
+    without_edges = (
+        "No edges are as stable as asked for: the variables are independent, or subsamples are too small to tell."
+    )
 
     def __post_init__(self) -> None:
         if not 0 < self.beta < 0.5:
