@@ -9,7 +9,8 @@ KERNELS := $(shell cat src/sparsefield/_kernels/*.py | cksum | cut -d ' ' -f 1)
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba-$(KERNELS)
 
 .PHONY: browser demo docs paper test lint format bench bench-kernels bench-certificates bench-learner bench-newton \
-	bench-optimality bench-constants bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap clean
+	bench-optimality bench-constants bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap \
+	bench-choice clean
 
 demo: $(INSTALLED)
 	$(RUN)/sparsefield demo
@@ -45,7 +46,7 @@ format: $(INSTALLED)
 	$(RUN)/ruff check --fix .
 
 bench: bench-kernels bench-certificates bench-learner bench-newton bench-optimality bench-constants bench-main-effects bench-hard \
-	bench-seeds bench-partition bench-bootstrap
+	bench-seeds bench-partition bench-bootstrap bench-choice
 
 # `make bench PEERS=1` also measures jax, thrml and skglm, which it installs.
 bench-kernels: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
@@ -87,6 +88,10 @@ bench-partition: $(INSTALLED)
 # A hundred resamples of the Senate's votes, beside one fit: about three minutes.
 bench-bootstrap: $(INSTALLED)
 	$(RUN)/python benchmarks/bootstrap.py
+
+# Penalties chosen for fields that are known: about five minutes.
+bench-choice: $(INSTALLED)
+	$(RUN)/python benchmarks/choice.py
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
