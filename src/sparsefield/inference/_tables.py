@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +17,7 @@ Form = Literal["product", "sum", "dense", "levels"]
 
 # Products of weights stay inside float32 while the largest log-odds of a variable are below this: exp(80) = 5.5e34.
 LARGEST_PRODUCT = 80.0
-_BITS = np.log2(np.e)  # log-odds are added up in bits: exp(x) = 2^(x log2 e)
+_BITS = math.log2(math.e)  # log-odds are added up in bits: exp(x) = 2^(x log2 e)
 _SUBSETS = np.array([[0, 1, 0, 1], [0, 0, 1, 1]])  # neither neighbour, the first, the second, both
 _COARSEST_QUAD = 20  # fours of interactions are rounded to 2^-20 bits at worst; larger ones are taken in pairs
 _FINEST = 24  # a float32 holds whole numbers of 24 bits
