@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._deadline import OutOfTimeError, until
-from sparsefield._rounding import at_most
 from sparsefield.fits import Fit, NewtonStep, Status, StepInfo
 from sparsefield.gradients import Point, Schedule, Simulation
 from sparsefield.inference import check_request
@@ -20,6 +19,7 @@ from sparsefield.objective import Problem, describe_penalty
 from sparsefield.solvers._agreement import draws_for_agreement
 from sparsefield.solvers._batches import MOST_DRAWS, estimate_in_batches
 from sparsefield.solvers._describe import check_start, describe, find_objective
+from sparsefield.solvers._ending import add_advice, say_noise
 from sparsefield.solvers._fall import SURELY, Fall, Stand, measure_decrease, measure_fall, missing_share
 from sparsefield.solvers._loop import Limits, Watch, run, stalled
 from sparsefield.solvers._move import DRAWS_EACH, Move, find_move
@@ -144,7 +144,7 @@ def run_newton(
         said = f"Interrupted after {len(steps)} iterations, while what noise leaves open was marked."
         status = Status("interrupted", said)
     facts = describe_penalty(problem.penalty)
-    fit = Fit(problem.model(method.theta), _advise(status, steps), steps, undecided, **facts)
+    fit = Fit(problem.model(method.theta), add_advice(status, steps), steps, undecided, **facts)
     return fit, method.find_stand()
 
 
@@ -296,7 +296,7 @@ class _NewtonSteps:
         is_wanted = self._agreement is not None and here.estimate.is_certified and not is_limited
         if is_wanted and not self._agrees(here, move, self._agreement or 0.0):
             return None
-        status = _at_noise(here, move, k, is_limited=is_limited or self._wanted == MOST_DRAWS)
+        status = say_noise(here, move, k, is_limited=is_limited or self._wanted == MOST_DRAWS)
         if n >= _ENOUGH * self._n_agreed:
             return status
         said = f"{self._agreement:.0%} of the edges would be those of another seed with {self._n_agreed:.2g} draws."
@@ -377,7 +377,7 @@ class _NewtonSteps:
         self._n_made += 1
         self.theta, there = self._first.theta, self._look(self._first.theta, n)
         self.last = _find_move(there)
-        status = _at_noise(*self.last, k, is_limited=self.last[1].predicted > _NOISE * self.last[0].noise)
+        status = say_noise(*self.last, k, is_limited=self.last[1].predicted > _NOISE * self.last[0].noise)
         return replace(status, sentence=f"{status.sentence} {_RETURNED}")
 
 
@@ -385,26 +385,6 @@ def _find_move(there: Stand) -> tuple[Stand, Move]:
     """Find the step that the draws at some parameters suggest, and what missing values take from the curvature."""
     move = find_move(there.problem, there.draws, there.theta, there.estimate.moments.pair)
     return replace(there, missing=missing_share(there, move)), move
-
-
-def _at_noise(here: Stand, move: Move, k: int, *, is_limited: bool) -> Status:
-    """Say how far the objective is above its optimum, measured on the draws here.
-
-    The predicted decrease is half a non-central chi-square over n: its mean is the gap plus nonzeros / (2 n), and its
-    standard deviation the square root of (nonzeros / 2 + 2 n gap) / n^2. Where values are missing, the curvature is
-    that of whole rows less a share that they take from it, and both are larger by as much.
-    """
-    left = 1 - here.missing
-    gap = max(0.0, move.predicted - here.noise)
-    error = np.sqrt((here.noise + 2 * gap) * here.share)
-    n = round(1 / here.share)
-    about = (
-        f"the objective is about {max(gap, error) / left:.2g} above its optimum, by {n} draws that had no part in "
-        "choosing it"
-    )
-    if is_limited:
-        return Status("noise floor", f"After {k} iterations {about}, and no more are made.")
-    return Status("converged", f"Converged in {k} iterations: {about}. A smaller gap makes more of them.")
 
 
 def _at_least(n_draws: int, theta: Matrix) -> int:
@@ -415,13 +395,3 @@ def _at_least(n_draws: int, theta: Matrix) -> int:
 def _wanted_draws(n_nonzero: int, gap: float) -> int:
     """Return the draws with which noise costs about the gap: nonzeros / (2 n) in the objective."""
     return int(min(np.ceil(max(1, n_nonzero) / (2 * gap)), MOST_DRAWS))
-
-
-def _advise(status: Status, steps: Sequence[StepInfo]) -> Status:
-    """Say so where the last gradient is not certified and was meant to be."""
-    if not steps or status.code == "interrupted" or steps[-1].is_certified or not steps[-1].is_promised:
-        return status
-    last = steps[-1]
-    got = "" if last.certificate is None else f", bias at most {at_most(last.certificate)}"
-    said = f"{status.sentence} The last gradient is not certified ({last.reason}{got}). {last.remedy}"
-    return Status("not certified", said.rstrip())
