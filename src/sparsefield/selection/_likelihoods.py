@@ -18,8 +18,8 @@ from sparsefield.inference import (
 from sparsefield.model import PairwiseMRF, as_theta, sum_once
 from sparsefield.solvers import Learner, Stand
 
-# A bridge between models whose overlap is below this is not built: the error of both together would be told by few
-# draws. With half of it, 1 / overlap - 1 makes a squared error of 2 / n.
+# A bridge between models whose overlap is below this is not built: with n draws of each its squared error would be more
+# than 2 (1 / 0.2 - 1) / n = 8 / n, four times that of an overlap of one half, and few draws would tell it.
 _LEAST_OVERLAP = 0.2
 
 
