@@ -30,7 +30,8 @@ from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Schedul
 from sparsefield.inference import Chains, Cpu, EnumeratedStates, OutOfReachError, Scan, count_states
 from sparsefield.model import as_theta, count_once, count_statistics, norm
 from sparsefield.objective import Problem, _completed, expected_moments
-from sparsefield.solvers import _curvature, learn, solve, solve_newton, solve_pseudo_likelihood
+from sparsefield.selection import learn
+from sparsefield.solvers import _curvature, solve, solve_newton, solve_pseudo_likelihood
 from tables_of_constants import STEP_DRAWS, write_tables
 from trials import (
     ALPHA,

@@ -31,7 +31,8 @@ from sparsefield.gradients import BestDraws, ExactMoments
 from sparsefield.inference import MOST_ENTRIES, Cpu, OutOfReachError, count_entries, enumerate_states
 from sparsefield.model import Matrix, as_theta, sum_once
 from sparsefield.objective import L1, Problem
-from sparsefield.solvers import learn, problem_of, solve_newton, solve_pseudo_likelihood
+from sparsefield.selection import learn
+from sparsefield.solvers import problem_of, solve_newton, solve_pseudo_likelihood
 
 LONGEST = 2.0  # seconds for a fit
 LARGEST = 50.0  # no parameter of a fit that has an optimum is larger: odds of e^50

@@ -6,8 +6,8 @@ from sparsefield.estimators import PseudoLikelihood, SparseMRF, SparseMRFCV
 from sparsefield.fits import Fit, Optimality, Status
 from sparsefield.model import PairwiseMRF
 from sparsefield.network import centrality_table, edge_table, export, make_graph
-from sparsefield.selection import alpha_max, bootstrap, path
-from sparsefield.solvers import certify, learn
+from sparsefield.selection import alpha_max, bootstrap, learn, path
+from sparsefield.solvers import certify
 
 __version__ = "0.1.0"
 

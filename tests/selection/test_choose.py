@@ -70,7 +70,7 @@ def test_information_criteria_are_those_of_supports_without_a_penalty(kind, gamm
 
 
 def test_criteria_of_shrunken_fits_are_those_of_the_fits():
-    choice = select(TABLE, criterion="bic", relax_criterion=False, n_alphas=5, tol=TOL)
+    choice = select(TABLE, criterion="bic", refit="none", n_alphas=5, tol=TOL)
     for alpha, k, value in choice.table.select("alpha", "parameters", "bic").iter_rows():
         fit = sf.learn(TABLE, alpha, tol=TOL)
         assert k == 4 + edges_of(fit)
@@ -311,7 +311,7 @@ def test_missing_values_are_refused_where_likelihoods_are_needed():
         ({"criterion": "stars", "n_subsamples": 1}, "n_subsamples is 1: use a whole number from 2 on"),
         ({"criterion": "cv", "n_folds": 101}, "n_folds is 101: use a whole number from 2 to 100, the number of rows"),
         ({"criterion": "cv", "n_folds": 1}, "n_folds is 1"),
-        ({"relax_criterion": "no"}, "relax_criterion is 'no'"),
+        ({"refit": "no"}, "refit is 'no'"),
         ({"max_seconds": 1.0}, "max_seconds is not for a choice"),
         ({"alphas": [-1.0]}, "alphas are"),
     ],
@@ -325,7 +325,7 @@ def test_what_makes_no_sense_is_refused(options, said):
 def test_likelihoods_out_of_reach_are_refused(monkeypatch):
     monkeypatch.setattr("sparsefield.selection._path.Likelihoods.of", lambda *_: None)
     with pytest.raises(ValueError, match="log-likelihood of 3 fits is out of reach: use criterion='stars'"):
-        select(TABLE, n_alphas=3, relax_criterion=False)
+        select(TABLE, n_alphas=3, refit="none")
 
 
 def test_the_pseudo_likelihood_has_choices_too():

@@ -15,7 +15,7 @@ from sparsefield.datasets import Senate, load_senate
 from sparsefield.estimators import seed_of
 from sparsefield.fits import Fit
 from sparsefield.network import Network
-from sparsefield.solvers import learn
+from sparsefield.selection import learn
 
 _COLORS = {"D": "#1f5fa8", "R": "#b3202c", "I": "#4d9221"}
 

@@ -21,6 +21,7 @@ from sparsefield.inference import OutOfReachError
 from sparsefield.model import LogPartition, PairwiseMRF
 from sparsefield.network import make_graph
 from sparsefield.objective import pseudo_log_likelihood
+from sparsefield.selection import Choice
 
 
 def seed_of(random_state: Any) -> int:
@@ -57,6 +58,11 @@ class FieldEstimator(BaseEstimator):  # type: ignore[misc]
         self.certificate_ = fit.steps[-1].certificate if fit.steps else None
         if self.fit_.is_serious:
             warnings.warn(fit.status.sentence, ConvergenceWarning, stacklevel=3)
+
+    def _store_choice(self, chosen: float | Choice) -> None:
+        """Keep the penalty, and why it was chosen if it was."""
+        self.choice_ = chosen if isinstance(chosen, Choice) else None
+        self.alpha_ = chosen.alpha if isinstance(chosen, Choice) else float(chosen)
 
     def sample(self, n: int, **options: Any) -> Table:
         """Draw from the fitted field; options as for `PairwiseMRF.sample`."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from sparsefield.data import Table, describe_rows, encode, resolve_missing, take_counted
 from sparsefield.estimators._field_estimator import FieldEstimator
-from sparsefield.estimators._progress import ProgressBar
-from sparsefield.solvers import solve_pseudo_likelihood
+from sparsefield.estimators._progress import ProgressBar, choose_shown
+from sparsefield.selection import Alpha, Choice
+from sparsefield.solvers import Learner, Options, solve_pseudo_likelihood
 
 
 class PseudoLikelihood(FieldEstimator):
@@ -21,9 +23,9 @@ class PseudoLikelihood(FieldEstimator):
 
     Parameters
     ----------
-    alpha : float
-        Strength of the penalty, on the scale of `SparseMRF`: where no pair's frequency differs by alpha from that of
-        independent variables, there is no edge.
+    alpha : float or "auto"
+        Strength of the penalty; "auto" chooses it, as for `SparseMRF`. It is on the scale of `SparseMRF`: where no
+        pair's frequency differs by alpha from that of independent variables, there is no edge.
     penalize_main : bool
         Whether main effects are penalised too; they are free unless told so. A level that no row shows then counts as
         half a row, and the status says so.
@@ -38,7 +40,7 @@ class PseudoLikelihood(FieldEstimator):
 
     Attributes
     ----------
-    model_, main_effects_, interactions_, trace_, status_, n_iter_, fit_
+    alpha_, choice_, model_, main_effects_, interactions_, trace_, status_, n_iter_, fit_
         As for `SparseMRF`.
 
     Examples
@@ -53,7 +55,7 @@ class PseudoLikelihood(FieldEstimator):
 
     def __init__(
         self,
-        alpha: float = 0.05,
+        alpha: Alpha = "auto",
         *,
         penalize_main: bool = False,
         max_iter: int = 100,
@@ -73,15 +75,22 @@ class PseudoLikelihood(FieldEstimator):
         data = self._check_input(X)
         table, weights = take_counted(data if isinstance(data, Table) else encode(data), sample_weight)
         table, weights = resolve_missing(table, self.missing, weights, ways=self._ways_with_missing)
+        chosen: float | Choice = self.alpha if self.alpha != "auto" else self._choose(table, weights)
+        self._store_choice(chosen)
         with ProgressBar(self.progress, self.max_iter) as watch:
             fit = solve_pseudo_likelihood(
                 table,
-                self.alpha,
+                self.alpha_,
                 penalize_main=self.penalize_main,
                 weights=weights,
                 max_iter=self.max_iter,
                 tol=self.tol,
                 watch=watch,
             )
-        self._store(fit, **describe_rows(table, weights))
+        said = {} if self.choice_ is None else {"choice": self.choice_.sentence}
+        self._store(fit, **describe_rows(table, weights), **said, alpha=self.alpha_)
         return self
+
+    def _choose(self, table: Table, weights: NDArray[np.float64] | None) -> Choice:
+        options = Options(penalize_main=self.penalize_main)
+        return choose_shown(Learner(table, options, weights), None, self.progress, objective="pseudolikelihood")

@@ -5,6 +5,7 @@ from sparsefield.selection._bootstrap import Bootstrap, bootstrap
 from sparsefield.selection._choose import Criterion, select
 from sparsefield.selection._criteria import Choice, information
 from sparsefield.selection._ends import Ends
+from sparsefield.selection._learn import Alpha, choose, learn, learn_with
 from sparsefield.selection._likelihoods import Likelihood
 from sparsefield.selection._path import Path, path
 from sparsefield.selection._pieces import run_pieces
@@ -12,6 +13,7 @@ from sparsefield.selection._relax import relax
 from sparsefield.selection._stability import Stability, stability
 
 __all__ = [
+    "Alpha",
     "Bootstrap",
     "Choice",
     "Criterion",
@@ -21,7 +23,10 @@ __all__ = [
     "Stability",
     "alpha_max",
     "bootstrap",
+    "choose",
     "information",
+    "learn",
+    "learn_with",
     "path",
     "relax",
     "run_pieces",

@@ -73,6 +73,11 @@ def largest_alpha(learner: Learner) -> float:
     return high * (1 + _ROUNDING)
 
 
+def independent_means(learner: Learner) -> Values:
+    """Return the frequencies of single levels, (n_slots,), where main effects are free and there is no edge."""
+    return _Rows(learner).means(0.0)
+
+
 class _Rows:
     """What independent variables make of a table.
 

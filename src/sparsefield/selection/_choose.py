@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+import joblib
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from sparsefield.data import Table, TableError, describe_rows, listed
+from sparsefield.data import Table, describe_rows, listed
+from sparsefield.fits import Fit
 from sparsefield.model import PairwiseMRF, as_theta
+from sparsefield.selection._checkpoint import Result
 from sparsefield.selection._criteria import Choice
 from sparsefield.selection._noise import count_noise, edge_of_noise
-from sparsefield.selection._parts import Part, PathOfPart, seed_of_part
-from sparsefield.selection._path import Objective, grid, order_alphas
+from sparsefield.selection._parts import Part, PathOfPart, Refit, seed_of_part
+from sparsefield.selection._path import Objective, WatchFits, grid, order_alphas
 from sparsefield.selection._pieces import Watch, run_pieces
 from sparsefield.selection._rules import ByHoldingOut, ByInformation, ByStability, Found, Rule
 from sparsefield.solvers import Learner, Options
 
 Criterion = Literal["ebic", "bic", "aic", "cv", "stars"]
 _CRITERIA = ("ebic", "bic", "aic", "cv", "stars")
+
+_WITHOUT_TIME = (
+    "alpha = {:.3g} is the smallest penalty that leaves no edge. There was no time to try others: give more seconds, "
+    "or an alpha."
+)
 
 
 def select(
@@ -35,9 +44,10 @@ def select(
     n_folds: int = 5,
     beta: float = 0.05,
     n_subsamples: int = 20,
-    relax_criterion: bool | Literal["auto"] = "auto",
+    refit: Refit | Literal["auto"] = "auto",
     objective: Objective = "likelihood",
     sample_weight: ArrayLike | None = None,
+    max_seconds: float | None = None,
     seed: int = 0,
     n_jobs: int | None = None,
     n_threads: int | None = None,
@@ -57,8 +67,9 @@ def select(
         the smallest alpha on whose edges subsamples agree (Liu, Roeder and Wasserman 2010), for edges that other rows
         would show too; it needs no likelihood.
     alphas : sequence of float, optional
-        The penalties to choose from. Unless given, `n_alphas` from `alpha_max` down to the noise of a frequency; with
-        "stars", from the noise of a subsample where that is larger.
+        The penalties to choose from. Unless given, `n_alphas` from `alpha_max` down to half of the smallest one at
+        which noise makes no edge, among independent variables; with "cv" and "stars", down to the noise of a frequency,
+        and with "stars", from the noise of a subsample where that is larger.
     n_alphas : int
         How many there are, unless they are given.
     gamma : float
@@ -70,20 +81,26 @@ def select(
     n_subsamples : int
         With "stars": how many subsamples are drawn, each of 10 sqrt(n) of n rows without replacement, or of 0.8 n of
         them where there are no more than 144.
-    relax_criterion : bool or "auto"
-        Whether log-likelihoods are those of the edges of each fit without their penalty (`relax`). "auto": in
-        information criteria they are, as Foygel and Drton (2010) have it, and not in "cv", which judges the fits.
+    refit : "nodes", "joint", "none" or "auto"
+        Whose likelihood it is. "nodes": that of the edges of each fit without their penalty, refitted variable by
+        variable: what the neighbours tell of each, a logistic regression, which needs no draws (Barber and Drton 2015).
+        "joint": the likelihood of the edges of each fit without their penalty (`relax`; Foygel and Drton 2010), which
+        takes long where interactions are strong. "none": that of the fits, whose penalty shrinks them. "auto": "nodes"
+        for information criteria, and "none" for "cv", which judges the fits.
     objective : "likelihood" or "pseudolikelihood"
         What is penalised.
     sample_weight : array-like of shape (n_rows,), optional
         How often each row counts. With "cv" and "stars", a row that counts three times is three rows, which folds and
         subsamples may part; where not all weights are whole numbers, a row stays whole and takes its weight along.
+    max_seconds : float, optional
+        With information criteria: time after which the choice is among the penalties that were tried by then.
     seed : int
         Where the random numbers start.
     n_jobs, n_threads, checkpoint, watch
-        As for `run_pieces`. The whole table is a piece, and so is each fold or subsample.
+        As for `run_pieces`. The whole table is a piece, and so is each fold or subsample; where there are none,
+        `watch` counts the penalties.
     **options
-        Those of `learn`, but for `max_seconds`. Unless it is given, the gap is slots / (8 rows), from 0.001 to 0.05:
+        Those of `learn`. Unless it is given, the gap is slots / (8 rows), from 0.001 to 0.05:
         what draws take from a likelihood is then little beside what criteria ask for a parameter.
 
     Returns
@@ -94,8 +111,8 @@ def select(
 
     Notes
     -----
-    Information criteria and "cv" need the likelihood, which is not known for rows with missing values: with those, use
-    "stars", or have them filled or dropped (`missing`).
+    Missing cells: log-likelihoods are those of the observed cells. With refit="nodes", neighbours that are missing are
+    drawn, five times, from the fit with the smallest penalty at which noise makes no edge.
 
     Examples
     --------
@@ -106,44 +123,78 @@ def select(
     >>> int((truth.interactions != 0).sum()) // 2, choice.table["edges"][choice.index]
     (3, 3)
     """
-    if "max_seconds" in options:
-        raise ValueError("max_seconds is not for a choice, which needs all fits: use fewer alphas or parts.")
-    if not isinstance(relax_criterion, bool) and relax_criterion != "auto":
-        raise ValueError(f"relax_criterion is {relax_criterion!r}: use True, False or 'auto'.")
-    relaxes = criterion in ("ebic", "bic", "aic") if relax_criterion == "auto" else relax_criterion
-    rule = _make_rule(criterion, gamma, n_folds, beta, n_subsamples, relaxes=relaxes)
+    wanted_refit = _check_refit(refit, criterion)
+    rule = _make_rule(criterion, gamma, n_folds, beta, n_subsamples, wanted_refit)
+    if max_seconds is not None and (rule.takes != "all rows" or checkpoint is not None):
+        raise ValueError(
+            "max_seconds is for information criteria without a checkpoint: others need all of their fits. Use fewer "
+            "alphas, folds or subsamples."
+        )
     learner = Learner(data, Options(**options, seed=seed, n_threads=n_threads), sample_weight)
-    _refuse_missing(rule, learner.table)
     table, weights = learner.table, learner.weights
     if rule.takes != "all rows":
         table, weights = _part_rows(table, weights)
     first = rule.first_alpha(learner, table.n_rows)
-    wanted = order_alphas(alphas) if alphas is not None else grid(learner, n_alphas, first)
-    work = PathOfPart(table, weights, wanted, objective, relaxes and rule.needs_likelihood, options)
-    whole, *others = run_pieces(
+    wanted = order_alphas(alphas) if alphas is not None else grid(learner, n_alphas, first, rule.last_alpha(learner))
+    own = options if max_seconds is None else {**options, "max_seconds": max_seconds}
+    is_here = rule.takes == "all rows" and joblib.effective_n_jobs(n_jobs) == 1
+    work = PathOfPart(
+        table,
+        weights,
+        wanted,
+        objective,
+        wanted_refit if rule.needs_likelihood else None,
+        edge_of_noise(learner),
+        own,
+        _watch_fits(watch) if is_here and watch is not None else None,
+    )
+    results = run_pieces(
         work,
         [Part(seed_of_part(seed, 0)), *rule.parts(table.n_rows, seed)],
         identity=_identify(work, rule.takes, learner.options),
         checkpoint=checkpoint,
         n_jobs=n_jobs,
         n_threads=n_threads,
-        watch=watch,
+        watch=None if is_here else watch,
     )
-    _check_likelihoods(rule, [whole, *others])
-    found = Found(wanted, table.domain.n_variables, whole, others)
-    return _conclude(found, rule, learner)
+    n_tried = len(results[0]["edges"])
+    if n_tried == 0:
+        return Choice(0, wanted[0], pl.DataFrame(schema={"alpha": pl.Float64}), _WITHOUT_TIME.format(wanted[0]))
+    n_known = _count_known(results) if rule.needs_likelihood else n_tried
+    whole, *others = [_take_first(result, n_tried, n_known) for result in results]
+    found = Found(wanted[:n_known], table.domain.n_variables, whole, others)
+    return _conclude(found, rule, learner, n_tried=n_tried, n_wanted=len(wanted))
 
 
-def _make_rule(
-    criterion: Criterion, gamma: float, n_folds: int, beta: float, n_subsamples: int, *, relaxes: bool
-) -> Rule:
+def _check_refit(refit: str, criterion: str) -> Refit:
+    """Return whose likelihood a criterion is taken of."""
+    if refit not in (*get_args(Refit), "auto"):
+        raise ValueError(f"refit is {refit!r}: use 'nodes', 'joint', 'none' or 'auto'.")
+    if refit == "nodes" and criterion == "cv":
+        raise ValueError("refit='nodes' is for information criteria: rows that are held out need a whole model.")
+    if refit == "auto":
+        return "none" if criterion == "cv" else "nodes"
+    return refit  # type: ignore[return-value]  # checked above
+
+
+def _watch_fits(watch: Watch) -> WatchFits:
+    """Tell how many penalties are done, and how long the rest takes if they go on as they did."""
+    began = time.perf_counter()
+
+    def tell(n_done: int, n_all: int, fit: Fit) -> None:  # noqa: ARG001
+        watch(n_done, n_all, (time.perf_counter() - began) * (n_all - n_done) / n_done)
+
+    return tell
+
+
+def _make_rule(criterion: Criterion, gamma: float, n_folds: int, beta: float, n_subsamples: int, refit: Refit) -> Rule:
     if criterion == "cv":
         return ByHoldingOut(n_folds)
     if criterion == "stars":
         return ByStability(beta, n_subsamples)
     if criterion not in _CRITERIA:
         raise ValueError(f"criterion is {criterion!r}: use {listed(_CRITERIA)}.")
-    return ByInformation(criterion, gamma, relaxes)
+    return ByInformation(criterion, gamma, refit)
 
 
 def _part_rows(table: Table, weights: NDArray[np.float64] | None) -> tuple[Table, NDArray[np.float64] | None]:
@@ -153,27 +204,24 @@ def _part_rows(table: Table, weights: NDArray[np.float64] | None) -> tuple[Table
     return table[np.repeat(np.arange(table.n_rows), weights.astype(np.int64))], None
 
 
-def _refuse_missing(rule: Rule, table: Table) -> None:
-    missing = table.n_missing
-    if rule.needs_likelihood and missing.any():
-        name = table.domain.names[int(missing.argmax())]
-        raise TableError(
-            f"The table has {missing.sum()} missing value(s) (NaN or null), most in column {name!r}, and the "
-            "likelihood of rows with missing values is not known",
-            "use criterion='stars', which needs none, or set {option} to 'drop' or 'zero'",
-            column=name,
-            option="missing",
-        )
-
-
-def _check_likelihoods(rule: Rule, results: Sequence[dict[str, NDArray[Any]]]) -> None:
-    """Refuse to choose among likelihoods that are not all known."""
-    n_unknown = sum(int(np.isnan(result["log_likelihood"]).sum()) for result in results)
-    if rule.needs_likelihood and n_unknown:
+def _count_known(results: Sequence[Result]) -> int:
+    """Count the penalties, from the largest on, whose log-likelihoods are all known."""
+    is_unknown = np.zeros(len(results[0]["log_likelihood"]), dtype=bool)
+    for result in results:
+        for name in {"log_likelihood", "held_out"} & set(result):
+            is_unknown |= np.isnan(result[name])
+    n_known = int(np.argmax(is_unknown)) if is_unknown.any() else len(is_unknown)
+    if n_known == 0:
         raise ValueError(
-            f"The log-likelihood of {n_unknown} fits is out of reach: use criterion='stars', which needs none, or "
-            "larger alphas."
+            "The log-likelihood of the fits is out of reach: use criterion='stars', which needs none, an information "
+            "criterion with refit='nodes', or larger alphas."
         )
+    return n_known
+
+
+def _take_first(result: Result, n_tried: int, n: int) -> Result:
+    """Keep what is about the first n of the penalties."""
+    return {name: own[:n] if own.ndim and len(own) == n_tried else own for name, own in result.items()}
 
 
 def _identify(work: PathOfPart, takes: str, options: Options) -> dict[str, object]:
@@ -187,31 +235,45 @@ def _identify(work: PathOfPart, takes: str, options: Options) -> dict[str, objec
         "parts": takes,
         "alphas": [float(alpha) for alpha in work.alphas],
         "objective": work.objective,
-        "relaxed": work.relaxes,
+        "refit": work.refit,
         "domain": sha256(repr(work.table.domain).encode()).hexdigest()[:16],
         **describe_rows(work.table, work.weights),
         **own,
     }
 
 
-def _conclude(found: Found, rule: Rule, learner: Learner) -> Choice:
+def _conclude(found: Found, rule: Rule, learner: Learner, *, n_tried: int, n_wanted: int) -> Choice:
     """Choose, and make the table and the sentence."""
     verdict = rule.judge(found)
     whole, index = found.whole, verdict.index
     alpha, n_edges = found.alphas[index], int(whole["edges"][index])
-    known = {name: whole[name] for name in ("edges", "parameters", "log_likelihood", "error", "status")}
-    table = pl.DataFrame({"alpha": list(found.alphas), **known, **verdict.columns}).with_columns(
-        pl.col("log_likelihood", "error").fill_nan(None)
-    )
+    table = _tabulate(found.alphas, whole, verdict.columns)
     edges = {0: "no edge", 1: "one edge"}.get(n_edges, f"{n_edges} edges")
     sentences = [f"alpha = {alpha:.3g} {verdict.reason}. It leaves {edges}."]
-    sentences.append(rule.without_edges if n_edges == 0 else _describe_noise(alpha, learner))
-    if index == len(found.alphas) - 1 > 0:
+    sentences.append(rule.without_edges if n_edges == 0 else describe_noise(alpha, learner))
+    if len(found.alphas) < n_tried:
+        sentences.append(
+            f"The log-likelihood of {n_tried - len(found.alphas)} smaller penalties is out of reach: they were not "
+            "compared."
+        )
+    elif n_tried < n_wanted:
+        sentences.append(f"There was time for {n_tried} of {n_wanted} penalties: smaller ones may be better.")
+    elif index == len(found.alphas) - 1 > 0:
         sentences.append("It is the smallest alpha that was tried: smaller ones may be better.")
     return Choice(index, alpha, table, " ".join(filter(None, sentences)))
 
 
-def _describe_noise(alpha: float, learner: Learner) -> str:
+def _tabulate(alphas: Sequence[float], whole: Result, columns: Mapping[str, NDArray[Any]]) -> pl.DataFrame:
+    """Return a row for each penalty: what is known of its fit, and by what it was judged."""
+    known = {
+        name: whole[name] for name in ("edges", "parameters", "log_likelihood", "error", "status") if name in whole
+    }
+    table = pl.DataFrame({"alpha": list(alphas), **known, **columns})
+    unknown = [name for name in ("log_likelihood", "error") if name in known and np.isnan(known[name]).all()]
+    return table.drop(unknown)
+
+
+def describe_noise(alpha: float, learner: Learner) -> str:
     """Say that noise makes edges at a penalty, where it does."""
     noise = edge_of_noise(learner)
     if alpha >= noise:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sparsefield.data import Moments
+import numpy as np
+
 from sparsefield.fits import Fit
 from sparsefield.inference import (
     LARGEST_SKEWNESS,
@@ -13,9 +14,11 @@ from sparsefield.inference import (
     add_influences,
     bridge,
     chain_bridges,
+    make_backend,
     skewness_of_sum,
 )
-from sparsefield.model import PairwiseMRF, as_theta, sum_once
+from sparsefield.model import PairwiseMRF
+from sparsefield.selection._observed import ObservedRows
 from sparsefield.solvers import Learner, Stand
 
 # A bridge between models whose overlap is below this is not built: with n draws of each its squared error would be more
@@ -23,16 +26,21 @@ from sparsefield.solvers import Learner, Stand
 _LEAST_OVERLAP = 0.2
 
 
+# Missing values are drawn with random numbers of their own: the first word of those of fits is their number.
+_MISSING = 2**32 - 1
+
+
 @dataclass(frozen=True)
 class Likelihood:
-    """A log-likelihood, in nats per row.
+    """A log-likelihood of the observed cells, in nats per row.
 
     Parameters
     ----------
     value : float
         The log-likelihood.
     error : float
-        Its standard error, by the draws behind the normalising constant; zero where that is exact.
+        Its standard error, by the draws behind the normalising constant and those of missing values; zero where both
+        are exact.
     log_partition : float
         The log-partition function behind it, which makes the log-likelihood of other rows too.
     """
@@ -40,10 +48,6 @@ class Likelihood:
     value: float
     error: float
     log_partition: float
-
-    def of_moments(self, model: PairwiseMRF, moments: Moments) -> float:
-        """Return the log-likelihood of other rows, in nats per row: that of their moments, with the same error."""
-        return sum_once(as_theta(model) * moments.pair) - self.log_partition
 
 
 class Likelihoods:
@@ -57,26 +61,31 @@ class Likelihoods:
 
     def __init__(self, learner: Learner) -> None:
         self._learner = learner
-        self._is_known = not learner.table.n_missing.any()
+        options = learner.options
+        self._rows = ObservedRows(
+            learner.table,
+            learner.weights,
+            seed=seed_of_missing(options.seed),
+            backend=make_backend(options.backend, options.n_threads),
+            unseen=learner.unseen,
+            max_sweeps=options.max_sweeps,
+        )
         self._last: Stand | None = None
         self._first, self._error = 0.0, 0.0  # log-partition where the bridges begin, and its standard error
         self._bridges: list[Bridge] = []
 
     def of(self, fit: Fit, stand: Stand | None) -> Likelihood | None:
-        """Return the log-likelihood of the rows; None where cells are missing, or it cannot be had."""
-        if not self._is_known:
+        """Return the log-likelihood of the rows; None where it cannot be had."""
+        found, rows = self._partition(fit.model, stand), self._rows.at(fit.model)
+        if found is None or rows is None:
             return None
-        found = self._partition(fit.model, stand)
-        if found is None:
-            return None
-        value, error = found
-        return Likelihood(sum_once(as_theta(fit.model) * self._learner.data.moments.pair) - value, error, value)
+        return Likelihood(rows[0] - found[0], float(np.hypot(rows[1], found[1])), found[0])
 
     def beside(self, fit: Fit, stand: Stand | None) -> Likelihood | None:
         """Return the log-likelihood of a fit beside the last one, from which the next one does not go on."""
-        kept = self._last, self._first, self._error, self._bridges.copy()
+        kept = self._last, self._first, self._error, self._bridges.copy(), self._rows.reached
         found = self.of(fit, stand)
-        self._last, self._first, self._error, self._bridges = kept
+        self._last, self._first, self._error, self._bridges, self._rows.reached = kept
         return found
 
     def _partition(self, model: PairwiseMRF, stand: Stand | None) -> tuple[float, float] | None:
@@ -116,3 +125,8 @@ def has_exact_draws(stand: Stand | None) -> bool:
         return False
     certificate = stand.estimate.certificate
     return certificate is not None and stand.estimate.is_certified and certificate.total == 0
+
+
+def seed_of_missing(seed: int) -> int:
+    """Return where the random numbers of missing values start, beside those of fits from the same seed."""
+    return int(np.random.SeedSequence(seed, spawn_key=(_MISSING,)).generate_state(1, np.uint64)[0])

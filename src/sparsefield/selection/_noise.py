@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
+from sparsefield.selection._alpha_max import independent_means
 from sparsefield.selection._path import count_rows
 from sparsefield.solvers import Learner
 
@@ -47,10 +48,26 @@ def _count(errors: NDArray[np.float64], alpha: float) -> float:
 
 
 def _errors(learner: Learner, n_rows: float | None = None) -> NDArray[np.float64]:
-    """Return the standard error of each pair's frequency among independent variables, where it is not zero."""
-    means, variables = learner.data.moments.main, learner.table.domain.slot_variables
+    """Return the standard error of each pair's frequency among independent variables, where it is not zero.
+
+    Rows in which one of the two is missing say nothing of the pair: with a share c of the rows that show both, the
+    error is sqrt(c) times that of whole rows.
+    """
+    domain = learner.table.domain
+    variables = domain.slot_variables
+    means = independent_means(learner)
     deviations = np.sqrt(means * (1 - means) / np.sqrt(count_rows(learner) if n_rows is None else n_rows))
     a, b = np.triu_indices(len(means), 1)
     is_pair = variables[a] != variables[b]
-    errors = deviations[a[is_pair]] * deviations[b[is_pair]]
+    errors = (deviations[a] * deviations[b])[is_pair]
+    if learner.table.n_missing.any():
+        errors *= np.sqrt(_share_observed(learner)[variables[a], variables[b]][is_pair])
     return np.asarray(errors[errors > 0])
+
+
+def _share_observed(learner: Learner) -> NDArray[np.float64]:
+    """Return the share of rows that show two variables, for each two."""
+    is_seen = (~learner.table.mask).astype(np.float32)  # sums of up to 2^24 rows are whole numbers
+    weights = None if learner.weights is None else learner.weights.astype(np.float32)
+    both = is_seen.T @ (is_seen if weights is None else is_seen * weights[:, None])
+    return np.asarray(both / count_rows(learner), dtype=np.float64)

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield.data import Table, weighted_moments
+from sparsefield.data import Table
 from sparsefield.fits import Fit
+from sparsefield.inference import make_backend
 from sparsefield.model import PairwiseMRF, as_theta, count_once
-from sparsefield.selection._likelihoods import Likelihood
-from sparsefield.selection._path import Objective, find_edges, path
+from sparsefield.selection._likelihoods import Likelihood, seed_of_missing
+from sparsefield.selection._nodewise import refit_nodes
+from sparsefield.selection._observed import ObservedRows
+from sparsefield.selection._path import Objective, Path, WatchFits, find_edges, path
+from sparsefield.solvers import Options
 
 Rows = NDArray[np.int64]
+Refit = Literal["nodes", "joint", "none"]
 
 # Fits on draws are below the best log-likelihood of the rows by half a nat over the draws for each parameter. With four
 # draws for each row, of the main effects alone, this is a quarter of a nat of a criterion, in which a parameter costs
@@ -92,37 +97,48 @@ class PathOfPart:
         The penalties, the same for all parts.
     objective : "likelihood" or "pseudolikelihood"
         What is penalised.
-    relaxes : bool
-        Whether log-likelihoods are those of the edges without their penalty.
+    refit : "nodes", "joint", "none" or None
+        Whose log-likelihoods are wanted: pseudo-log-likelihoods of the edges without their penalty, variable by
+        variable; log-likelihoods of the edges without their penalty, or with it; or nobody's.
+    noise : float
+        Missing cells that variables are refitted on are drawn from the fit with the smallest penalty that is not below
+        this, from which on noise makes no edge.
     options : mapping
         Further options of `path`, without seed and threads.
+    watch : callable, optional
+        Called with the number of fits made, that of all, and the last fit; for a piece that is run here.
     """
 
     table: Table
     weights: NDArray[np.float64] | None
     alphas: Sequence[float]
     objective: Objective
-    relaxes: bool
+    refit: Refit | None
+    noise: float
     options: Mapping[str, Any]
+    watch: WatchFits | None = None
 
     def __call__(self, part: Part, n_threads: int) -> dict[str, Any]:
         """Return what is known of each fit of the path, as arrays."""
         table, weights = self._take(part.fitted)
+        own = {"gap": _find_gap(table, weights), **self.options, "seed": part.seed, "n_threads": n_threads}
         found = path(
             table,
             self.alphas,
             objective=self.objective,
-            relax=self.relaxes,
+            relax=self.refit == "joint",
+            likelihoods=self.refit in ("joint", "none"),
             sample_weight=weights,
-            **{"gap": _find_gap(table, weights), **self.options, "seed": part.seed, "n_threads": n_threads},
+            watch=self.watch,
+            **own,
         )
-        if not found.is_whole:  # somebody has interrupted it
+        if not found.is_whole and self.options.get("max_seconds") is None:  # somebody has interrupted it
             raise KeyboardInterrupt
         fits, known = found.fits, found.likelihoods
-        if self.relaxes:
+        if self.refit == "joint":
             fits, known = found.relaxed, found.relaxed_likelihoods
         return {
-            "pairs": np.packbits([find_edges(fit.model) for fit in found.fits], axis=1),
+            "pairs": np.packbits([find_edges(fit.model) for fit in found.fits], axis=1) if fits else np.zeros((0, 0)),
             "edges": found.table["edges"].to_numpy(),
             "status": [fit.status.code for fit in found.fits],
             "n_rows": found.n_rows,
@@ -130,8 +146,30 @@ class PathOfPart:
             "interactions": [count_once(fit.model.interactions) for fit in fits],
             "log_likelihood": [np.nan if own is None else own.value for own in known],
             "error": [np.nan if own is None else own.error for own in known],
-            **self._hold_out(part, fits, known),
+            **self._refit_nodes(part, found, n_threads),
+            **self._hold_out(part, fits, known, n_threads),
         }
+
+    def _refit_nodes(self, part: Part, found: Path, n_threads: int) -> dict[str, Any]:
+        """Return what is known of the edges of each fit that are refitted variable by variable."""
+        if self.refit != "nodes" or not found.fits:
+            return {}
+        options = Options(**self.options)
+        table, weights = self._take(part.fitted)
+        models = [fit.model for fit in found.fits]
+        values = refit_nodes(
+            table,
+            weights,
+            models,
+            models[max(0, sum(alpha >= self.noise for alpha in found.alphas) - 1)],
+            seed=seed_of_missing(part.seed),
+            backend=make_backend(options.backend, n_threads),
+            **({} if options.max_sweeps is None else {"max_sweeps": options.max_sweeps}),
+        )
+        n_pairs = np.array([count_once(model.interactions) for model in models])
+        n_main = np.array([self._count_parameters(model) for model in models]) - n_pairs
+        # An edge has a parameter at each of its ends.
+        return {"log_likelihood": values, "error": np.zeros(len(values)), "parameters": n_main + 2 * n_pairs}
 
     def _count_parameters(self, model: PairwiseMRF) -> int:
         """Count the parameters that the rows chose: free main effects, also those that happen to be zero."""
@@ -141,14 +179,22 @@ class PathOfPart:
         n_main = domain.n_slots - (domain.n_variables if domain.reference is None else 0)
         return n_main + count_once(model.interactions)
 
-    def _hold_out(self, part: Part, fits: Sequence[Fit], known: Sequence[Likelihood | None]) -> dict[str, Any]:
+    def _hold_out(
+        self, part: Part, fits: Sequence[Fit], known: Sequence[Likelihood | None], n_threads: int
+    ) -> dict[str, Any]:
         """Return the log-likelihood of the rows that are held out, and how many they are."""
         if part.held_out is None:
             return {}
         table, weights = self._take(part.held_out)
-        moments = weighted_moments(table, weights)
+        options = Options(**self.options)
+        backend = make_backend(options.backend, n_threads)
+        # The next seed: that of the part itself is the one of the rows that are fitted.
+        rows = ObservedRows(
+            table, weights, seed=seed_of_missing(part.seed + 1), backend=backend, max_sweeps=options.max_sweeps
+        )
         values = [
-            np.nan if own is None else own.of_moments(fit.model, moments) for fit, own in zip(fits, known, strict=True)
+            np.nan if own is None or (at := rows.at(fit.model)) is None else at[0] - own.log_partition
+            for fit, own in zip(fits, known, strict=True)
         ]
         return {"held_out": values, "n_held_out": table.n_rows if weights is None else weights.sum()}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, Protocol
@@ -12,11 +13,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from sparsefield._deadline import until
+from sparsefield._deadline import OutOfTimeError, until
 from sparsefield.data import describe_rows
 from sparsefield.fits import Fit
 from sparsefield.model import Matrix, PairwiseMRF, as_theta, count_once, independent_theta
-from sparsefield.selection._alpha_max import largest_alpha
+from sparsefield.selection._alpha_max import independent_means, largest_alpha
 from sparsefield.selection._likelihoods import Likelihood, Likelihoods
 from sparsefield.selection._relax import relax as relax_fit
 from sparsefield.solvers import Learner, Options, Stand, solve_pseudo_likelihood
@@ -27,7 +28,7 @@ _LEAST_SHARE = 0.1
 
 _GAP = 0.05  # nats per row, of each fit: seeds need not agree on the edges of a fit that nobody chose
 
-Watch = Callable[[int, int, Fit], None]
+WatchFits = Callable[[int, int, Fit], None]
 Objective = Literal["likelihood", "pseudolikelihood"]
 
 
@@ -108,9 +109,10 @@ def path(
     n_alphas: int = 30,
     objective: Objective = "likelihood",
     relax: bool = False,
+    likelihoods: bool = True,
     sample_weight: ArrayLike | None = None,
     max_seconds: float | None = None,
-    watch: Watch | None = None,
+    watch: WatchFits | None = None,
     **options: Any,
 ) -> Path:
     """Fit a table with one penalty after the other, from the largest to the smallest.
@@ -131,6 +133,8 @@ def path(
         What is penalised.
     relax : bool
         Whether the edges of each fit are fitted again, by the likelihood and without their penalty.
+    likelihoods : bool
+        Whether log-likelihoods are wanted, which take most of the time where interactions are strong.
     sample_weight : array-like of shape (n_rows,), optional
         How often each row counts.
     max_seconds : float, optional
@@ -152,18 +156,20 @@ def path(
     learner = Learner(data, Options(**{"gap": _GAP, **options}), sample_weight)
     wanted = order_alphas(alphas) if alphas is not None else grid(learner, n_alphas)
     way: _Way = _ByLikelihood(learner) if objective == "likelihood" else _ByPseudoLikelihood(learner)
-    likelihoods, beside = Likelihoods(learner), _Relaxed(learner)
+    known_by = Likelihoods(learner) if likelihoods else None
+    beside = _Relaxed(learner)
     rows: list[tuple[Fit, Likelihood | None, float]] = []
     others: list[tuple[Fit, Likelihood | None]] = []
-    with until(np.inf if max_seconds is None else began + max_seconds):
+    with until(np.inf if max_seconds is None else began + max_seconds), suppress(OutOfTimeError):
         for fit, took in _fit_each(way, wanted):
-            rows.append((fit, likelihoods.of(fit, way.stand), took))
+            own = None if known_by is None else known_by.of(fit, way.stand)
             if relax:
-                others.append(beside.of(fit, way.stand, likelihoods))
+                others.append(beside.of(fit, way.stand, known_by))
+            rows.append((fit, own, took))
             if watch is not None:
                 watch(len(rows), len(wanted), fit)
     fits, known, seconds = zip(*rows, strict=True) if rows else ((), (), ())
-    relaxed, relaxed_known = zip(*others, strict=True) if others else ((), ())
+    relaxed, relaxed_known = zip(*others[: len(rows)], strict=True) if others else ((), ())
     return Path(fits, known, seconds, count_rows(learner), len(rows) == len(wanted), relaxed, relaxed_known)
 
 
@@ -225,12 +231,13 @@ class _Relaxed:
         self._support: NDArray[np.bool_] | None = None
         self._found: tuple[Fit, Likelihood | None] | None = None
 
-    def of(self, fit: Fit, stand: Stand | None, likelihoods: Likelihoods) -> tuple[Fit, Likelihood | None]:
+    def of(self, fit: Fit, stand: Stand | None, likelihoods: Likelihoods | None) -> tuple[Fit, Likelihood | None]:
         """Return the relaxed fit and its log-likelihood."""
         support = fit.model.interactions != 0
         if self._found is None or self._support is None or not np.array_equal(support, self._support):
             found = relax_fit(self._learner, fit, stand)
-            self._support, self._found = support, (found, likelihoods.beside(found, self._learner.stand))
+            known = None if likelihoods is None else likelihoods.beside(found, self._learner.stand)
+            self._support, self._found = support, (found, known)
         return self._found
 
 
@@ -260,7 +267,7 @@ def independent_start(learner: Learner) -> Matrix | None:
     return independent_theta(learner.table.domain, learner.data.moments.main)
 
 
-def grid(learner: Learner, n_alphas: int, at_least: float = 0.0) -> list[float]:
+def grid(learner: Learner, n_alphas: int, at_least: float = 0.0, last: float | None = None) -> list[float]:
     """Return penalties from the smallest that leaves no edge down to the noise of a frequency, equal ratios apart.
 
     Parameters
@@ -271,18 +278,23 @@ def grid(learner: Learner, n_alphas: int, at_least: float = 0.0) -> list[float]:
         How many penalties.
     at_least : float
         The first one is no smaller.
+    last : float, optional
+        The last one; unless it is given or smaller than the first, the noise of a frequency, or a tenth of the first
+        where that is smaller.
     """
     if not isinstance(n_alphas, int | np.integer) or n_alphas < 1:
         raise ValueError(f"n_alphas is {n_alphas!r}: use a whole number from one on.")
     most, noise = largest_alpha(learner), noise_of(learner)
     if most == 0:
         return [noise]
-    return [float(alpha) for alpha in np.geomspace(max(most, at_least), min(_LEAST_SHARE * most, noise), n_alphas)]
+    most = max(most, at_least)
+    end = last if last is not None and last < most else min(_LEAST_SHARE * most, noise)
+    return [float(alpha) for alpha in np.geomspace(most, end, n_alphas)]
 
 
 def noise_of(learner: Learner) -> float:
     """Return the largest standard error that the frequency of a pair has among independent variables."""
-    means = learner.data.moments.main
+    means = independent_means(learner)
     deviations = np.sort(np.sqrt(means * (1 - means)))[::-1]
     largest = deviations[0] * deviations[1] if len(deviations) > 1 else 0.25
     return float(max(largest, 1e-12) / np.sqrt(count_rows(learner)))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sparsefield.selection._checkpoint import Result
 from sparsefield.selection._criteria import Information, average_folds, information, instability, within_one_error
 from sparsefield.selection._noise import edge_of_noise
-from sparsefield.selection._parts import Part, make_folds, make_subsamples
+from sparsefield.selection._parts import Part, Refit, make_folds, make_subsamples
 from sparsefield.solvers import Learner
 
 
@@ -79,6 +79,10 @@ class Rule(Protocol):
         """Return how large the first penalty of a path is to be, at least."""
         ...
 
+    def last_alpha(self, learner: Learner) -> float | None:
+        """Return how small the last penalty of a path is to be; None where paths have an end of their own."""
+        ...
+
     def parts(self, n_rows: int, seed: int) -> list[Part]:
         """Return the parts of a table that have paths of their own, beside the whole of it."""
         ...
@@ -88,13 +92,25 @@ class Rule(Protocol):
         ...
 
 
+# Criteria look for edges down to half of the penalty from which on noise makes none. Further down, fields get strong,
+# and fits slow, for little: with 14 variables and 250 to 4000 rows, 60 tables of four kinds, the mean F1 is 0.789 with
+# this end, 0.794 with a quarter, and 0.678 with the whole (it would be 0.844 with the best penalty of each path).
+_LEAST_NOISE = 0.5
+
+_REFITTED: dict[Refit, str] = {
+    "nodes": "the edges of each fit, refitted variable by variable without a penalty",
+    "joint": "the edges of each fit, refitted without a penalty",
+    "none": "each fit",
+}
+
+
 @dataclass(frozen=True)
 class ByInformation:
     """The least information criterion of the whole table."""
 
     kind: Information
     gamma: float
-    relaxes: bool
+    refit: Refit
     needs_likelihood, takes = True, "all rows"
     without_edges = (
         "By this criterion no edge is worth its parameters: the variables are independent, or there are too few rows "
@@ -108,6 +124,10 @@ class ByInformation:
     def first_alpha(self, learner: Learner, n_rows: int) -> float:  # noqa: ARG002
         """Return zero: `alpha_max` is large enough."""
         return 0.0
+
+    def last_alpha(self, learner: Learner) -> float:
+        """Return half of the penalty from which on noise makes no edge."""
+        return _LEAST_NOISE * edge_of_noise(learner)
 
     def parts(self, n_rows: int, seed: int) -> list[Part]:  # noqa: ARG002
         """Return nothing: the whole table says it all."""
@@ -126,7 +146,7 @@ class ByInformation:
             self.gamma,
         )
         name = f"{self.kind.upper()} (gamma = {self.gamma:g})" if self.kind == "ebic" else self.kind.upper()
-        of = "the edges of each fit without their penalty" if self.relaxes else "each fit"
+        of = _REFITTED[self.refit]
         index, errors = int(np.argmin(values)), 2 * n_rows * whole["error"]
         reason = f"has the least {name}, {values[index]:.6g}, of {len(values)} penalties, taken of {of}"
         # Fits of as many edges are as good as the same; errors of neighbours have parts in common, and differ by less.
@@ -151,6 +171,9 @@ class ByHoldingOut:
     def first_alpha(self, learner: Learner, n_rows: int) -> float:  # noqa: ARG002
         """Return zero: `alpha_max` is large enough."""
         return 0.0
+
+    def last_alpha(self, learner: Learner) -> None:  # noqa: ARG002
+        """Return nothing: paths end where they do."""
 
     def parts(self, n_rows: int, seed: int) -> list[Part]:
         """Return the folds."""
@@ -201,6 +224,9 @@ class ByStability:
         if n_rows < 2:
             raise ValueError(f"There are {n_rows} rows: subsamples need at least two.")
         return int(10 * np.sqrt(n_rows) if n_rows > 144 else 0.8 * n_rows)
+
+    def last_alpha(self, learner: Learner) -> None:  # noqa: ARG002
+        """Return nothing: paths end where they do."""
 
     def parts(self, n_rows: int, seed: int) -> list[Part]:
         """Return the subsamples."""

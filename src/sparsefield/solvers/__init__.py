@@ -1,12 +1,12 @@
-"""Solvers: one loop for proximal gradient, Newton and pseudo-likelihood steps; `learn` and `certify` on top of them."""
+"""Solvers: one loop for gradient, Newton and pseudo-likelihood steps; `Learner` and `certify` on top of them."""
 
 from sparsefield.solvers._fall import Stand
 from sparsefield.solvers._gap import bound_gap
 from sparsefield.solvers._gap_bound import GapBound
 from sparsefield.solvers._gradient import State, begin, solve, step
-from sparsefield.solvers._learn import learn
 from sparsefield.solvers._learner import Learner
 from sparsefield.solvers._loop import Limits
+from sparsefield.solvers._loop import Watch as WatchSteps
 from sparsefield.solvers._move import find_move
 from sparsefield.solvers._newton import solve_newton
 from sparsefield.solvers._optimality import certify, problem_of
@@ -22,11 +22,11 @@ __all__ = [
     "Options",
     "Stand",
     "State",
+    "WatchSteps",
     "begin",
     "bound_gap",
     "certify",
     "find_move",
-    "learn",
     "problem_of",
     "solve",
     "solve_newton",

@@ -1,0 +1,174 @@
+"""From a table to a fit, in one call; with a penalty that is given, or chosen."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import fields, replace
+from typing import Any, Literal
+
+from numpy.typing import ArrayLike
+
+from sparsefield.fits import Fit
+from sparsefield.gradients import CertificateKind, Schedule
+from sparsefield.inference import Backend
+from sparsefield.model import PairwiseMRF
+from sparsefield.objective import Penalty
+from sparsefield.selection._alpha_max import largest_alpha
+from sparsefield.selection._choose import describe_noise, select
+from sparsefield.selection._criteria import Choice
+from sparsefield.selection._path import Objective, count_edges
+from sparsefield.selection._pieces import Watch
+from sparsefield.solvers import Learner, Options, WatchSteps
+
+Alpha = float | Literal["auto"]
+
+_OPTIONS = {own.name for own in fields(Options)}
+
+_SHARE_OF_CHOICE = 0.5  # of the time that there is, where it is limited
+
+
+def learn(
+    data: Any,
+    alpha: Alpha = "auto",
+    *,
+    solver: Literal["newton", "spg"] = "newton",
+    schedule: str | int | Schedule = "auto",
+    certificate: CertificateKind = "sharp",
+    chains: Literal["restart", "persistent"] = "restart",
+    n_chains: int = 2000,
+    gap: float | Literal["auto"] = "auto",
+    step_size: float | Literal["auto"] = "auto",
+    penalize_main: bool = False,
+    penalty: Penalty | None = None,
+    max_iter: int | None = None,
+    max_sweeps: int | None = None,
+    max_seconds: float | None = None,
+    tol: float = 1e-4,
+    init: PairwiseMRF | Literal["auto", "pseudolikelihood", "zero"] = "auto",
+    missing: Literal["model", "zero", "drop", "error"] = "model",
+    certify: bool = False,
+    sample_weight: ArrayLike | None = None,
+    seed: int = 0,
+    n_threads: int | None = None,
+    backend: Backend | None = None,
+    watch: WatchSteps | None = None,
+) -> Fit:
+    """Learn a sparse Markov random field from a table, and return all that is known of the fit as one value.
+
+    It does what `SparseMRF` does, whose options have the same names and are explained there.
+
+    Parameters
+    ----------
+    data : Table, array, pandas or polars data frame, or path
+        Observations, one row each; see `encode`.
+    alpha : float or "auto"
+        Strength of the penalty; "auto" chooses it (`selection.select`), and says why in `fit.settings["choice"]`.
+    solver, schedule, certificate, chains, n_chains, gap, step_size, penalize_main, max_iter, max_sweeps, tol, init, \
+missing, certify
+        As for `SparseMRF`.
+    penalty : Penalty, optional
+        A penalty of one's own in place of the L1 penalty. Its `alpha` counts, and not the one given here; a start is
+        found with an L1 penalty of that strength, on main effects unless they are free. Whether they are is for the
+        `weights` of the penalty to say, and for `penalize_main` where it has none. A level that no row shows counts as
+        half a row then.
+    max_seconds : float, optional
+        Time after which the fit ends, counted from the call: reading the table, finding a start and certifying count
+        too. Newton steps make no more draws than there is time for.
+    sample_weight : array-like of shape (n_rows,), optional
+        How often each row counts.
+    seed : int
+        Where the random numbers start.
+    n_threads : int, optional
+        Threads to use; the result does not depend on it.
+    backend : Backend, optional
+        What makes chains and draws; this machine's processors unless given.
+    watch : callable, optional
+        Called with each StepInfo.
+
+    Returns
+    -------
+    Fit
+        The model, how the fit ended, one StepInfo per iteration, and the settings.
+
+    Examples
+    --------
+    >>> import sparsefield as sf
+    >>> table = sf.datasets.make_field(6, strength=(1.0, 1.5), seed=7).sample(5000, method="perfect", seed=1)
+    >>> fit = sf.learn(table, 0.02, seed=1)
+    >>> fit.status.code, sf.edge_table(fit).row(0)[:2]
+    ('converged', ('x1', 'x5'))
+    """
+    clock = time.perf_counter()
+    options = Options(**{name: value for name, value in locals().items() if name in _OPTIONS})
+    learner = Learner(data, options, sample_weight)
+    if penalty is not None:
+        return learner.learn(penalty.alpha, penalty=penalty, began=clock, watch=watch)
+    chosen = choose(learner, began=clock) if alpha == "auto" else alpha
+    return learn_with(learner, chosen, began=clock, watch=watch)
+
+
+def choose(
+    learner: Learner, *, objective: Objective = "likelihood", began: float | None = None, watch: Watch | None = None
+) -> Choice:
+    """Choose the penalty of a table by the default criterion, in half of the time that there is.
+
+    How gradients are estimated, and how near to their optimum fits come, is left to the choice: it is the same for all
+    solvers.
+
+    Parameters
+    ----------
+    learner : Learner
+        The table, and what is asked of its fit.
+    objective : "likelihood" or "pseudolikelihood"
+        What is penalised.
+    began : float, optional
+        When the fit began, by `time.perf_counter`; now unless given.
+    watch : callable, optional
+        Called with the number of penalties that are done, that of all, and the seconds that are left.
+    """
+    options = learner.options
+    left = None
+    if options.max_seconds is not None:
+        passed = 0.0 if began is None else time.perf_counter() - began
+        left = max(0.0, _SHARE_OF_CHOICE * options.max_seconds - passed)
+    return select(
+        learner.table,
+        objective=objective,
+        sample_weight=learner.weights,
+        penalize_main=options.penalize_main,
+        max_seconds=left,
+        seed=options.seed,
+        n_jobs=1,
+        n_threads=options.n_threads,
+        backend=options.backend,
+        watch=watch,
+    )
+
+
+def learn_with(
+    learner: Learner, alpha: float | Choice, *, began: float | None = None, watch: WatchSteps | None = None
+) -> Fit:
+    """Learn a table with a penalty that was given or chosen, and say what that means for its edges."""
+    if isinstance(alpha, Choice):
+        fit = learner.learn(alpha.alpha, began=began, watch=watch)
+        return replace(fit, settings={**fit.settings, "choice": alpha.sentence})
+    fit = learner.learn(alpha, began=began, watch=watch)
+    said = describe_alpha(fit, learner)
+    return replace(fit, status=replace(fit.status, sentence=f"{fit.status.sentence} {said}".rstrip()))
+
+
+def describe_alpha(fit: Fit, learner: Learner) -> str:
+    """Say what a penalty means that leaves no edge, or is below the noise of the table; nothing where it is neither."""
+    if fit.alpha is None or fit.status.code in ("time", "interrupted"):
+        return ""
+    if count_edges(fit.model):
+        return "" if learner.options.penalize_main else describe_noise(fit.alpha, learner)
+    most = largest_alpha(learner)
+    if fit.alpha < most:
+        return ""
+    if learner.options.penalize_main:
+        return f"There is no edge: that takes an alpha below {most:.3g}."
+    return (
+        f"There is no edge: no pair of levels is by more than alpha = {fit.alpha:.3g} more or less frequent than "
+        f"independent variables would have it. That takes an alpha below {most:.3g}; alpha='auto' chooses one."
+    )
