@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,6 +60,11 @@ class Output:
         self._as_json = as_json
         self._console = Console(highlight=False, emoji=False)
 
+    @property
+    def progress(self) -> bool | str:
+        """Whether to show how far work is, as bars take it: to people, in a terminal."""
+        return "auto" if self.is_for_people else False
+
     def say(self, what: Any) -> None:
         """Print something for people; a text is taken literally."""
         if self.is_for_people:
@@ -81,7 +87,19 @@ class Output:
 
 
 @contextmanager
-def plain_errors(path: Path | None = None, kept: Path | None = None) -> Iterator[None]:
+def quiet_warnings(out: Output) -> Iterator[None]:
+    """Turn the warnings of Python into notes for people."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for sentence in dict.fromkeys(str(own.message) for own in caught):
+        out.warn(sentence)
+
+
+@contextmanager
+def plain_errors(
+    path: Path | None = None, kept: Path | None = None, interrupted: str = "There is nothing to keep yet."
+) -> Iterator[None]:
     """Turn errors that users can mend into one sentence on standard error, and an exit code.
 
     Parameters
@@ -90,12 +108,14 @@ def plain_errors(path: Path | None = None, kept: Path | None = None) -> Iterator
         The file that is read: its name, and the line of a row, are added to what is wrong with a table.
     kept : Path, optional
         Where the result so far is saved, which is then said too.
+    interrupted : str
+        What to say of an interrupt, unless there is a result so far.
     """
     saved = "" if kept is None else f" What there was by then is in {str(kept)!r}."
     try:
         yield
     except KeyboardInterrupt:
-        what = saved or " There is nothing to keep yet."
+        what = saved or f" {interrupted}"
         Console(stderr=True, highlight=False, soft_wrap=True).print(escape(f"Interrupted.{what}"))
         raise typer.Exit(INTERRUPTED) from None
     except (ValueError, OSError) as error:

@@ -22,3 +22,10 @@ def check_writable(*outputs: Path | None, inputs: tuple[Path | None, ...] = ()) 
         others = [other.resolve() for other in (*paths[:k], *filter(None, inputs))]
         if path.resolve() in others:
             raise typer.BadParameter(f"{str(path)!r} is named twice, and would be replaced: name another file.")
+
+
+def check_pictures(*pictures: Path | None) -> None:
+    """Refuse pictures that nothing could be drawn to."""
+    for picture in pictures:
+        if picture is not None and picture.suffix.lower() not in (".png", ".svg", ".pdf"):
+            raise typer.BadParameter(f"{str(picture)!r} does not end in .png, .svg or .pdf: choose one of these.")

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,9 +11,10 @@ import typer
 from rich.table import Table as Grid
 
 from sparsefield.cli import _options as options
-from sparsefield.cli._app import INTERRUPTED, Output, app, plain, plain_errors
-from sparsefield.cli._files import check_writable
-from sparsefield.data import MAX_LEVELS, Table
+from sparsefield.cli._app import INTERRUPTED, Output, app, plain, plain_errors, quiet_warnings
+from sparsefield.cli._files import check_pictures, check_writable
+from sparsefield.cli._signature import spread
+from sparsefield.data import Table
 from sparsefield.estimators import ProgressBar, seed_of
 from sparsefield.fits import Fit
 from sparsefield.network import Network
@@ -27,8 +25,10 @@ _STRONGEST = 12  # edges to print
 
 
 @app.command()
+@spread
 def fit(
     data: options.Data,
+    *,
     alpha: Annotated[float, typer.Option(help="Strength of the penalty: larger gives fewer edges.")] = 0.05,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where to save the field; beside the data unless given.")
@@ -42,7 +42,7 @@ def fit(
             help="Go on until the gap is certified to be at most --gap (0.05 unless given), or not.",
         ),
     ] = True,
-    missing: Annotated[str, typer.Option(help="Missing values: model, zero, drop or error.")] = "model",
+    missing: options.Missing = "model",
     gap: Annotated[
         float | None,
         typer.Option(
@@ -50,21 +50,12 @@ def fit(
             "to find 99% of the edges."
         ),
     ] = None,
-    penalize_main: Annotated[
-        bool,
-        typer.Option("--penalize-main/--free-main", help="Penalise main effects too (the paper's choice), or not."),
-    ] = False,
+    penalize_main: options.PenalizeMain = False,
     max_seconds: Annotated[
         float | None,
         typer.Option(help="Time after which the fit ends, certificate included; what there is by then is kept."),
     ] = None,
-    columns: options.Columns = None,
-    ignore: options.Ignore = None,
-    id: options.Id = None,
-    separator: options.Separator = None,
-    missing_marker: options.Marker = None,
-    text: options.AsText = None,
-    max_levels: options.MaxLevels = MAX_LEVELS,
+    reading: options.Reading,
     nodes: options.Nodes = None,
     color: options.Color = None,
     seed: options.Seed = 0,
@@ -76,22 +67,9 @@ def fit(
     out = Output(quiet=quiet, as_json=json)
     output = data.with_suffix(".field") if output is None else output
     check_writable(output, report, picture, inputs=(data, nodes))
-    if picture is not None and picture.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise typer.BadParameter(f"{str(picture)!r} does not end in .png, .svg or .pdf: choose one of these.")
-    table, notes = options.load_data(
-        data,
-        columns=columns,
-        ignore=ignore,
-        id=id,
-        separator=separator,
-        markers=missing_marker,
-        text=text,
-        max_levels=max_levels,
-    )
+    check_pictures(picture)
+    table = reading.load(data, out)
     groups = options.load_groups(nodes, color, table.domain.names)
-    out.say(describe_table(table))
-    for note in notes:
-        out.warn(note)
     clock = time.perf_counter()
     with plain_errors(data), quiet_warnings(out):
         asked = Options(
@@ -150,23 +128,6 @@ def certify(
 def _certify(found: Fit, table: Table, seed: int, threads: int | None, out: Output, **more: Any) -> Fit:
     with ProgressBar("auto" if out.is_for_people else False, 6) as watch:
         return certify_fit(found, table, seed=seed, n_threads=threads, watch=watch, **more)
-
-
-@contextmanager
-def quiet_warnings(out: Output) -> Iterator[None]:
-    """Turn the warnings of Python into notes for people."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    for sentence in dict.fromkeys(str(own.message) for own in caught):
-        out.warn(sentence)
-
-
-def describe_table(table: Table) -> str:
-    """Say in a line what a table holds."""
-    n = int(table.n_missing.sum())
-    missing = f", {n} missing values ({n / table.codes.size:.1%})" if n else ", no missing values"
-    return f"{table.n_rows} rows, {table.domain.n_variables} variables{missing}."
 
 
 def as_numbers(found: Fit, network: Network) -> dict[str, Any]:

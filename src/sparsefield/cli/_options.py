@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import typer
 
-from sparsefield.cli._app import plain_errors
+from sparsefield.cli._app import Output, plain_errors
 from sparsefield.data import (
     MAX_LEVELS,
     MISSING_MARKERS,
@@ -50,6 +50,11 @@ AsText = Annotated[
         "--text", metavar="A,B,...", help="Columns in which few words among numbers are levels, and no typos."
     ),
 ]
+Missing = Annotated[str, typer.Option(help="Missing values: model, zero, drop or error.")]
+PenalizeMain = Annotated[
+    bool,
+    typer.Option("--penalize-main/--free-main", help="Penalise main effects too (the paper's choice), or not."),
+]
 Nodes = Annotated[
     Path | None, typer.Option(help="A table with a row for each variable: its name first, then what is known of it.")
 ]
@@ -60,35 +65,53 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say only what is wro
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs, and nothing else.")]
 
 
-def load_data(
-    path: Path,
-    *,
-    columns: str | Sequence[str] | None = None,
-    ignore: str | None = None,
-    id: str | None = None,
-    separator: str | None = None,
-    markers: Sequence[str] | None = None,
-    text: str | None = None,
-    max_levels: int = MAX_LEVELS,
-) -> tuple[Table, list[str]]:
+@dataclass(frozen=True)
+class Reading:
+    """How a table is read: options that all commands have which learn from one."""
+
+    columns: Columns = None
+    ignore: Ignore = None
+    id: Id = None
+    separator: Separator = None
+    missing_marker: Marker = None
+    text: AsText = None
+    max_levels: MaxLevels = MAX_LEVELS
+
+    def load(self, path: Path, out: Output) -> Table:
+        """Read a table, and take the columns that are asked for; say what it holds, and what to look at."""
+        table, notes = _load(path, self)
+        out.say(_describe(table))
+        for note in notes:
+            out.warn(note)
+        return table
+
+
+def _load(path: Path, how: Reading) -> tuple[Table, list[str]]:
     """Read a table, and take the columns that are asked for; also return what people should look at."""
     with plain_errors(path):
-        words = (*MISSING_MARKERS, *(markers or ()))
-        frame = read_table(path, words, _unescape(separator))
-        wanted = _split(columns, frame) if columns else frame.columns
-        left_out = {*(_split(ignore, frame) if ignore else ()), *([_find(id, frame)] if id else ())}
+        words = (*MISSING_MARKERS, *(how.missing_marker or ()))
+        frame = read_table(path, words, _unescape(how.separator))
+        wanted = _split(how.columns, frame) if how.columns else frame.columns
+        left_out = {*(_split(how.ignore, frame) if how.ignore else ()), *([_find(how.id, frame)] if how.id else ())}
         kept = [name for name in dict.fromkeys(wanted) if name not in left_out]
         if not kept:
             raise TableError("No column is left to be a variable", "name others")
-        as_text = _split(text, frame) if text else []
+        as_text = _split(how.text, frame) if how.text else []
         for name in kept:
             if name not in as_text:
                 _refuse_typo(frame[name])
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ConstantColumnWarning)
-            table = encode(frame.select(kept), max_levels=max_levels)
+            table = encode(frame.select(kept), max_levels=how.max_levels)
         constant = [str(own.message) for own in caught if issubclass(own.category, ConstantColumnWarning)]
         return table, [*constant, *_list_rare(table)]
+
+
+def _describe(table: Table) -> str:
+    """Say in a line what a table holds."""
+    n = int(table.n_missing.sum())
+    missing = f", {n} missing values ({n / table.codes.size:.1%})" if n else ", no missing values"
+    return f"{table.n_rows} rows, {table.domain.n_variables} variables{missing}."
 
 
 def load_same(path: Path, domain: Domain, separator: str | None, markers: Sequence[str] | None) -> Table:
