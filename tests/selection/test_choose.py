@@ -314,6 +314,7 @@ def test_missing_values_are_refused_where_likelihoods_are_needed():
         ({"refit": "no"}, "refit is 'no'"),
         ({"max_seconds": 1.0}, "max_seconds is not for a choice"),
         ({"alphas": [-1.0]}, "alphas are"),
+        ({"objective": "guess"}, "objective is 'guess': use 'likelihood' or 'pseudolikelihood'"),
     ],
     ids=str,
 )

@@ -118,6 +118,8 @@ def test_bad_penalties_are_refused():
     for alphas in ([], [-0.1], [np.inf], [np.nan]):
         with pytest.raises(ValueError, match="alphas are"):
             sf.path(TABLE, alphas)
+    with pytest.raises(ValueError, match="objective is 'guess': use 'likelihood' or 'pseudolikelihood'"):
+        sf.path(TABLE, objective="guess")
     with pytest.raises(ValueError, match="n_alphas is 0"):
         sf.path(TABLE, n_alphas=0)
 

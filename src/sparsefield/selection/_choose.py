@@ -20,7 +20,7 @@ from sparsefield.selection._checkpoint import Result
 from sparsefield.selection._criteria import Choice
 from sparsefield.selection._noise import count_noise, edge_of_noise
 from sparsefield.selection._parts import Part, PathOfPart, Refit, seed_of_part
-from sparsefield.selection._path import Objective, WatchFits, grid, order_alphas
+from sparsefield.selection._path import Objective, WatchFits, check_objective, grid, order_alphas
 from sparsefield.selection._pieces import Watch, run_pieces
 from sparsefield.selection._rules import ByHoldingOut, ByInformation, ByStability, Found, Rule
 from sparsefield.solvers import Learner, Options
@@ -123,6 +123,7 @@ def select(
     >>> int((truth.interactions != 0).sum()) // 2, choice.table["edges"][choice.index]
     (3, 3)
     """
+    check_objective(objective)
     wanted_refit = _check_refit(refit, criterion)
     rule = _make_rule(criterion, gamma, n_folds, beta, n_subsamples, wanted_refit)
     if max_seconds is not None and (rule.takes != "all rows" or checkpoint is not None):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 import polars as pl
@@ -153,6 +153,7 @@ def path(
     (0, 5)
     """
     began = time.perf_counter()
+    check_objective(objective)
     learner = Learner(data, Options(**{"gap": _GAP, **options}), sample_weight)
     wanted = order_alphas(alphas) if alphas is not None else grid(learner, n_alphas)
     way: _Way = _ByLikelihood(learner) if objective == "likelihood" else _ByPseudoLikelihood(learner)
@@ -239,6 +240,12 @@ class _Relaxed:
             known = None if likelihoods is None else likelihoods.beside(found, self._learner.stand)
             self._support, self._found = support, (found, known)
         return self._found
+
+
+def check_objective(objective: str) -> None:
+    """Refuse what nothing can be penalised of."""
+    if objective not in get_args(Objective):
+        raise ValueError(f"objective is {objective!r}: use 'likelihood' or 'pseudolikelihood'.")
 
 
 def count_rows(learner: Learner) -> float:

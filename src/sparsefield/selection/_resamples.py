@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,7 @@ from sparsefield.data import Domain, Table, describe_rows, distinct_rows, find_u
 from sparsefield.fits import Fit
 from sparsefield.model import Matrix, as_theta, count_once, pair_weights, scatter
 from sparsefield.selection._checkpoint import Result
-from sparsefield.selection._path import Objective
+from sparsefield.selection._path import Objective, check_objective
 from sparsefield.selection._pieces import Watch, run_pieces
 from sparsefield.solvers import Learner, Options, solve_pseudo_likelihood
 
@@ -147,8 +147,7 @@ def fit_whole(
     drops : bool
         Whether rows are to be dropped, which those that count in part cannot be.
     """
-    if objective not in get_args(Objective):
-        raise ValueError(f"objective is {objective!r}: use 'likelihood' or 'pseudolikelihood'.")
+    check_objective(objective)
     learner = Learner(data, Options(**{**options, "seed": seed}), sample_weight)
     weights = np.ones(learner.table.n_rows) if learner.weights is None else learner.weights
     if drops and (weights != np.round(weights)).any():
