@@ -1,17 +1,26 @@
 """Pictures, with matplotlib: displays that know their data, and the functions that draw them."""
 
 from sparsefield.plotting._agreement import choose_colors, plot_agreement
+from sparsefield.plotting._bootstrap import DifferencesDisplay, SharesDisplay
+from sparsefield.plotting._choice import ChoiceDisplay
 from sparsefield.plotting._curves import Curve, plot_curves, plot_dots
 from sparsefield.plotting._heatmap import HeatmapDisplay
 from sparsefield.plotting._network import NetworkDisplay, place_nodes, plot_network
+from sparsefield.plotting._path import PathDisplay
 from sparsefield.plotting._roc import RocDisplay
+from sparsefield.plotting._stability import StabilityDisplay
 from sparsefield.plotting._trace import TraceDisplay
 
 __all__ = [
+    "ChoiceDisplay",
     "Curve",
+    "DifferencesDisplay",
     "HeatmapDisplay",
     "NetworkDisplay",
+    "PathDisplay",
     "RocDisplay",
+    "SharesDisplay",
+    "StabilityDisplay",
     "TraceDisplay",
     "choose_colors",
     "place_nodes",

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
-from numpy.typing import ArrayLike
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
+from numpy.typing import ArrayLike, NDArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,3 +81,21 @@ def clear_frame(ax: Axes) -> None:
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(color="#ececec", linewidth=0.7)
     ax.set_axisbelow(True)
+
+
+def scale_alphas(ax: Axes, alphas: Sequence[float], *, margin: float = 0.0) -> NDArray[np.bool_]:
+    """Let the penalty fall to the right on a scale of powers, and say which penalties can be shown on it: not zero."""
+    is_shown = np.asarray(alphas) > 0
+    shown = np.asarray(alphas)[is_shown]
+    ax.set_xscale("log")
+    if len(shown) and shown.min() < shown.max():
+        beyond = (shown.max() / shown.min()) ** margin
+        ax.set_xlim(shown.max() * beyond, shown.min() / beyond)
+    else:
+        ax.xaxis.set_inverted(True)
+    is_narrow = len(shown) > 0 and shown.max() < 5 * shown.min()  # there may be one of 1, 2 and 5 in it
+    ax.xaxis.set_major_locator(MaxNLocator(5) if is_narrow else LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.xaxis.set_major_formatter("{x:g}")
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.set_xlabel("alpha" if is_shown.all() else "alpha (that of zero is not shown)")
+    return is_shown

@@ -261,7 +261,7 @@ def _conclude(found: Found, rule: Rule, learner: Learner, *, n_tried: int, n_wan
         sentences.append(f"There was time for {n_tried} of {n_wanted} penalties: smaller ones may be better.")
     elif index == len(found.alphas) - 1 > 0:
         sentences.append("It is the smallest alpha that was tried: smaller ones may be better.")
-    return Choice(index, alpha, table, " ".join(filter(None, sentences)))
+    return Choice(index, alpha, table, " ".join(filter(None, sentences)), verdict.threshold)
 
 
 def _tabulate(alphas: Sequence[float], whole: Result, columns: Mapping[str, NDArray[Any]]) -> pl.DataFrame:

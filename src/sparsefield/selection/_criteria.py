@@ -10,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 Information = Literal["aic", "bic", "ebic"]
+CRITERION_COLUMNS = ("ebic", "bic", "aic", "held_out", "instability")
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,12 +27,21 @@ class Choice:
         One row for each penalty, with the criterion and its standard error.
     sentence : str
         Why it was chosen, for people.
+    threshold : float or None
+        What the criterion was compared with: the best less one standard error with rows held out, beta with stability;
+        None where the least was chosen.
     """
 
     index: int
     alpha: float
     table: pl.DataFrame
     sentence: str
+    threshold: float | None = None
+
+    @property
+    def criterion(self) -> str:
+        """The column of the table that it was chosen by."""
+        return next(name for name in CRITERION_COLUMNS if name in self.table.columns)
 
     def __str__(self) -> str:
         return self.sentence

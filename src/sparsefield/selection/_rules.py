@@ -50,11 +50,14 @@ class Verdict:
         What it was chosen by, for each penalty.
     reason : str
         Why, as the end of a sentence that begins with the penalty.
+    threshold : float, optional
+        What the columns were compared with, where it was not the least that was chosen.
     """
 
     index: int
     columns: dict[str, NDArray[np.float64]]
     reason: str
+    threshold: float | None = None
 
 
 class Rule(Protocol):
@@ -196,7 +199,7 @@ class ByHoldingOut:
             f"over {self.n_folds} folds, is within one standard error, {error[best]:.2g}, of the best"
         )
         reason += "" if index == best else f", {mean[best]:.6g} at alpha = {found.alphas[best]:.3g}"
-        return Verdict(index, columns, reason)
+        return Verdict(index, columns, reason, float(mean[best] - error[best]))
 
 
 @dataclass(frozen=True)
@@ -250,7 +253,7 @@ class ByStability:
                 f"is the smallest of {len(values)} penalties whose edges are as stable as asked for: two of {over} "
                 f"disagree on {values[index]:.2g} of all pairs, at most beta = {self.beta:g}"
             )
-        return Verdict(index, {"instability": values}, reason)
+        return Verdict(index, {"instability": values}, reason, self.beta)
 
 
 def _check_whole(name: str, value: int, least: int, most: int | None) -> None:
