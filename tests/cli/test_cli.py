@@ -13,33 +13,11 @@ import pytest
 from typer.testing import CliRunner
 
 import sparsefield as sf
+from program import run
 from sparsefield import Fit
 from sparsefield.cli import app
 from sparsefield.estimators import ProgressBar
 from sparsefield.solvers import _learner, _newton
-
-
-def run(*words, code=0):
-    """Run a command, check its exit code, and return what it said, without frames and line ends."""
-    result = CliRunner().invoke(app, [str(word) for word in words])
-    assert result.exit_code == code, (result.output, result.exception)
-    return " ".join(result.output.replace("│", " ").split())
-
-
-@pytest.fixture
-def answers(tmp_path):
-    """A table as people have them: names of rows, text and numbers, missing cells."""
-    truth = sf.datasets.make_field(6, strength=(1.0, 1.5), seed=7)
-    codes = truth.sample(800, method="perfect", seed=1).codes
-    columns = {f"item {k}": pl.Series(["no", "yes"]).gather(codes[:, k]) for k in range(3)}
-    columns |= {f"score {k}": codes[:, k].astype(int) for k in range(3, 6)}
-    frame = pl.DataFrame({"person": [f"p{k}" for k in range(800)], **columns})
-    frame = frame.with_columns(
-        pl.when(pl.int_range(800) % 50 == 0).then(None).otherwise(pl.col("item 1")).alias("item 1")
-    )
-    path = tmp_path / "answers.csv"
-    frame.write_csv(path)
-    return path
 
 
 @pytest.fixture

@@ -1,6 +1,15 @@
 """The command line: the only room that prints."""
 
-from sparsefield.cli import _demo, _export, _fit, _paper, _report, _sample  # noqa: F401  (in the order of help)
+from sparsefield.cli import (  # noqa: F401
+    _bootstrap,
+    _demo,
+    _export,
+    _fit,
+    _paper,
+    _path,
+    _report,
+    _sample,
+)
 from sparsefield.cli._app import app
 
 __all__ = ["app", "main"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -65,10 +65,10 @@ class Output:
         """Whether to show how far work is, as bars take it: to people, in a terminal."""
         return "auto" if self.is_for_people else False
 
-    def say(self, what: Any) -> None:
-        """Print something for people; a text is taken literally."""
+    def say(self, what: Any, *, wraps: bool = True) -> None:
+        """Print something for people; a text is taken literally, and broken into lines unless it is to be copied."""
         if self.is_for_people:
-            self._console.print(plain(what) if isinstance(what, str) else what)
+            self._console.print(plain(what) if isinstance(what, str) else what, soft_wrap=not wraps)
 
     def warn(self, sentence: str) -> None:
         """Print something that people may want to look at, unless they asked for quiet, on standard error."""
@@ -98,7 +98,7 @@ def quiet_warnings(out: Output) -> Iterator[None]:
 
 @contextmanager
 def plain_errors(
-    path: Path | None = None, kept: Path | None = None, interrupted: str = "There is nothing to keep yet."
+    path: Path | None = None, kept: Path | None = None, interrupted: Callable[[], str] | None = None
 ) -> Iterator[None]:
     """Turn errors that users can mend into one sentence on standard error, and an exit code.
 
@@ -108,14 +108,15 @@ def plain_errors(
         The file that is read: its name, and the line of a row, are added to what is wrong with a table.
     kept : Path, optional
         Where the result so far is saved, which is then said too.
-    interrupted : str
-        What to say of an interrupt, unless there is a result so far.
+    interrupted : callable, optional
+        Returns what else to say of an interrupt.
     """
     saved = "" if kept is None else f" What there was by then is in {str(kept)!r}."
     try:
         yield
     except KeyboardInterrupt:
-        what = saved or f" {interrupted}"
+        more = "" if interrupted is None else f" {interrupted()}"
+        what = saved + more or " There is nothing to keep yet."
         Console(stderr=True, highlight=False, soft_wrap=True).print(escape(f"Interrupted.{what}"))
         raise typer.Exit(INTERRUPTED) from None
     except (ValueError, OSError) as error:

@@ -46,6 +46,11 @@ class Ends:
         )
 
     @property
+    def is_serious(self) -> bool:
+        """Whether some fits did not reach what was asked."""
+        return any(code not in _FINE for code in self.statuses)
+
+    @property
     def sentence(self) -> str:
         """What is odd, in words; nothing where nothing is."""
         said = []

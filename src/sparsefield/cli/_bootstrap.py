@@ -1,0 +1,214 @@
+"""The command that draws rows again, and says what edges owe to the choice of rows."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import polars as pl
+import typer
+from rich.table import Table as Grid
+
+from sparsefield.cli import _options as options
+from sparsefield.cli._app import Output, app, plain, plain_errors, quiet_warnings
+from sparsefield.cli._files import check_pictures, check_writable
+from sparsefield.cli._many import ManyFits, write_table
+from sparsefield.cli._signature import spread
+from sparsefield.data import Table
+from sparsefield.selection import Bootstrap, Choice, Stability, select
+from sparsefield.selection import bootstrap as draw_again
+from sparsefield.selection import stability as drop_rows
+
+_STRONGEST = 12  # edges to print
+_OFTEN, _SELDOM = 0.95, 0.5  # shares of resamples: edges that are nearly always found, and those that mostly are not
+
+
+@dataclass(frozen=True)
+class _Files:
+    """What is written beside the table of edges, and what is known of the nodes in it."""
+
+    field: Annotated[Path | None, typer.Option(help="Also save the fit of all rows (.field).")] = None
+    report: Annotated[Path | None, typer.Option(help="Also write an interactive page (.html).")] = None
+    picture: Annotated[
+        Path | None, typer.Option(help="Also draw how often each edge is found (.png, .svg or .pdf).")
+    ] = None
+    differences_picture: Annotated[
+        Path | None, typer.Option(help="Also draw which edges differ in weight (.png, .svg or .pdf).")
+    ] = None
+    stability_picture: Annotated[
+        Path | None, typer.Option(help="With --stability: also draw how few rows tell the same (.png, .svg or .pdf).")
+    ] = None
+    nodes: options.Nodes = None
+    color: options.Color = None
+
+    @property
+    def pictures(self) -> tuple[Path | None, ...]:
+        """The pictures."""
+        return self.picture, self.differences_picture, self.stability_picture
+
+    @property
+    def named(self) -> list[Path]:
+        """The files that are asked for."""
+        return [file for file in (self.field, self.report, *self.pictures) if file is not None]
+
+
+@dataclass(frozen=True, eq=False)
+class _Results:
+    """What there is to tell: the bootstrap, and what was asked for beside it."""
+
+    bootstrap: Bootstrap
+    choice: Choice | None = None
+    stability: Stability | None = None
+
+
+def _check_share(share: float | None) -> float | None:
+    if share is not None and not 0 < share < 1:
+        raise typer.BadParameter("use a number between 0 and 1, or leave it out to draw with replacement.")
+    return share
+
+
+@app.command()
+@spread
+def bootstrap(
+    data: options.Data,
+    *,
+    alpha: Annotated[
+        float | None, typer.Option(help="Strength of the penalty; chosen by the EBIC unless given.")
+    ] = None,
+    resamples: Annotated[int, typer.Option("--resamples", "-n", min=2, help="How many resamples.")] = 100,
+    share: Annotated[
+        float | None,
+        typer.Option(
+            callback=_check_share,
+            help="The share of rows that each resample keeps; as many as there are, drawn with replacement, unless "
+            "given.",
+        ),
+    ] = None,
+    stability: Annotated[
+        bool,
+        typer.Option(
+            "--stability/--no-stability",
+            help="Also fit fewer and fewer rows, in five times as many fits, to see how few would have told the same.",
+        ),
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Where to write the edges (.csv); beside the data else.")
+    ] = None,
+    files: _Files,
+    asked: ManyFits,
+    reading: options.Reading,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Fit rows that are drawn again and again, and say how often each edge is found."""
+    out = Output(quiet=quiet, as_json=json)
+    output = data.with_suffix(".bootstrap.csv") if output is None else output
+    check_writable(output, *files.named, inputs=(data, files.nodes))
+    check_pictures(*files.pictures)
+    if files.stability_picture is not None and not stability:
+        raise typer.BadParameter("there is nothing to draw without --stability.", param_hint="--stability-picture")
+    table = reading.load(data, out)
+    groups = options.load_groups(files.nodes, files.color, table.domain.names)
+    clock = time.perf_counter()
+    with plain_errors(data, interrupted=asked.describe_interrupt), quiet_warnings(out):
+        choice = asked.run("paths", select, table, out=out) if alpha is None else None
+        if choice is not None:
+            out.say(choice.sentence)
+            alpha = choice.alpha
+        found = asked.run("resamples", draw_again, table, alpha, out=out, n=resamples, share=share)
+        fit = replace(found.fit, settings={"random_state": asked.seed, **found.fit.settings})
+        results = _Results(replace(found, fit=fit), choice)
+        write_table(found.table, output)
+    with plain_errors(data, kept=output, interrupted=asked.describe_interrupt), quiet_warnings(out):
+        if stability:
+            dropped = asked.run("subsamples", drop_rows, table, alpha, out=out, n=resamples)
+            results = replace(results, stability=dropped)
+        _write(results, files, table, groups)
+    _tell(out, results, time.perf_counter() - clock, [output, *files.named])
+    out.give(
+        {
+            **_as_numbers(results),
+            "n_variables": table.domain.n_variables,
+            "seconds": time.perf_counter() - clock,
+            "files": [str(file) for file in (output, *files.named)],
+        }
+    )
+
+
+def _write(results: _Results, files: _Files, table: Table, groups: options.Groups) -> None:
+    """Write what is asked for."""
+    found, dropped = results.bootstrap, results.stability
+    if files.field is not None:
+        found.fit.save(files.field)
+    if any(files.pictures):
+        # matplotlib takes a moment to import, and so does plotly.
+        from sparsefield.plotting import DifferencesDisplay, SharesDisplay, StabilityDisplay
+
+        if files.picture is not None:
+            SharesDisplay.from_bootstrap(found).save(files.picture)
+        if files.differences_picture is not None:
+            DifferencesDisplay.from_bootstrap(found).save(files.differences_picture)
+        if files.stability_picture is not None and dropped is not None:
+            StabilityDisplay.from_stability(dropped).save(files.stability_picture)
+    if files.report is not None:
+        from sparsefield.report import write_report
+
+        more: dict[str, Any] = {"choice": results.choice, "bootstrap": found, "stability": dropped}
+        write_report(found.fit, files.report, table=table, groups=groups.group_of, **more)
+
+
+def _count(found: Bootstrap) -> dict[str, int]:
+    """Count the edges of the fit of all rows, those that nearly all resamples have, and other pairs."""
+    edges = found.table.filter(pl.col("weight") != 0)
+    return {
+        "n_edges": len(edges),
+        "n_often": len(edges.filter(pl.col("selected") >= _OFTEN)),
+        "n_seldom": len(edges.filter(pl.col("selected") < _SELDOM)),
+        "n_other_pairs": len(found.table) - len(edges),
+    }
+
+
+def _tell(out: Output, results: _Results, seconds: float, files: list[Path]) -> None:
+    found, n = results.bootstrap, _count(results.bootstrap)
+    edges = found.table.filter(pl.col("weight") != 0)
+    grid = Grid("", "", "weight", "found in", "95% interval", title="Strongest edges", title_justify="left")
+    for row in edges.head(_STRONGEST).to_dicts():
+        interval = f"{row['low']:+.3f} to {row['high']:+.3f}"
+        grid.add_row(
+            plain(row["first"]), plain(row["second"]), f"{row['weight']:+.3f}", f"{row['selected']:.1%}", interval
+        )
+    if len(edges):
+        out.say(grid)
+    out.say(
+        f"{n['n_edges']} edges in the fit of all rows: {n['n_often']} of them are found in {_OFTEN:.0%} of the "
+        f"resamples or more, {n['n_seldom']} in less than half. {n['n_other_pairs']} other pairs have an edge in some "
+        f"resample; {seconds:.1f} s."
+    )
+    (out.complain if found.fit.is_serious else out.say)(f"The fit of all rows: {found.fit.status.sentence}")
+    for own in (found, results.stability):
+        if own is not None:
+            (out.complain if own.ends.is_serious else out.say)(own.sentence)
+    out.say("Written: " + ", ".join(str(file) for file in files))
+
+
+def _as_numbers(results: _Results) -> dict[str, Any]:
+    """Return what programs want to know."""
+    found, dropped = results.bootstrap, results.stability
+    return {
+        "alpha": found.fit.alpha,
+        "choice": None if results.choice is None else results.choice.sentence,
+        "status": found.fit.status.code,
+        "n_rows": found.n_rows,
+        "n_resamples": found.n_resamples,
+        **_count(found),
+        "sentence": found.sentence,
+        "stability": None
+        if dropped is None
+        else {
+            "edges": dropped.coefficient("edges"),
+            "strength": dropped.coefficient("strength"),
+            "sentence": dropped.sentence,
+        },
+    }

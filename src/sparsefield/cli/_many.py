@@ -1,0 +1,90 @@
+"""What commands that make many fits have in common: their options, how they run, tables of results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import polars as pl
+import typer
+
+from sparsefield._writing import whole_file
+from sparsefield.cli import _options as options
+from sparsefield.cli._app import Output
+from sparsefield.estimators import PiecesBar, seed_of
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class ManyFits:
+    """What is asked of many fits, and where they are made."""
+
+    objective: Annotated[str, typer.Option(help="What is penalised: likelihood or pseudolikelihood.")] = "likelihood"
+    missing: options.Missing = "model"
+    penalize_main: options.PenalizeMain = False
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            file_okay=False,
+            help="Keep fits that are finished here: after an interrupt, the same command goes on.",
+        ),
+    ] = None
+    jobs: Annotated[
+        int | None, typer.Option(help="How many fits are made at a time, -1 for as many as there are processors.")
+    ] = None
+    seed: options.Seed = 0
+    threads: options.Threads = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What the library is asked for; seeds are those of estimators with `random_state`, as in `sparsefield fit`."""
+        return {
+            "objective": self.objective,
+            "missing": self.missing,
+            "penalize_main": self.penalize_main,
+            "seed": seed_of(self.seed),
+            "n_threads": self.threads,
+        }
+
+    def run(self, what: str, function: Callable[..., Found], *inputs: Any, out: Output, **how: Any) -> Found:
+        """Call what makes many fits, with a bar that shows how far it is; each kind of them has its own folder."""
+        folder = None if self.checkpoint is None else self.checkpoint / what
+        with PiecesBar(out.progress, what) as watch:
+            return function(*inputs, **how, **self.settings, n_jobs=self.jobs, checkpoint=folder, watch=watch)
+
+    def describe_interrupt(self) -> str:
+        """Say what an interrupt leaves."""
+        if self.checkpoint is None:
+            return "No fit is kept: with --checkpoint FOLDER they are, and the same command goes on from there."
+        if not self.checkpoint.exists():
+            return "No fit was finished."
+        return f"The finished fits are in {str(self.checkpoint)!r}: the same command goes on from there."
+
+
+def make_fit_command(data: Path, alpha: float, reading: options.Reading, asked: ManyFits) -> list[str]:
+    """Return the words of the command that fits the same table with a penalty."""
+    words = ["sparsefield", "fit", str(data), "--alpha", repr(alpha), *_as_words(reading)]
+    words += [] if asked.missing == "model" else ["--missing", asked.missing]
+    words += ["--penalize-main"] if asked.penalize_main else []
+    return words
+
+
+def _as_words(group: Any) -> list[str]:
+    """Return options as they are typed; those that are as without them are left out."""
+    words: list[str] = []
+    for field in fields(group):
+        value = getattr(group, field.name)
+        if value not in (field.default, []):
+            name = f"--{field.name.replace('_', '-')}"
+            words += [word for own in (value if isinstance(value, list) else [value]) for word in (name, str(own))]
+    return words
+
+
+def write_table(table: pl.DataFrame, path: Path) -> None:
+    """Write a .csv file, whole or not at all."""
+    with whole_file(path) as rough:
+        table.write_csv(rough)

@@ -1,0 +1,141 @@
+"""The command that fits a path of penalties, and says which of them to take."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.table import Table as Grid
+
+from sparsefield.cli import _options as options
+from sparsefield.cli._app import Output, app, plain_errors, quiet_warnings
+from sparsefield.cli._files import check_pictures, check_writable
+from sparsefield.cli._many import ManyFits, make_fit_command, write_table
+from sparsefield.cli._signature import spread
+from sparsefield.data import Table
+from sparsefield.estimators import PiecesBar
+from sparsefield.selection import Choice, select
+from sparsefield.selection import path as fit_path
+
+_MOST_LINES = 30  # of the table that is printed: a screen
+
+
+@app.command()
+@spread
+def path(
+    data: options.Data,
+    *,
+    alphas: Annotated[
+        str | None, typer.Option(metavar="A,B,...", help="The penalties to choose from, separated by commas.")
+    ] = None,
+    n_alphas: Annotated[
+        int,
+        typer.Option(min=1, help="How many penalties, from the smallest that leaves no edge down; unless --alphas."),
+    ] = 30,
+    criterion: Annotated[
+        str,
+        typer.Option(
+            help="What chooses: ebic, bic or aic (to find edges), cv (to predict) or stars (edges that other rows "
+            "would show too)."
+        ),
+    ] = "ebic",
+    gamma: Annotated[
+        float, typer.Option(help="With ebic: what the choice among sets of edges costs, from 0 (bic) to 1.")
+    ] = 0.25,
+    folds: Annotated[int, typer.Option(min=2, help="With cv: how many folds, each held out once.")] = 5,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Where to write the table (.csv); beside the data else.")
+    ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(help="Also draw the weights along the path (.png, .svg or .pdf), which fits it once more."),
+    ] = None,
+    choice_picture: Annotated[
+        Path | None, typer.Option(help="Also draw the criterion along the path (.png, .svg or .pdf).")
+    ] = None,
+    asked: ManyFits,
+    reading: options.Reading,
+    quiet: options.Quiet = False,
+    json: options.Json = False,
+) -> None:
+    """Fit a table with smaller and smaller penalties, and say which to take, and why."""
+    out = Output(quiet=quiet, as_json=json)
+    output = data.with_suffix(".path.csv") if output is None else output
+    check_writable(output, picture, choice_picture, inputs=(data,))
+    check_pictures(picture, choice_picture)
+    wanted = None if alphas is None else _read_numbers(alphas)
+    table = reading.load(data, out)
+    clock = time.perf_counter()
+    with plain_errors(data, interrupted=asked.describe_interrupt), quiet_warnings(out):
+        how: dict[str, Any] = {"criterion": criterion, "gamma": gamma, "n_folds": folds}
+        choice = asked.run("paths", select, table, out=out, alphas=wanted, n_alphas=n_alphas, **how)
+        write_table(choice.table, output)
+    out.say(_make_grid(choice))
+    out.say(choice.sentence)
+    with plain_errors(data, kept=output), quiet_warnings(out):
+        files = [output, *_draw(choice, table, asked, out, picture, choice_picture)]
+    command = shlex.join(make_fit_command(data, choice.alpha, reading, asked))
+    out.say("Written: " + ", ".join(str(file) for file in files))
+    out.say(f"To fit with this alpha: {command}", wraps=False)
+    numbers = {"criterion": criterion, "alpha": choice.alpha, "sentence": choice.sentence, "n_rows": table.n_rows}
+    out.give(
+        {
+            **numbers,
+            "n_variables": table.domain.n_variables,
+            "n_edges": choice.table["edges"][choice.index],
+            "path": choice.table.to_dicts(),
+            "seconds": time.perf_counter() - clock,
+            "command": command,
+            "files": [str(file) for file in files],
+        }
+    )
+
+
+def _read_numbers(words: str) -> list[float]:
+    try:
+        return [float(word) for word in words.split(",") if word.strip()]
+    except ValueError:
+        raise typer.BadParameter(
+            f"{words!r} is no list of numbers: separate them by commas, as in 0.3,0.1,0.05.", param_hint="--alphas"
+        ) from None
+
+
+def _draw(
+    choice: Choice, table: Table, asked: ManyFits, out: Output, picture: Path | None, choice_picture: Path | None
+) -> list[Path]:
+    """Draw the pictures that are asked for."""
+    if picture is None and choice_picture is None:
+        return []
+    from sparsefield.plotting import ChoiceDisplay, PathDisplay  # matplotlib takes a moment to import
+
+    if picture is not None:
+        with PiecesBar(out.progress, "penalties") as watch:
+
+            def tell(n_done: int, n_all: int, _: Any) -> None:
+                if watch is not None:
+                    watch(n_done, n_all, None)
+
+            found = fit_path(table, choice.table["alpha"].to_list(), **asked.settings, watch=tell)
+        if not found.is_whole:
+            raise KeyboardInterrupt
+        PathDisplay.from_path(found, chosen=choice.alpha).save(picture)
+    if choice_picture is not None:
+        ChoiceDisplay.from_choice(choice).save(choice_picture)
+    return [file for file in (picture, choice_picture) if file is not None]
+
+
+def _make_grid(choice: Choice) -> Grid:
+    """Show the path: a line for each penalty, or for some of many, and a mark at the one that was chosen."""
+    by = choice.criterion
+    grid = Grid("", "alpha", "edges", "log-likelihood", by.replace("_", " "), "fit", title="Path", title_justify="left")
+    rows = choice.table.with_row_index().to_dicts()
+    shown = {choice.index, *np.linspace(0, len(rows) - 1, min(len(rows), _MOST_LINES)).astype(int).tolist()}
+    for row in (row for row in rows if row["index"] in shown):
+        likelihood = "" if row["log_likelihood"] is None else f"{row['log_likelihood']:.4f}"
+        mark = ">" if row["index"] == choice.index else ""
+        grid.add_row(mark, f"{row['alpha']:.4g}", str(row["edges"]), likelihood, f"{row[by]:.6g}", row["status"])
+    return grid
