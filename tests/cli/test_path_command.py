@@ -28,7 +28,7 @@ def test_a_path_is_told_and_written_as_the_estimator_finds_it(answers):
     for row in found.to_dicts():
         mark = "> " if row["alpha"] == mrf.alpha_ else ""
         assert (
-            f"{mark}{row['alpha']:.4g} {row['edges']} {row['log_likelihood']:.4f} {row['ebic']:.6g} converged" in said
+            f"{mark}{row['alpha']:.4g} {row['edges']} {row['log_likelihood']:.4f} {row['ebic']:.1f} converged" in said
         )
 
 

@@ -173,9 +173,11 @@ def _count(found: Bootstrap) -> dict[str, int]:
 def _tell(out: Output, results: _Results, seconds: float, files: list[Path]) -> None:
     found, n = results.bootstrap, _count(results.bootstrap)
     edges = found.table.filter(pl.col("weight") != 0)
-    grid = Grid("", "", "weight", "found in", "95% interval", title="Strongest edges", title_justify="left")
+    grid = Grid("", "", title="Strongest edges", title_justify="left")
+    for name in ("weight", "found in", "95% interval"):
+        grid.add_column(name, justify="right")
     for row in edges.head(_STRONGEST).to_dicts():
-        interval = f"{row['low']:+.3f} to {row['high']:+.3f}"
+        interval = " to ".join(f"{end:+.3f}" if end else "0" for end in (row["low"], row["high"]))
         grid.add_row(
             plain(row["first"]), plain(row["second"]), f"{row['weight']:+.3f}", f"{row['selected']:.1%}", interval
         )

@@ -22,6 +22,7 @@ from sparsefield.selection import Choice, select
 from sparsefield.selection import path as fit_path
 
 _MOST_LINES = 30  # of the table that is printed: a screen
+_LARGE = 100  # information criteria are, being sums over rows: one digit after the point tells them apart
 
 
 @app.command()
@@ -131,11 +132,15 @@ def _draw(
 def _make_grid(choice: Choice) -> Grid:
     """Show the path: a line for each penalty, or for some of many, and a mark at the one that was chosen."""
     by = choice.criterion
-    grid = Grid("", "alpha", "edges", "log-likelihood", by.replace("_", " "), "fit", title="Path", title_justify="left")
+    digits = 1 if np.abs(choice.table[by].to_numpy()).max() >= _LARGE else 4
+    grid = Grid("", title="Path", title_justify="left")
+    for name in ("alpha", "edges", "log-likelihood", by.replace("_", " ")):
+        grid.add_column(name, justify="right")
+    grid.add_column("fit")
     rows = choice.table.with_row_index().to_dicts()
     shown = {choice.index, *np.linspace(0, len(rows) - 1, min(len(rows), _MOST_LINES)).astype(int).tolist()}
     for row in (row for row in rows if row["index"] in shown):
         likelihood = "" if row["log_likelihood"] is None else f"{row['log_likelihood']:.4f}"
         mark = ">" if row["index"] == choice.index else ""
-        grid.add_row(mark, f"{row['alpha']:.4g}", str(row["edges"]), likelihood, f"{row[by]:.6g}", row["status"])
+        grid.add_row(mark, f"{row['alpha']:.4g}", str(row["edges"]), likelihood, f"{row[by]:.{digits}f}", row["status"])
     return grid
