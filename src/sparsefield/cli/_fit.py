@@ -15,9 +15,10 @@ from sparsefield.cli._app import INTERRUPTED, Output, app, plain, plain_errors, 
 from sparsefield.cli._files import check_pictures, check_writable
 from sparsefield.cli._signature import spread
 from sparsefield.data import Table
-from sparsefield.estimators import ProgressBar, seed_of
+from sparsefield.estimators import ProgressBar, choose_shown, seed_of
 from sparsefield.fits import Fit
 from sparsefield.network import Network
+from sparsefield.selection import Choice, learn_with
 from sparsefield.solvers import Learner, Options
 from sparsefield.solvers import certify as certify_fit
 
@@ -29,7 +30,10 @@ _STRONGEST = 12  # edges to print
 def fit(
     data: options.Data,
     *,
-    alpha: Annotated[float, typer.Option(help="Strength of the penalty: larger gives fewer edges.")] = 0.05,
+    alpha: Annotated[
+        float | None,
+        typer.Option(help="Strength of the penalty: larger gives fewer edges; chosen by the EBIC unless given."),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where to save the field; beside the data unless given.")
     ] = None,
@@ -82,15 +86,19 @@ def fit(
             n_threads=threads,
         )
         learner = Learner(table, asked)
-        with ProgressBar("auto" if out.is_for_people else False, asked.most_steps(learner.table)) as watch:
-            found = learner.learn(alpha, began=clock, watch=watch)
+        chosen = choose_shown(learner, clock, out.progress) if alpha is None else alpha
+        if isinstance(chosen, Choice):
+            out.say(chosen.sentence)
+        with ProgressBar(out.progress, asked.most_steps(learner.table)) as watch:
+            found = learn_with(learner, chosen, began=clock, watch=watch)
         found = replace(found, settings={"random_state": seed, **found.settings})
         found.save(output)  # what comes after may fail or be interrupted
     files = [output]
     seconds = time.perf_counter() - clock
     network = Network.of(found)
     with plain_errors(kept=output), quiet_warnings(out):
-        files += _draw(found, network, table, groups, report, picture)
+        choice = chosen if isinstance(chosen, Choice) else None
+        files += _draw(found, network, table, groups, report, picture, choice)
     _tell(out, found, network, seconds, files)
     numbers = {**as_numbers(found, network), "seconds": seconds, "n_rows": table.n_rows}
     out.give({**numbers, "files": [str(path) for path in files]})
@@ -126,7 +134,7 @@ def certify(
 
 
 def _certify(found: Fit, table: Table, seed: int, threads: int | None, out: Output, **more: Any) -> Fit:
-    with ProgressBar("auto" if out.is_for_people else False, 6) as watch:
+    with ProgressBar(out.progress, 6) as watch:
         return certify_fit(found, table, seed=seed, n_threads=threads, watch=watch, **more)
 
 
@@ -138,6 +146,7 @@ def as_numbers(found: Fit, network: Network) -> dict[str, Any]:
         "status": found.status.code,
         "sentence": found.status.sentence,
         "alpha": found.alpha,
+        "choice": found.settings.get("choice"),
         "n_variables": len(network.names),
         "n_edges": network.n_edges,
         "n_undecided": network.n_undecided,
@@ -149,14 +158,20 @@ def as_numbers(found: Fit, network: Network) -> dict[str, Any]:
 
 
 def _draw(
-    found: Fit, network: Network, table: Table, groups: options.Groups, report: Path | None, picture: Path | None
+    found: Fit,
+    network: Network,
+    table: Table,
+    groups: options.Groups,
+    report: Path | None,
+    picture: Path | None,
+    choice: Choice | None,
 ) -> list[Path]:
     """Write the page and the picture that are asked for."""
     files = []
     if report is not None:
         from sparsefield.report import write_report  # plotly takes a moment to import
 
-        write_report(found, report, table=table, groups=groups.group_of, network=network)
+        write_report(found, report, table=table, groups=groups.group_of, network=network, choice=choice)
         files.append(report)
     if picture is not None:
         from sparsefield.plotting import NetworkDisplay  # and so does matplotlib

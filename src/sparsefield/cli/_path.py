@@ -134,13 +134,15 @@ def _make_grid(choice: Choice) -> Grid:
     by = choice.criterion
     digits = 1 if np.abs(choice.table[by].to_numpy()).max() >= _LARGE else 4
     grid = Grid("", title="Path", title_justify="left")
-    for name in ("alpha", "edges", "log-likelihood", by.replace("_", " ")):
+    likelihood = next((name for name in choice.table.columns if name.endswith("log_likelihood")), None)
+    kind = [] if likelihood is None else [likelihood.replace("_", "-")]
+    for name in ("alpha", "edges", *kind, by.replace("_", " ")):
         grid.add_column(name, justify="right")
     grid.add_column("fit")
     rows = choice.table.with_row_index().to_dicts()
     shown = {choice.index, *np.linspace(0, len(rows) - 1, min(len(rows), _MOST_LINES)).astype(int).tolist()}
     for row in (row for row in rows if row["index"] in shown):
-        likelihood = "" if row["log_likelihood"] is None else f"{row['log_likelihood']:.4f}"
         mark = ">" if row["index"] == choice.index else ""
-        grid.add_row(mark, f"{row['alpha']:.4g}", str(row["edges"]), likelihood, f"{row[by]:.{digits}f}", row["status"])
+        own = [] if likelihood is None else [f"{row[likelihood]:.4f}"]
+        grid.add_row(mark, f"{row['alpha']:.4g}", str(row["edges"]), *own, f"{row[by]:.{digits}f}", row["status"])
     return grid

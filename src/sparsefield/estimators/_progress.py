@@ -23,6 +23,8 @@ from rich.table import Column
 from rich.text import Text
 
 from sparsefield.fits import StepInfo
+from sparsefield.selection import Choice, choose
+from sparsefield.solvers import Learner
 
 WatchPieces = Callable[[int, int, float | None], object]
 
@@ -119,3 +121,9 @@ class _PiecesLeft(ProgressColumn):
             return Text(f"{done}, since")
         left = timedelta(seconds=round(max(0.0, end - monotonic())))
         return Text(f"{done}, about {left} left, since")
+
+
+def choose_shown(learner: Learner, began: float | None, wanted: bool | str, **options: Any) -> Choice:
+    """Choose a penalty (`selection.choose`), with a progress bar where it is wanted."""
+    with PiecesBar(wanted, "penalties") as watch:
+        return choose(learner, began=began, watch=watch, **options)

@@ -164,7 +164,7 @@ def select(
     n_known = _count_known(results) if rule.needs_likelihood else n_tried
     whole, *others = [_take_first(result, n_tried, n_known) for result in results]
     found = Found(wanted[:n_known], table.domain.n_variables, whole, others)
-    return _conclude(found, rule, learner, n_tried=n_tried, n_wanted=len(wanted))
+    return _conclude(found, rule, learner, wanted_refit, n_tried=n_tried, n_wanted=len(wanted))
 
 
 def _check_refit(refit: str, criterion: str) -> Refit:
@@ -243,12 +243,12 @@ def _identify(work: PathOfPart, takes: str, options: Options) -> dict[str, objec
     }
 
 
-def _conclude(found: Found, rule: Rule, learner: Learner, *, n_tried: int, n_wanted: int) -> Choice:
+def _conclude(found: Found, rule: Rule, learner: Learner, refit: Refit, *, n_tried: int, n_wanted: int) -> Choice:
     """Choose, and make the table and the sentence."""
     verdict = rule.judge(found)
     whole, index = found.whole, verdict.index
     alpha, n_edges = found.alphas[index], int(whole["edges"][index])
-    table = _tabulate(found.alphas, whole, verdict.columns)
+    table = _tabulate(found, refit, verdict.columns)
     edges = {0: "no edge", 1: "one edge"}.get(n_edges, f"{n_edges} edges")
     sentences = [f"alpha = {alpha:.3g} {verdict.reason}. It leaves {edges}."]
     sentences.append(rule.without_edges if n_edges == 0 else describe_noise(alpha, learner))
@@ -264,14 +264,14 @@ def _conclude(found: Found, rule: Rule, learner: Learner, *, n_tried: int, n_wan
     return Choice(index, alpha, table, " ".join(filter(None, sentences)), verdict.threshold)
 
 
-def _tabulate(alphas: Sequence[float], whole: Result, columns: Mapping[str, NDArray[Any]]) -> pl.DataFrame:
+def _tabulate(found: Found, refit: Refit, columns: Mapping[str, NDArray[Any]]) -> pl.DataFrame:
     """Return a row for each penalty: what is known of its fit, and by what it was judged."""
-    known = {
-        name: whole[name] for name in ("edges", "parameters", "log_likelihood", "error", "status") if name in whole
-    }
-    table = pl.DataFrame({"alpha": list(alphas), **known, **columns})
-    unknown = [name for name in ("log_likelihood", "error") if name in known and np.isnan(known[name]).all()]
-    return table.drop(unknown)
+    known = {"alpha": np.array(found.alphas)}
+    known |= {name: found.whole[name] for name in ("edges", "parameters", "log_likelihood", "error", "status")}
+    table = pl.DataFrame({**known, **columns})
+    if np.isnan(known["log_likelihood"]).all():
+        return table.drop("log_likelihood", "error")
+    return table.rename({"log_likelihood": "pseudo_log_likelihood"}) if refit == "nodes" else table
 
 
 def describe_noise(alpha: float, learner: Learner) -> str:
