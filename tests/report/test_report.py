@@ -2,8 +2,6 @@
 
 import csv
 import io
-import os
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,66 +9,10 @@ import numpy as np
 import pytest
 
 import sparsefield as sf
+from pages import ARTEFACTS, HOSTILE, settle
 from sparsefield import Fit, PairwiseMRF, Table
 from sparsefield.fits import Status
 from sparsefield.report import write_report
-
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-ARTEFACTS = Path(os.environ.get("SPARSEFIELD_ARTEFACTS", Path(__file__).parents[2] / ".cache" / "artefacts"))
-HOSTILE = [
-    "<script>window.hit = 1</script>",
-    "</script><img src=x onerror='window.hit = 1'>",
-    '"quoted", with a comma',
-    "<b>bold</b> & <a href='javascript:window.hit=1'>link</a>",
-    "{{ 7 * 7 }} ${7*7}",
-    "line\nbreak",
-    "=1+1",
-    "naïve 統計 \u2028 \u202e",
-]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if BROWSER is None:
-        message = "There is no Chromium here: `apt-get install chromium` to test the page in a browser."
-        if os.environ.get("SPARSEFIELD_REQUIRE_BROWSER"):
-            pytest.fail(message)
-        pytest.skip(message)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def visit(browser):
-    """Open a page with the network cut; what it complains about is collected, and must be nothing."""
-    context = browser.new_context(viewport={"width": 1280, "height": 1000}, accept_downloads=True, offline=True)
-    complaints = []
-
-    def visit(path):
-        page = context.new_page()
-        page.on("console", lambda message: complaints.append(message.text) if message.type != "log" else None)
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda request: complaints.append(request.url) if "file:" not in request.url[:5] else None)
-        page.goto(path.as_uri())
-        page.wait_for_selector("body[data-ready=yes]", timeout=30_000)
-        return page
-
-    yield visit
-    context.close()
-    assert [text for text in complaints if not text.startswith(("data:", "blob:"))] == []
-
-
-def settle(page, selector, text):
-    """Wait until an element has a text (without evaluating a string in the page, which its policy forbids)."""
-    for _ in range(100):
-        if page.text_content(selector) == text:
-            return
-        page.wait_for_timeout(50)
-    assert page.text_content(selector) == text
 
 
 def make_fit(n_variables=8, names=None, seed=1):

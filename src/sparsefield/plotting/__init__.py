@@ -5,6 +5,7 @@ from sparsefield.plotting._bootstrap import DifferencesDisplay, SharesDisplay
 from sparsefield.plotting._choice import ChoiceDisplay
 from sparsefield.plotting._curves import Curve, plot_curves, plot_dots
 from sparsefield.plotting._heatmap import HeatmapDisplay
+from sparsefield.plotting._names import as_percent
 from sparsefield.plotting._network import NetworkDisplay, place_nodes, plot_network
 from sparsefield.plotting._path import PathDisplay
 from sparsefield.plotting._roc import RocDisplay
@@ -22,6 +23,7 @@ __all__ = [
     "SharesDisplay",
     "StabilityDisplay",
     "TraceDisplay",
+    "as_percent",
     "choose_colors",
     "place_nodes",
     "plot_agreement",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
@@ -50,19 +51,44 @@ class ChoiceDisplay(Display):
         """Make the picture of a choice."""
         return cls(choice)
 
+    @property
+    def errors(self) -> pl.Series | None:
+        """The standard error of each criterion; None where it has none, as of fields that were enumerated."""
+        table = self.choice.table
+        if "standard_error" not in table.columns or not (table["standard_error"] > 0).any():
+            return None
+        return table["standard_error"]
+
+    @property
+    def value_name(self) -> str:
+        """What the criterion is."""
+        return _NAMES.get(self.choice.criterion, self.choice.criterion.upper())
+
+    @property
+    def error_name(self) -> str:
+        """What its band is."""
+        return _BANDS.get(self.choice.criterion, "one standard error of the simulation")
+
+    @property
+    def threshold_name(self) -> str | None:
+        """What it was compared with, and how much that is; None where the least was chosen."""
+        if self.choice.threshold is None:
+            return None
+        return f"{_THRESHOLDS[self.choice.criterion]}: {self.choice.threshold:.4g}"
+
     def _draw(self, ax: Axes) -> None:
-        choice, kind = self.choice, self.choice.criterion
+        choice = self.choice
         is_shown = scale_alphas(ax, choice.table["alpha"].to_list(), margin=0.02)
         table = choice.table.filter(is_shown)
-        x, y, name = table["alpha"].to_numpy(), table[kind].to_numpy(), _NAMES.get(kind, kind.upper())
-        error = table["standard_error"].to_numpy() if "standard_error" in table.columns else None
+        x, y = table["alpha"].to_numpy(), table[choice.criterion].to_numpy()
+        error = None if self.errors is None else self.errors.filter(is_shown).to_numpy()
+        name = self.value_name
         plot_curves(ax, [Curve(name, x, y, error, color=_LINE, style="o-")], x=ax.get_xlabel(), y=name)
         for band in ax.collections:
-            band.set_label(_BANDS.get(kind, "one standard error of the simulation"))
+            band.set_label(self.error_name)
         ax.ticklabel_format(axis="y", useOffset=False)
         if choice.threshold is not None:
-            label = f"{_THRESHOLDS[kind]}: {choice.threshold:.4g}"
-            ax.axhline(choice.threshold, color=_THRESHOLD, linestyle="--", linewidth=1.0, label=label)
+            ax.axhline(choice.threshold, color=_THRESHOLD, linestyle="--", linewidth=1.0, label=self.threshold_name)
         if choice.alpha > 0:
             ax.axvline(choice.alpha, color=_CHOSEN, linestyle=":", linewidth=1.0, label=f"chosen: {choice.alpha:.3g}")
         self._draw_edges(ax, x, table["edges"].to_numpy())

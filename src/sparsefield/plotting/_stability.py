@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
@@ -12,8 +14,19 @@ from sparsefield.selection import Stability
 
 _REACHED = 0.7  # the correlation that CS coefficients ask for (Epskamp, Borsboom and Fried 2018)
 _BAND = (0.05, 0.95)  # the lower end is at 0.7 where 95% of the subsamples reach it, as CS coefficients ask
+_COLORS = ("#1f5fa8", "#c2410c")
 
 Values = NDArray[np.float64]
+
+
+class StabilityCurve(NamedTuple):
+    """One statistic at each share of rows kept: its mean and band over subsamples, and its CS coefficient."""
+
+    name: str
+    mean: Values
+    low: Values
+    high: Values
+    coefficient: float
 
 
 class StabilityDisplay(Display):
@@ -38,6 +51,7 @@ class StabilityDisplay(Display):
     """
 
     _size = (7.0, 4.5)
+    reached = _REACHED
 
     def __init__(self, stability: Stability) -> None:
         self.stability = stability
@@ -47,31 +61,40 @@ class StabilityDisplay(Display):
         """Make the picture of what was found."""
         return cls(stability)
 
-    def _draw(self, ax: Axes) -> None:
-        found = self.stability
-        order = np.argsort(found.shares)[::-1]
-        x = np.asarray(found.shares)[order]
-        self._draw_one(ax, x, found.edges[order], found.coefficient("edges", _REACHED), "weights of edges", "#1f5fa8")
-        self._draw_one(
-            ax, x, found.strength[order], found.coefficient("strength", _REACHED), "strengths of variables", "#c2410c"
+    @property
+    def shares(self) -> Values:
+        """The shares of rows that were kept, from the largest to the smallest."""
+        return np.sort(self.stability.shares)[::-1]
+
+    @property
+    def curves(self) -> tuple[StabilityCurve, StabilityCurve]:
+        """What is drawn of the weights of edges, and of the strengths of variables."""
+        found, order = self.stability, np.argsort(self.stability.shares)[::-1]
+        return (
+            _summarise("weights of edges", found.edges[order], found.coefficient("edges", self.reached)),
+            _summarise("strengths of variables", found.strength[order], found.coefficient("strength", self.reached)),
         )
+
+    def _draw(self, ax: Axes) -> None:
+        for curve, color in zip(self.curves, _COLORS, strict=True):
+            ax.fill_between(self.shares, curve.low, curve.high, color=color, alpha=0.15, linewidth=0)
+            label = f"{curve.name} (CS coefficient {curve.coefficient:.3g})"
+            ax.plot(self.shares, curve.mean, "o-", color=color, label=label, linewidth=1.6)
         ax.axhline(
-            _REACHED,
+            self.reached,
             color="#9a9a9a",
             linestyle="--",
             linewidth=1.0,
-            label=f"{_REACHED:g}: what CS coefficients ask for",
+            label=f"{self.reached:g}: what CS coefficients ask for",
         )
         clear_frame(ax)
         ax.xaxis.set_inverted(True)
-        ax.set_xticks(x, [f"{100 * share:g}%" for share in x])
+        ax.set_xticks(self.shares, [f"{100 * share:g}%" for share in self.shares])
         ax.set(xlabel="rows kept", ylabel="correlation with the fit of all rows")
         ax.set_ylim(min(0.0, ax.get_ylim()[0]), 1.02)
         ax.legend(frameon=False, loc="lower left")
 
-    def _draw_one(self, ax: Axes, x: Values, values: Values, coefficient: float, name: str, color: str) -> None:
-        """Draw the mean and the band of one statistic."""
-        low, high = np.quantile(values, _BAND, axis=1)
-        ax.fill_between(x, low, high, color=color, alpha=0.15, linewidth=0)
-        label = f"{name} (CS coefficient {coefficient:.3g})"
-        ax.plot(x, values.mean(axis=1), "o-", color=color, label=label, linewidth=1.6)
+
+def _summarise(name: str, values: Values, coefficient: float) -> StabilityCurve:
+    low, high = np.quantile(values, _BAND, axis=1)
+    return StabilityCurve(name, values.mean(axis=1), low, high, coefficient)

@@ -18,6 +18,8 @@ from sparsefield.data import Table
 from sparsefield.fits import Fit
 from sparsefield.network import Network, centrality_table, make_graph
 from sparsefield.plotting import choose_colors, place_nodes
+from sparsefield.report._sections import Resampled, describe_many, find_shares, of_edge, short
+from sparsefield.selection import Bootstrap, Choice, Stability
 
 _MOST_VARIABLES = 2000  # springs compare all pairs of nodes
 
@@ -32,6 +34,9 @@ def write_report(
     title: str | None = None,
     seed: int = 0,
     network: Network | None = None,
+    choice: Choice | None = None,
+    bootstrap: Bootstrap | None = None,
+    stability: Stability | None = None,
 ) -> None:
     """Write a page about a fit: its network, edges, certificates, data and settings.
 
@@ -55,6 +60,12 @@ def write_report(
         Where the random numbers of the placing start.
     network : Network, optional
         The network of the fit, where it was found already.
+    choice : Choice, optional
+        Why this penalty (`select`), for a section about it.
+    bootstrap : Bootstrap, optional
+        Fits of resampled rows (`bootstrap`): edges get the share of resamples in which they are found, and intervals.
+    stability : Stability, optional
+        Fits of fewer rows (`stability`), for how few rows would have told the same.
 
     Examples
     --------
@@ -72,6 +83,7 @@ def write_report(
     if groups is not None and (odd := [name for name in names if name not in groups]):
         raise ValueError(f"groups has no group for variable {odd[0]!r}: give one for each variable.")
     network = Network.of(fit) if network is None else network
+    sections = describe_many(fit, network, choice, bootstrap, stability)
     environment = Environment(
         loader=PackageLoader("sparsefield.report", "page"),
         autoescape=select_autoescape(default=True),
@@ -80,25 +92,36 @@ def write_report(
     page = environment.get_template("report.html").render(
         title=title or "The network behind the data",
         fit=fit,
-        network=_draw_network(network, groups, colors, seed),
+        network=_draw_network(network, groups, colors, seed, None if bootstrap is None else find_shares(bootstrap)),
         trace=_trace(fit),
         summary=_summary(table),
+        **sections,
         n_edges=network.n_edges,
         n_pairs=network.n_pairs,
         n_undecided=network.n_undecided,
         n_open_pairs=network.n_open_pairs,
         # Texts of this package and of plotly, which hold no data.
         plotly=Markup(get_plotlyjs()),
-        script=Markup(environment.loader.get_source(environment, "report.js")[0]),  # type: ignore[union-attr]
-        style=Markup(environment.loader.get_source(environment, "report.css")[0]),  # type: ignore[union-attr]
+        script=Markup("\n".join(_read(environment, name) for name in ("texts.js", "plots.js", "report.js"))),
+        style=Markup(_read(environment, "report.css")),
     )
     write_text(Path(path), page)
 
 
+def _read(environment: Environment, name: str) -> str:
+    """Return the text of a file of the page as it is."""
+    assert environment.loader is not None
+    return environment.loader.get_source(environment, name)[0]
+
+
 def _draw_network(
-    network: Network, groups: Mapping[str, str] | None, colors: Mapping[str, str] | None, seed: int
+    network: Network,
+    groups: Mapping[str, str] | None,
+    colors: Mapping[str, str] | None,
+    seed: int,
+    resampled: Resampled | None,
 ) -> dict[str, Any]:
-    """Return nodes with their positions, and edges, strongest first."""
+    """Return nodes with their positions, and edges, strongest first, with what resamples say of them."""
     graph = make_graph(network)
     positions = place_nodes(graph, seed=seed)
     central = {row["node"]: row for row in centrality_table(graph).to_dicts()}
@@ -116,7 +139,14 @@ def _draw_network(
     ]
     edges = sorted(graph.edges(data=True), key=lambda edge: -abs(edge[2]["weight"]))
     rows = [
-        [numbers[a], numbers[b], float(f"{own['weight']:.5g}"), own.get("undecided"), own.get("signed", True)]
+        [
+            numbers[a],
+            numbers[b],
+            short(own["weight"]),
+            own.get("undecided"),
+            own.get("signed", True),
+            *(() if resampled is None else of_edge(resampled, a, b)),
+        ]
         for a, b, own in edges
     ]
     own_colors = {} if groups is None else choose_colors(map(str, groups.values()), colors)

@@ -1,27 +1,31 @@
 "use strict";
 (() => {
-  const { network, trace } = JSON.parse(document.getElementById("data").textContent);
+  const { literal, signed, percent, tell } = Page;
+  const { network } = Page.data;
   const { nodes, colors } = network;
-  const edges = network.edges.map(([a, b, weight, undecided, hasSign]) => ({ a, b, weight, undecided, hasSign, size: Math.abs(weight) }));
+  const edges = network.edges.map(([a, b, weight, undecided, hasSign, share = null, low = null, high = null]) => (
+    { a, b, weight, undecided, hasSign, size: Math.abs(weight), share, low, high }));
   const most = edges.length ? edges[0].size : 1;
   const BINS = 5;
+  const SHADES = [0.1, 0.18, 0.28, 0.42, 0.6, 0.9]; // of edges found in 0%, 20%, ... and in all resamples
   const POSITIVE = "#3b6fb5", NEGATIVE = "#c2410c", UNSIGNED = "#777777", FOUND = "#111111";
   const colorOf = (edge) => (!edge.hasSign ? UNSIGNED : edge.weight > 0 ? POSITIVE : NEGATIVE);
   const classOf = (edge) => (!edge.hasSign ? "" : edge.weight > 0 ? "positive" : "negative");
   const byId = (id) => document.getElementById(id);
-  const state = { least: 0, found: null, names: byId("show-names").checked, color: byId("color").value };
+  const state = { least: 0, foundIn: 0, found: null, names: byId("show-names").checked, color: byId("color").value };
 
-  // Plotly reads a few HTML tags in texts: names are taken literally.
-  const literal = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
-  const signed = ({ weight, hasSign }) => (hasSign && weight > 0 ? "+" : "") + weight.toPrecision(3);
-  const shown = () => edges.filter((edge) => edge.size >= state.least);
+  // Shares are quotients of whole numbers: one that is as large as asked for may be less by rounding.
+  const isFound = (edge) => edge.share === null || 100 * edge.share >= state.foundIn - 1e-9;
+  const shown = () => edges.filter((edge) => edge.size >= state.least && isFound(edge));
+  const sayShare = (edge) => (edge.share === null ? "" : `, found in ${percent(edge.share)} of resamples`);
 
   function lineTraces(visible) {
     const groups = new Map();
     for (const edge of visible) {
       const bin = Math.min(BINS - 1, Math.floor((BINS * edge.size) / most));
-      const key = `${colorOf(edge)}/${bin}`;
-      if (!groups.has(key)) groups.set(key, { bin, color: colorOf(edge), x: [], y: [] });
+      const shade = edge.share === null ? 0.25 + 0.12 * bin : SHADES[Math.floor((SHADES.length - 1) * edge.share + 1e-9)];
+      const key = `${colorOf(edge)}/${bin}/${shade}`;
+      if (!groups.has(key)) groups.set(key, { bin, shade, color: colorOf(edge), x: [], y: [] });
       const own = groups.get(key);
       own.x.push(nodes[edge.a].x, nodes[edge.b].x, null);
       own.y.push(nodes[edge.a].y, nodes[edge.b].y, null);
@@ -29,7 +33,7 @@
     return [...groups.values()].map((own) => ({
       type: "scatter", mode: "lines", x: own.x, y: own.y, hoverinfo: "skip", showlegend: false,
       line: { color: own.color, width: 0.6 + 0.9 * own.bin },
-      opacity: state.found === null ? 0.25 + 0.12 * own.bin : 0.12,
+      opacity: state.found === null ? own.shade : 0.12,
     }));
   }
 
@@ -50,7 +54,7 @@
       type: "scatter", mode: "markers", showlegend: false, hoverinfo: "text",
       x: visible.map((edge) => (nodes[edge.a].x + nodes[edge.b].x) / 2),
       y: visible.map((edge) => (nodes[edge.a].y + nodes[edge.b].y) / 2),
-      text: visible.map((edge) => `${literal(nodes[edge.a].name)} – ${literal(nodes[edge.b].name)}: ${signed(edge)}`),
+      text: visible.map((edge) => `${literal(nodes[edge.a].name)} – ${literal(nodes[edge.b].name)}: ${signed(edge)}${literal(sayShare(edge))}`),
       marker: { size: 7, opacity: 0 },
     };
   }
@@ -92,12 +96,6 @@
     return Plotly.react("network", traces, layout, config);
   }
 
-  function tell(text, tag) {
-    const element = document.createElement(tag);
-    element.textContent = text;
-    return element;
-  }
-
   function find(k) {
     state.found = k;
     const panel = byId("found");
@@ -110,7 +108,7 @@
       panel.append(tell(own.length ? `${own.length} edges, strongest first:` : "It has no edges.", "p"));
       const list = document.createElement("ul");
       for (const edge of own) {
-        const item = tell(`${signed(edge)}  ${nodes[edge.a === k ? edge.b : edge.a].name}`, "li");
+        const item = tell(`${signed(edge)}  ${nodes[edge.a === k ? edge.b : edge.a].name}${sayShare(edge)}`, "li");
         item.className = classOf(edge);
         list.append(item);
       }
@@ -133,8 +131,16 @@
   const heads = [...document.querySelectorAll("#edges th[data-key]")];
   const rows = edges.map((edge) => ({
     first: nodes[edge.a].name, second: nodes[edge.b].name, weight: edge.weight, size: edge.size, undecided: edge.undecided, hasSign: edge.hasSign,
+    share: edge.share, low: edge.low, high: edge.high,
   }));
+  const has = (key) => heads.some((head) => head.dataset.key === key);
   let order = { key: "weight", down: true, bySize: true };
+
+  function numberCell(text) {
+    const cell = tell(text, "td");
+    cell.className = "number";
+    return cell;
+  }
 
   function fillTable() {
     const { key, down, bySize } = order;
@@ -151,7 +157,8 @@
       const weight = tell(signed(row), "td");
       weight.className = `number ${classOf(row)}`;
       line.append(tell(row.first, "td"), tell(row.second, "td"), weight);
-      if (heads.length > 3) line.append(tell(row.undecided ? "yes" : "", "td"));
+      if (has("undecided")) line.append(tell(row.undecided ? "yes" : "", "td"));
+      if (has("share")) line.append(numberCell(percent(row.share)), numberCell(`${row.low.toPrecision(3)} to ${row.high.toPrecision(3)}`));
       lines.append(line);
     }
     body.replaceChildren(lines);
@@ -163,15 +170,16 @@
 
   function sortBy(key) {
     const again = order.key === key && !order.bySize;
-    order = { key, down: again ? !order.down : key === "weight" || key === "undecided", bySize: false };
+    order = { key, down: again ? !order.down : key !== "first" && key !== "second", bySize: false };
     fillTable();
   }
 
   function asCsv() {
     const quote = (value) => (/[",\r\n]/.test(value) ? `"${value.replace(/"/g, '""')}"` : value);
-    const marks = heads.length > 3;
-    const lines = rows.map((row) => [quote(row.first), quote(row.second), String(row.weight), ...(marks ? [String(row.undecided)] : [])]);
-    return [["first", "second", "weight", ...(marks ? ["undecided"] : [])], ...lines].map((line) => line.join(",")).join("\r\n") + "\r\n";
+    const extra = [...(has("undecided") ? ["undecided"] : []), ...(has("share") ? ["share", "low", "high"] : [])];
+    const lines = rows.map((row) => [quote(row.first), quote(row.second), String(row.weight), ...extra.map((key) => String(row[key]))]);
+    const head = ["first", "second", "weight", ...extra].map((key) => (key === "share" ? "selected" : key));
+    return [head, ...lines].map((line) => line.join(",")).join("\r\n") + "\r\n";
   }
 
   function download() {
@@ -180,23 +188,6 @@
     link.download = "edges.csv";
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
-  }
-
-  function drawTrace() {
-    const line = (y, name, color, dash) => ({ type: "scatter", mode: "lines+markers", x: trace.iteration, y, name, line: { color, dash } });
-    const traces = [line(trace.violation, "penalised gradient", "#1f5fa8", "solid"), line(trace.noise, "its noise", "#9a9a9a", "dot")];
-    if (trace.certificate.some((value) => value !== null)) {
-      // Rounded up, as bounds are: plotly would round them to the nearest number.
-      const bounds = line(trace.certificate, "certificate: its bias is at most", "#b3202c", "solid");
-      traces.push({ ...bounds, customdata: trace.bound, hovertemplate: "%{x}: %{customdata}" });
-    }
-    traces.push({ ...line(trace.sweeps, "sweeps", "#4d9221", "dash"), yaxis: "y2" });
-    Plotly.newPlot("trace", traces, {
-      margin: { l: 60, r: 60, t: 8, b: 40 }, xaxis: { title: { text: "iteration" }, dtick: trace.iteration.length <= 20 ? 1 : undefined },
-      yaxis: { type: "log", title: { text: "L2 norm" }, exponentformat: "power" },
-      yaxis2: { overlaying: "y", side: "right", rangemode: "tozero", tickmode: "auto", type: "linear", title: { text: "sweeps" }, showgrid: false },
-      legend: { orientation: "h", y: 1.12 },
-    }, { displaylogo: false, responsive: true });
   }
 
   let waiting = false;
@@ -210,6 +201,13 @@
     state.least = (most * Number(event.target.value)) / 1000;
     drawSoon();
   });
+  if (has("share")) {
+    byId("found-in").addEventListener("input", (event) => {
+      state.foundIn = Number(event.target.value);
+      byId("found-in-value").textContent = `${state.foundIn}%`;
+      drawSoon();
+    });
+  }
   byId("search").addEventListener("input", (event) => search(event.target.value));
   byId("show-names").addEventListener("change", (event) => { state.names = event.target.checked; draw(); });
   byId("color").addEventListener("change", (event) => { state.color = event.target.value; draw(); });
@@ -219,7 +217,6 @@
     head.addEventListener("keydown", (event) => { if (event.key === "Enter") sortBy(head.dataset.key); });
   }
   fillTable();
-  drawTrace();
   draw().then(() => {
     byId("network").on("plotly_click", (event) => {
       const point = event.points.find((own) => own.customdata !== undefined);

@@ -1,0 +1,157 @@
+"""What the page says of many fits: why this penalty, and whether other rows would show the same edges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from sparsefield.fits import Fit
+from sparsefield.network import Network
+from sparsefield.plotting import ChoiceDisplay, StabilityDisplay, as_percent
+from sparsefield.selection import Bootstrap, Choice, Stability
+
+Pair = frozenset[str]
+Resampled = dict[Pair, tuple[float, float, float]]  # share of the resamples, and the ends of the interval
+_NEVER = (0.0, 0.0, 0.0)  # of pairs that have no edge in any resample
+_MOST_INTERVALS, _MOST_OTHERS = 30, 10  # lines of a plot that fits a screen; pairs that are listed
+
+
+def describe_many(
+    fit: Fit, network: Network, choice: Choice | None, bootstrap: Bootstrap | None, stability: Stability | None
+) -> dict[str, Any]:
+    """Return what the page says of a choice, a bootstrap and of stability; None of what there is not."""
+    for what, other in (("bootstrap", bootstrap), ("stability", stability)):
+        if other is not None:
+            _check_variables(what, other.fit, fit)
+    return {
+        "choice": None if choice is None else _describe_choice(choice, fit),
+        "bootstrap": None if bootstrap is None else _describe_bootstrap(bootstrap, network, fit),
+        "stability": None if stability is None else _describe_stability(stability, fit),
+    }
+
+
+def _check_variables(what: str, other: Fit, fit: Fit) -> None:
+    """Refuse what is about other variables than those of the fit."""
+    own, others = set(fit.model.domain.names), set(other.model.domain.names)
+    if odd := sorted(own ^ others):
+        where = "it has" if odd[0] in others else "it lacks"
+        raise ValueError(
+            f"The {what} is about other variables than the fit ({where} {odd[0]!r}): give one of the same table."
+        )
+
+
+def _describe_choice(choice: Choice, fit: Fit) -> dict[str, Any]:
+    """Return the sentence, what is drawn, and the table of a choice."""
+    display = ChoiceDisplay.from_choice(choice)
+    is_shown = choice.table["alpha"] > 0  # zero is not on a scale of powers
+    table = choice.table.filter(is_shown)
+    values = table[choice.criterion]
+    errors = None if display.errors is None else display.errors.filter(is_shown)
+    return {
+        "sentence": choice.sentence,
+        "remark": _compare_alphas("The choice is", choice.alpha, fit),
+        "columns": choice.table.columns,
+        "rows": [[_as_text(value) for value in row] for row in choice.table.iter_rows()],
+        "index": choice.index,
+        "drawn": {
+            "alpha": table["alpha"].to_list(),
+            "value": values.to_list(),
+            "low": None if errors is None else (values - errors).to_list(),
+            "high": None if errors is None else (values + errors).to_list(),
+            "edges": table["edges"].to_list(),
+            "chosen": choice.alpha if choice.alpha > 0 else None,
+            "threshold": choice.threshold,
+            "value_name": display.value_name,
+            "error_name": display.error_name,
+            "threshold_name": display.threshold_name,
+        },
+    }
+
+
+def find_shares(bootstrap: Bootstrap) -> Resampled:
+    """Return for each pair in which share of the resamples it has an edge, and the interval of its weight."""
+    rows = bootstrap.table.select("first", "second", "selected", "low", "high").iter_rows()
+    return {
+        frozenset((first, second)): (selected, short(low), short(high)) for first, second, selected, low, high in rows
+    }
+
+
+def of_edge(resampled: Resampled, first: str, second: str) -> tuple[float, float, float]:
+    """Return what resamples say of a pair; one that never has an edge has zeros."""
+    return resampled.get(frozenset((first, second)), _NEVER)
+
+
+def _describe_bootstrap(bootstrap: Bootstrap, network: Network, fit: Fit) -> dict[str, Any]:
+    """Return the sentence, the intervals of the strongest edges, and the pairs that only resamples join."""
+    resampled = find_shares(bootstrap)
+    edges = network.edges.filter(pl.col("weight") != 0)
+    strongest = edges.head(_MOST_INTERVALS)
+    joined = {frozenset(pair) for pair in edges.select("first", "second").iter_rows()}
+    others = bootstrap.table.sort("selected", descending=True, maintain_order=True).iter_rows(named=True)
+    only = [row for row in others if frozenset((row["first"], row["second"])) not in joined]
+    return {
+        "sentence": bootstrap.sentence,
+        "remark": _compare_alphas("Resamples were fitted with", bootstrap.fit.settings.get("alpha"), fit),
+        "n_edges": len(edges),
+        "n_only": len(only),
+        "only": [
+            {
+                **row,
+                "found": as_percent(row["selected"]),
+                "interval": f"{row['low']:.3g} to {row['high']:.3g}",
+            }
+            for row in only[:_MOST_OTHERS]
+        ],
+        "drawn": [
+            [first, second, short(weight), *of_edge(resampled, first, second)]
+            for first, second, weight in strongest.select("first", "second", "weight").iter_rows()
+        ],
+    }
+
+
+def _describe_stability(stability: Stability, fit: Fit) -> dict[str, Any]:
+    """Return the sentence, the coefficients and what is drawn."""
+    display = StabilityDisplay.from_stability(stability)
+    return {
+        "sentence": stability.sentence,
+        "remark": _compare_alphas("Subsamples were fitted with", stability.fit.settings.get("alpha"), fit),
+        "coefficients": [(curve.name, f"{curve.coefficient:.3g}") for curve in display.curves],
+        "drawn": {
+            "shares": display.shares.tolist(),
+            "reached": display.reached,
+            "curves": [
+                {
+                    "name": f"{curve.name} (CS coefficient {curve.coefficient:.3g})",
+                    "mean": _shorten(curve.mean),
+                    "low": _shorten(curve.low),
+                    "high": _shorten(curve.high),
+                }
+                for curve in display.curves
+            ],
+        },
+    }
+
+
+def short(value: float) -> float:
+    """Round to five digits, which is what the page needs."""
+    return float(f"{value:.5g}")
+
+
+def _shorten(values: Sequence[float] | np.ndarray[Any, np.dtype[np.float64]]) -> list[float]:
+    return [short(value) for value in values]
+
+
+def _compare_alphas(what: str, alpha: float | None, fit: Fit) -> str:
+    """Say that something is about another penalty than the fit is, where it is."""
+    own = fit.settings.get("alpha", fit.alpha)
+    # Not by all digits: an alpha may have gone through a file.
+    if alpha is None or own is None or np.isclose(float(own), alpha, rtol=1e-6, atol=0):
+        return ""
+    return f"{what} alpha = {alpha:.3g}, but the fit of this page has alpha = {float(own):.3g}."
+
+
+def _as_text(value: Any) -> str:
+    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,278 @@
+"""Sections about many fits: the choice of the penalty, resamples, and fewer rows."""
+
+import csv
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from pages import ARTEFACTS, HOSTILE, settle, visiting
+from sparsefield import Fit, PairwiseMRF
+from sparsefield.fits import Status
+from sparsefield.network import Network
+from sparsefield.plotting import StabilityDisplay, as_percent
+from sparsefield.report import write_report
+from sparsefield.report._sections import describe_many
+from sparsefield.selection import Bootstrap, Choice, Ends, Stability
+
+ENDS = Ends((), np.ones(0, dtype=bool), np.zeros(0, dtype=int), np.zeros(0, dtype=int))
+SENTENCE = "alpha = 0.1 is <b>made up</b>."
+TABLE = pl.DataFrame(
+    {"alpha": [0.4, 0.2, 0.1], "edges": [0, 2, 4], "held_out": [-3.0, -2.0, -1.5], "standard_error": [0.5, 0.25, 1.0]}
+)
+
+
+def make_fit(names=HOSTILE, alpha=0.1):
+    """A ring with weights of its own, and a sign that alternates."""
+    p = len(names)
+    interactions = np.zeros((p, p))
+    for i in range(p):
+        interactions[i, (i + 1) % p] = interactions[(i + 1) % p, i] = (2 - 0.2 * i) * (-1) ** i
+    model = PairwiseMRF.binary(np.zeros(p), interactions, names=list(names))
+    return Fit(model, Status("converged", "Made up."), (), settings={"alpha": alpha})
+
+
+def make_bootstrap(fit):
+    """The edges of the ring, each found in fewer resamples than the last, and twelve pairs that the fit lacks."""
+    p = len(fit.model.domain.names)
+    pairs = np.array([(i, j) for i in range(p) for j in range(i + 1, p)])
+    own = fit.model.interactions[pairs[:, 0], pairs[:, 1]]
+    is_edge, is_other = own != 0, np.cumsum(own == 0) * (own == 0)
+    pairs, own = (
+        pairs[is_edge | ((is_other > 0) & (is_other <= 12))],
+        own[is_edge | ((is_other > 0) & (is_other <= 12))],
+    )
+    rng = np.random.default_rng(1)
+    weights = np.where(own, own, 0.3) * rng.uniform(0.5, 1.5, (40, len(own)))
+    for k in range(len(own)):
+        weights[: (k if own[k] else 20 + k), k] = 0
+    return Bootstrap(fit, pairs, weights, ENDS, 500)
+
+
+def make_stability(fit):
+    values = np.random.default_rng(2).uniform(0.72, 1.0, (3, 20))
+    return Stability(fit, (0.75, 0.5, 0.25), values, values - [[0.0], [0.1], [0.4]], ENDS)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    fit = make_fit()
+    bootstrap, stability = make_bootstrap(fit), make_stability(fit)
+    path = tmp_path_factory.mktemp("report") / "many.html"
+    choice = Choice(1, 0.2, TABLE, SENTENCE, -2.5)
+    write_report(fit, path, choice=choice, bootstrap=bootstrap, stability=stability)
+    return path, bootstrap, stability
+
+
+@pytest.fixture(scope="module")
+def page(whole, browser):
+    """The page, opened once for all tests, which leave it as they found it."""
+    with visiting(browser) as visit:
+        yield visit(whole[0])
+
+
+def drawn(page, name):
+    """Return the traces of a plot by their names."""
+    traces = page.evaluate(
+        f"document.getElementById('{name}').data.map(own => "
+        "({name: own.name ?? null, x: Array.from(own.x), y: Array.from(own.y)}))"
+    )
+    return {trace["name"]: trace for trace in traces}
+
+
+def test_the_choice_is_drawn_and_told(page):
+    assert page.text_content("#choice").startswith(SENTENCE)
+    assert "The choice is alpha = 0.2, but the fit of this page has alpha = 0.1." in page.text_content("#choice")
+    traces = drawn(page, "choice-plot")
+    curve = traces["log-likelihood of rows held out, nats per row"]
+    assert (curve["x"], curve["y"]) == ([0.4, 0.2, 0.1], [-3.0, -2.0, -1.5])
+    assert traces[None]["y"] == [-3.5, -2.25, -2.5]  # the lower end of the band has no name
+    assert traces["one standard error"]["y"] == [-2.5, -1.75, -0.5]
+    assert traces["best less one standard error: -2.5"]["y"] == [-2.5, -2.5]
+    assert traces["chosen: 0.2"]["x"] == [0.2, 0.2]
+    assert traces["edges"]["y"] == [0, 2, 4]
+    cells = "rows => rows.map(row => [...row.cells].map(cell => cell.textContent))"
+    rows = page.eval_on_selector_all("#choice-table tbody tr", cells)
+    assert rows == [[f"{value:.6g}" for value in row] for row in TABLE.iter_rows()]
+    assert page.eval_on_selector_all("#choice-table .chosen", cells) == [rows[1]]
+
+
+def test_edges_have_their_shares_and_intervals(whole, page):
+    _, bootstrap, _ = whole
+    rows = page.eval_on_selector_all("#edges tbody tr", "rows => rows.map(r => [...r.cells].map(c => c.textContent))")
+    found = {frozenset(row[:2]): row[3:] for row in rows}
+    edges = bootstrap.table.filter(pl.col("weight") != 0)
+    assert len(found) == len(edges) == len(HOSTILE)
+    for row in edges.iter_rows(named=True):
+        share, interval = found[frozenset((row["first"], row["second"]))]
+        assert share == as_percent(row["selected"])
+        low, high = map(float, interval.split(" to "))
+        assert (low, high) == pytest.approx((row["low"], row["high"]), rel=0.01)
+    assert len({share for share, _ in found.values()}) > 3
+
+
+def test_the_download_has_shares_and_intervals(whole, page):
+    _, bootstrap, _ = whole
+    with page.expect_download() as download:
+        page.click("#download")
+    text = Path(download.value.path()).read_bytes().decode("utf-8")
+    head, *rows = csv.reader(io.StringIO(text, newline=""))
+    assert head == ["first", "second", "weight", "selected", "low", "high"]
+    known = {frozenset(row[:2]): row[2:] for row in bootstrap.table.drop("same_sign").iter_rows()}
+    assert len(rows) == len(HOSTILE)
+    for first, second, *values in rows:
+        assert [float(value) for value in values] == pytest.approx(known[frozenset((first, second))], rel=1e-4)
+
+
+def test_the_second_slider_hides_edges_that_are_seldom_found(whole, page):
+    _, bootstrap, _ = whole
+    shares = bootstrap.table.filter(pl.col("weight") != 0)["selected"]
+    least = int(100 * sorted(shares)[3])
+    page.evaluate(f"document.getElementById('found-in').value = {least}")
+    page.dispatch_event("#found-in", "input")
+    expected = int((shares * 100 >= least).sum())
+    settle(page, "#edge-count", str(expected))
+    assert 0 < expected < len(shares)
+    assert page.text_content("#found-in-value") == f"{least}%"
+    lines = "document.getElementById('network').data.filter(t => t.mode === 'lines')"
+    count = f"{lines}.reduce((sum, t) => sum + t.x.filter(v => v === null).length, 0)"
+    assert page.evaluate(count) == expected
+    page.evaluate("document.getElementById('found-in').value = 0")
+    page.dispatch_event("#found-in", "input")
+    settle(page, "#edge-count", str(len(shares)))
+
+
+def test_edges_that_are_seldom_found_are_faint(page):
+    lines = "document.getElementById('network').data.filter(t => t.mode === 'lines')"
+    shades = page.evaluate(f"{lines}.map(t => t.opacity)")
+    assert max(shades) == 0.9  # the first edge is in all resamples
+    assert len(set(shades)) > 1
+    texts = page.evaluate("document.getElementById('network').data.find(t => t.marker && t.marker.opacity === 0).text")
+    assert len(texts) == len(HOSTILE)
+    assert texts[0].endswith("found in 100% of resamples")
+
+
+def test_resamples_have_a_section_that_certificates_point_to(whole, page):
+    _, bootstrap, _ = whole
+    assert page.text_content("#bootstrap") == bootstrap.sentence
+    assert "not probabilities" in page.inner_text("#resamples")
+    links = page.eval_on_selector_all("a", "links => links.map(link => link.getAttribute('href'))")
+    assert links == ["#resamples", "#resamples"]
+    traces = drawn(page, "intervals-plot")
+    edges = bootstrap.table.filter(pl.col("weight") != 0)
+    assert traces["weight in the fit"]["x"] == pytest.approx(edges["weight"].to_list())
+    ends = [end for end in traces["95% of the resamples"]["x"] if end is not None]
+    assert ends == pytest.approx(np.column_stack([edges["low"], edges["high"]]).ravel(), rel=1e-4)
+
+
+def test_pairs_that_only_resamples_join_are_listed_most_often_found_first(whole, page):
+    _, bootstrap, _ = whole
+    rows = page.eval_on_selector_all("#only tbody tr", "rows => rows.map(r => [...r.cells].map(c => c.textContent))")
+    others = bootstrap.table.filter(pl.col("weight") == 0).sort("selected", descending=True)
+    assert len(others) == 12
+    assert [row[2] for row in rows] == [as_percent(share) for share in others["selected"][:10]]
+    assert [frozenset(row[:2]) for row in rows] == [
+        frozenset(pair) for pair in others.head(10).select("first", "second").iter_rows()
+    ]
+    assert "12 pairs have an edge in some resample" in page.inner_text("#resamples")
+
+
+def test_stability_is_drawn_with_its_coefficients(whole, page):
+    _, _, stability = whole
+    assert page.text_content("#stability") == stability.sentence
+    traces = drawn(page, "stability-plot")
+    for curve in StabilityDisplay.from_stability(stability).curves:
+        trace = traces[f"{curve.name} (CS coefficient {curve.coefficient:.3g})"]
+        assert trace["x"] == [0.75, 0.5, 0.25]
+        assert trace["y"] == pytest.approx(curve.mean, rel=1e-4)
+    assert traces["0.7: what CS coefficients ask for"]["y"] == [0.7, 0.7]
+    said = page.inner_text("#resamples")
+    assert f"{stability.coefficient('edges'):.3g} for weights of edges" in said
+    assert "more than 0.25" in said
+
+
+def test_hostile_names_are_not_run_in_the_sections(page):
+    page.wait_for_timeout(100)
+    assert page.evaluate("window.hit") is None
+    assert page.eval_on_selector_all("img", "found => found.length") == 0
+    assert page.eval_on_selector_all("#only b, #intervals-plot b, #choice b:not(:last-child)", "f => f.length") == 0
+    ticks = page.eval_on_selector_all("#intervals-plot .ytick text", "f => f.map(own => own.textContent)")
+    for name in ("<script>", "<b>bold</b>"):
+        assert sum(name in text for text in ticks) == 2  # each variable has two edges
+
+
+def test_shares_are_rounded_as_in_pictures(page):
+    for share in (0.0, 0.004, 0.29, 0.996, 1.0):
+        assert page.evaluate(f"Page.percent({share})") == as_percent(share)
+
+
+def test_a_screenshot_of_the_sections_is_kept(page):
+    ARTEFACTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=ARTEFACTS / "report-sections.png", full_page=True)
+    assert (ARTEFACTS / "report-sections.png").stat().st_size > 20_000
+
+
+# --- Without a browser ---
+
+
+def test_pages_without_many_fits_have_no_section_of_them(tmp_path):
+    write_report(make_fit(), tmp_path / "a.html")
+    text = (tmp_path / "a.html").read_text(encoding="utf-8")
+    for mark in ('id="penalty"', 'id="resamples"', 'id="found-in"', 'data-key="share"', 'href="#resamples"'):
+        assert mark not in text
+
+
+def test_stability_alone_has_its_section(tmp_path):
+    fit = make_fit(["a", "b", "c", "d"])
+    write_report(fit, tmp_path / "a.html", stability=make_stability(fit))
+    text = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert 'id="stability-plot"' in text
+    assert 'id="intervals-plot"' not in text
+    assert text.count('href="#resamples"') == 1
+
+
+def test_resamples_of_other_variables_are_refused(tmp_path):
+    fit, other = make_fit(["a", "b", "c", "d"]), make_fit(["a", "b", "c", "other"])
+    with pytest.raises(ValueError, match=r"bootstrap is about other variables than the fit [(]it lacks 'd'"):
+        write_report(fit, tmp_path / "a.html", bootstrap=make_bootstrap(other))
+    with pytest.raises(ValueError, match="stability is about other variables"):
+        write_report(fit, tmp_path / "a.html", stability=make_stability(other))
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_edge_of_another_fit_is_listed_where_its_share_belongs():
+    """The resamples are of a fit with one edge more, the strongest, which is found least often."""
+    other = make_fit(["a", "b", "c", "d", "e"])
+    interactions = other.model.interactions.copy()
+    interactions[0, 1] = interactions[1, 0] = 0.0
+    fit = replace(other, model=PairwiseMRF.binary(np.zeros(5), interactions, names=list("abcde")))
+    bootstrap = make_bootstrap(other)
+    bootstrap.weights[:39, 0] = 0
+    found = describe_many(fit, Network.of(fit), None, bootstrap, None)["bootstrap"]
+    shares = [row["selected"] for row in found["only"]]
+    assert shares == sorted(shares, reverse=True)
+    assert (found["only"][-1]["first"], found["only"][-1]["second"]) == ("a", "b")
+    assert ["a", "b"] not in [row[:2] for row in found["drawn"]]
+
+
+def test_edges_are_matched_by_names_whatever_their_order(tmp_path):
+    """A bootstrap of the same variables in another order, at another alpha, which lacks an edge of the fit."""
+    fit = make_fit(["a", "b", "c", "d"])
+    order = [2, 0, 3, 1]
+    interactions = fit.model.interactions[np.ix_(order, order)].copy()
+    interactions[0, 1] = interactions[1, 0] = 0.0
+    model = PairwiseMRF.binary(np.zeros(4), interactions, names=[fit.model.domain.names[k] for k in order])
+    bootstrap = make_bootstrap(replace(fit, model=model, settings={"alpha": 0.3}))
+    write_report(fit, tmp_path / "a.html", bootstrap=bootstrap)
+    text = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert "Resamples were fitted with alpha = 0.3, but the fit of this page has alpha = 0.1." in text
+    data = json.loads(text.split('<script id="data" type="application/json">')[1].split("</script>")[0])
+    known = {frozenset(row[:2]): row[2] for row in bootstrap.table.select("first", "second", "selected").iter_rows()}
+    names = [node["name"] for node in data["network"]["nodes"]]
+    for a, b, _, _, _, share, _, _ in data["network"]["edges"]:
+        assert share == known.get(frozenset((names[a], names[b])), 0.0)
+    assert len(data["network"]["edges"]) == 4
