@@ -36,10 +36,10 @@ def measure(n: int) -> dict[str, Any]:
     """Measure single fits and a bootstrap, absent votes counted as nays."""
     votes = load_senate().votes
     table = Table(votes.domain, np.where(votes.mask, 0, votes.codes).astype(np.uint8))
-    sf.bootstrap(table, ALPHA, n=2, gap=GAP)  # compiles, and reads compiled code
+    sf.selection.bootstrap(table, ALPHA, n=2, gap=GAP)  # compiles, and reads compiled code
     _, rough = clock(lambda: sf.learn(table, ALPHA, gap=GAP))
     _, default = clock(lambda: sf.learn(table, ALPHA))
-    found, whole = clock(lambda: sf.bootstrap(table, ALPHA, n=n, gap=GAP))
+    found, whole = clock(lambda: sf.selection.bootstrap(table, ALPHA, n=n, gap=GAP))
     edges = found.table.filter(found.table["weight"] != 0)
     return {
         "times": {

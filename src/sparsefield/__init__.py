@@ -2,11 +2,11 @@
 
 from sparsefield import certificates, datasets, gradients, inference, selection
 from sparsefield.data import Domain, Moments, Table, TableError, encode, moments_of_table
-from sparsefield.estimators import PseudoLikelihood, SparseMRF, SparseMRFCV
+from sparsefield.estimators import PseudoLikelihood, SparseMRF, SparseMRFCV, bootstrap, stability
 from sparsefield.fits import Fit, Optimality, Status
 from sparsefield.model import PairwiseMRF
 from sparsefield.network import centrality_table, edge_table, export, make_graph
-from sparsefield.selection import alpha_max, bootstrap, learn, path
+from sparsefield.selection import alpha_max, learn, path
 from sparsefield.solvers import certify
 
 __version__ = "0.1.0"
@@ -39,4 +39,5 @@ __all__ = [
     "moments_of_table",
     "path",
     "selection",
+    "stability",
 ]

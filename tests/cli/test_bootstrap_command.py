@@ -24,7 +24,7 @@ def read(path):
 
 def test_edges_are_told_and_written_as_the_library_finds_them(answers):
     said = run("bootstrap", answers, *FEW, "--alpha", 0.02, "--seed", 3)
-    found = sf.bootstrap(read(answers), 0.02, n=4, seed=seed_of(3))
+    found = sf.selection.bootstrap(read(answers), 0.02, n=4, seed=seed_of(3))
     assert pl.read_csv(answers.with_suffix(".bootstrap.csv")).equals(found.table)
     edges = found.table.filter(pl.col("weight") != 0)
     for row in edges.head(12).to_dicts():
@@ -61,7 +61,7 @@ def test_the_fit_of_all_rows_is_that_of_the_command_that_fits(answers, tmp_path)
 )
 def test_options_reach_the_bootstrap(answers, words, asked):
     run("bootstrap", answers, *FEW, "--alpha", 0.02, *words, "-q")
-    found = sf.bootstrap(read(answers), 0.02, n=4, seed=seed_of(0), **asked)
+    found = sf.selection.bootstrap(read(answers), 0.02, n=4, seed=seed_of(0), **asked)
     assert pl.read_csv(answers.with_suffix(".bootstrap.csv")).equals(found.table)
 
 
@@ -69,7 +69,7 @@ def test_the_penalty_is_chosen_and_said_unless_it_is_given(answers):
     said = run("bootstrap", answers, *FEW, "--missing", "drop")
     choice = sf.selection.select(read(answers), missing="drop", seed=seed_of(0))
     assert choice.sentence in said
-    found = sf.bootstrap(read(answers), choice.alpha, n=4, missing="drop", seed=seed_of(0))
+    found = sf.selection.bootstrap(read(answers), choice.alpha, n=4, missing="drop", seed=seed_of(0))
     assert pl.read_csv(answers.with_suffix(".bootstrap.csv")).equals(found.table)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
@@ -21,7 +22,7 @@ from sparsefield.inference import OutOfReachError
 from sparsefield.model import LogPartition, PairwiseMRF
 from sparsefield.network import make_graph
 from sparsefield.objective import pseudo_log_likelihood
-from sparsefield.selection import Choice
+from sparsefield.selection import Choice, Objective
 
 
 def seed_of(random_state: Any) -> int:
@@ -33,7 +34,12 @@ class FieldEstimator(BaseEstimator):  # type: ignore[misc]
     """What all estimators of fields have in common: tables in, a model out."""
 
     _ways_with_missing: tuple[str, ...] = ("zero", "drop", "error")
+    _objective: Objective = "likelihood"
     missing: str
+
+    def _choose_for(self, table: Table, sample_weight: ArrayLike | None) -> float | Choice:
+        """Return the penalty of a table: the one that is given, or a choice."""
+        raise NotImplementedError
 
     def _check_input(self, X: Any) -> Any:
         """Refuse what scikit-learn's users know to be wrong, and take note of the columns."""

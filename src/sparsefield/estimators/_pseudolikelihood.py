@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sparsefield.data import Table, describe_rows, encode, resolve_missing, take_counted
 from sparsefield.estimators._field_estimator import FieldEstimator
 from sparsefield.estimators._progress import ProgressBar, choose_shown
-from sparsefield.selection import Alpha, Choice
+from sparsefield.selection import Alpha, Choice, Objective
 from sparsefield.solvers import Learner, Options, solve_pseudo_likelihood
 
 
@@ -53,6 +52,8 @@ class PseudoLikelihood(FieldEstimator):
     ('x1', 'x5')
     """
 
+    _objective: Objective = "pseudolikelihood"
+
     def __init__(
         self,
         alpha: Alpha = "auto",
@@ -75,8 +76,7 @@ class PseudoLikelihood(FieldEstimator):
         data = self._check_input(X)
         table, weights = take_counted(data if isinstance(data, Table) else encode(data), sample_weight)
         table, weights = resolve_missing(table, self.missing, weights, ways=self._ways_with_missing)
-        chosen: float | Choice = self.alpha if self.alpha != "auto" else self._choose(table, weights)
-        self._store_choice(chosen)
+        self._store_choice(self._choose_for(table, weights))
         with ProgressBar(self.progress, self.max_iter) as watch:
             fit = solve_pseudo_likelihood(
                 table,
@@ -91,6 +91,9 @@ class PseudoLikelihood(FieldEstimator):
         self._store(fit, **describe_rows(table, weights), **said, alpha=self.alpha_)
         return self
 
-    def _choose(self, table: Table, weights: NDArray[np.float64] | None) -> Choice:
-        options = Options(penalize_main=self.penalize_main)
-        return choose_shown(Learner(table, options, weights), None, self.progress, objective="pseudolikelihood")
+    def _choose_for(self, table: Table, sample_weight: ArrayLike | None) -> float | Choice:
+        if self.alpha != "auto":
+            return self.alpha
+        missing: Any = self.missing
+        learner = Learner(table, Options(penalize_main=self.penalize_main, missing=missing), sample_weight)
+        return choose_shown(learner, None, self.progress, objective="pseudolikelihood")

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
-from sparsefield.data import WAYS_WITH_MISSING
+from sparsefield.data import WAYS_WITH_MISSING, Table
 from sparsefield.estimators._field_estimator import FieldEstimator, seed_of
 from sparsefield.estimators._progress import ProgressBar, choose_shown
 from sparsefield.gradients import CertificateKind, Schedule
@@ -23,9 +23,10 @@ class SparseMRF(FieldEstimator):
     ----------
     alpha : float or "auto"
         Strength of the penalty: larger gives fewer edges. "auto" chooses it, by the extended BIC of the edges of a path
-        of penalties (`selection.select`; `SparseMRFCV` has other ways); `choice_` says why. Its natural unit is a difference of two frequencies: a pair
-        whose frequency the model misses by less than alpha gets no edge. Where no pair's frequency differs by more than
-        alpha from that of independent variables, there is no edge at all, as long as main effects are free.
+        of penalties (`selection.select`; `SparseMRFCV` has other ways), and `choice_` says why. Its natural unit is a
+        difference of two frequencies: a pair whose frequency the model misses by less than alpha gets no edge. Where no
+        pair's frequency differs by more than alpha from that of independent variables, there is no edge at all, as long
+        as main effects are free.
     solver : "newton" or "spg"
         "newton": proximal Newton steps on draws whose covariance is the curvature, a few of them. "spg": the paper's
         proximal gradient steps, hundreds of them. A fit whose objective is not surely below that of its start is the
@@ -195,14 +196,21 @@ class SparseMRF(FieldEstimator):
             How often each row counts.
         """
         began = time.perf_counter()
-        data = self._check_input(X)
-        own = ("alpha", "random_state", "progress")
-        given = {name: value for name, value in self.get_params().items() if name not in own}
-        options = Options(seed=seed_of(self.random_state), **given)
-        learner = Learner(data, options, sample_weight)
-        chosen: float | Choice = self.alpha if self.alpha != "auto" else choose_shown(learner, began, self.progress)
-        with ProgressBar(self.progress, options.most_steps(learner.table)) as watch:
+        learner = Learner(self._check_input(X), self._make_options(), sample_weight)
+        chosen = self._choose(learner, began)
+        with ProgressBar(self.progress, learner.options.most_steps(learner.table)) as watch:
             fit = learn_with(learner, chosen, began=began, watch=watch)
         self._store(fit)
         self._store_choice(chosen)
         return self
+
+    def _make_options(self) -> Options:
+        own = ("alpha", "random_state", "progress")
+        given = {name: value for name, value in self.get_params().items() if name not in own}
+        return Options(seed=seed_of(self.random_state), **given)
+
+    def _choose(self, learner: Learner, began: float | None = None) -> float | Choice:
+        return choose_shown(learner, began, self.progress) if self.alpha == "auto" else self.alpha
+
+    def _choose_for(self, table: Table, sample_weight: ArrayLike | None) -> float | Choice:
+        return self._choose(Learner(table, self._make_options(), sample_weight))

@@ -11,12 +11,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import check_cv
 
 from sparsefield.data import WAYS_WITH_MISSING, Table, encode
 from sparsefield.estimators._field_estimator import FieldEstimator, seed_of
-from sparsefield.estimators._progress import ProgressBar
+from sparsefield.estimators._progress import PiecesBar, ProgressBar
 from sparsefield.gradients import Schedule
-from sparsefield.selection import Criterion, relax, select
+from sparsefield.selection import Choice, Criterion, relax, select
 from sparsefield.solvers import Learner, Options
 
 # What `select` and the last fit have in common. The path has a gap of its own, unless one is given.
@@ -32,7 +33,8 @@ class SparseMRFCV(FieldEstimator):
     Parameters
     ----------
     alphas : sequence of float, optional
-        The penalties to choose from. Unless given, `n_alphas` from `alpha_max` down to the noise of a frequency.
+        The penalties to choose from. Unless given, `n_alphas` from `alpha_max` down to where noise makes edges
+        (`selection.select`).
     n_alphas : int
         How many there are, unless they are given.
     criterion : "ebic", "bic", "aic", "cv" or "stars"
@@ -41,8 +43,9 @@ class SparseMRFCV(FieldEstimator):
         "stars": the smallest alpha on whose edges subsamples agree.
     gamma : float
         What EBIC adds for the choice among sets of edges, from 0 (BIC) to 1.
-    cv : int
-        With "cv": how many folds the rows are shuffled into.
+    cv : int, splitter or iterable
+        With "cv": how many folds the rows are shuffled into, or a splitter of scikit-learn, or pairs of indices of rows
+        to fit and to hold out.
     beta : float
         With "stars": on which share of all pairs two subsamples may disagree.
     n_subsamples : int
@@ -51,8 +54,7 @@ class SparseMRFCV(FieldEstimator):
         Whether the edges of the last fit are fitted again without their penalty, so that their weights are not
         shrunken.
     schedule, n_chains, penalize_main, max_iter, max_sweeps, tol, missing
-        As for `SparseMRF`, for all fits. Missing values that the model fills leave the likelihood unknown: they need
-        criterion="stars".
+        As for `SparseMRF`, for all fits.
     gap : float or "auto"
         As for `SparseMRF`, for the last fit; a number is also that of the fits to choose from, for which `select` has
         one of its own otherwise.
@@ -67,7 +69,7 @@ class SparseMRFCV(FieldEstimator):
     n_threads : int, optional
         Threads to use; the result does not depend on it.
     progress : bool or "auto"
-        Whether to show a progress bar of the last fit; "auto" shows one in a terminal.
+        Whether to show progress bars; "auto" shows them in a terminal.
 
     Attributes
     ----------
@@ -99,7 +101,7 @@ class SparseMRFCV(FieldEstimator):
         n_alphas: int = 30,
         criterion: Criterion = "ebic",
         gamma: float = 0.25,
-        cv: int = 5,
+        cv: Any = 5,
         beta: float = 0.05,
         n_subsamples: int = 20,
         relax: bool = False,
@@ -158,53 +160,60 @@ class SparseMRFCV(FieldEstimator):
                 "certify=True is for the penalised fit: leave out relax=True, which fits without a penalty."
             )
         data = self._check_input(X)
-        table, seed = data if isinstance(data, Table) else encode(data), seed_of(self.random_state)
-        given: dict[str, Any] = {name: getattr(self, name) for name in _COMMON}
+        table = data if isinstance(data, Table) else encode(data)
         # Refused before the choice, which takes long, if an option of the last fit makes no sense.
-        learner = Learner(table, Options(seed=seed, gap=self.gap, certify=self.certify, **given), sample_weight)
-        self.choice_ = select(
-            table,
-            criterion=self.criterion,
-            alphas=self.alphas,
-            n_alphas=self.n_alphas,
-            gamma=self.gamma,
-            n_folds=self.cv,
-            beta=self.beta,
-            n_subsamples=self.n_subsamples,
-            sample_weight=sample_weight,
-            seed=seed,
-            n_jobs=self.n_jobs,
-            checkpoint=self.checkpoint,
-            **(given if self.gap == "auto" else {**given, "gap": self.gap}),
-        )
-        self.alpha_, self.path_table_ = self.choice_.alpha, self.choice_.table
-        self._fit_chosen(learner)
+        learner = Learner(table, self._make_options(), sample_weight)
+        choice = self._choose_for(table, sample_weight)
+        self._store_choice(choice)
+        self.path_table_ = choice.table
+        self._fit_chosen(learner, choice)
         return self
 
-    def _check_input(self, X: Any) -> Any:
-        """Refuse missing values at once where there would be no likelihood to choose by; `select` sees all of them."""
-        is_float = isinstance(X, np.ndarray) and X.dtype.kind == "f"
-        if is_float and self.missing == "model" and self.criterion != "stars" and np.isnan(X).any():
-            raise ValueError("X contains NaN: use criterion='stars', or missing='zero' or 'drop'.")
-        return super()._check_input(X)
+    def _make_options(self) -> Options:
+        given: dict[str, Any] = {name: getattr(self, name) for name in _COMMON}
+        return Options(seed=seed_of(self.random_state), gap=self.gap, certify=self.certify, **given)
 
-    def _fit_chosen(self, learner: Learner) -> None:
+    def _choose_for(self, table: Table, sample_weight: ArrayLike | None) -> Choice:
+        given: dict[str, Any] = {name: getattr(self, name) for name in _COMMON}
+        with PiecesBar(self.progress, "parts of the choice") as watch:
+            return select(
+                table,
+                criterion=self.criterion,
+                alphas=self.alphas,
+                n_alphas=self.n_alphas,
+                gamma=self.gamma,
+                n_folds=self.cv
+                if isinstance(self.cv, int)
+                else list(check_cv(self.cv).split(np.empty((table.n_rows, 0)))),
+                beta=self.beta,
+                n_subsamples=self.n_subsamples,
+                sample_weight=sample_weight,
+                seed=seed_of(self.random_state),
+                n_jobs=self.n_jobs,
+                checkpoint=self.checkpoint,
+                watch=watch,
+                **(given if self.gap == "auto" else {**given, "gap": self.gap}),
+            )
+
+    def _make_folds(self, table: Table, sample_weight: ArrayLike | None) -> Any:
+        """Return the number of folds, or the folds that a splitter makes of the rows that count."""
+        if isinstance(self.cv, int | np.integer):
+            return self.cv
+        n_rows = Learner(table, self._make_options(), sample_weight).table.n_rows
+        folds = list(check_cv(self.cv).split(np.zeros((n_rows, 1))))
+        if any(np.max(own, initial=0) >= n_rows for fold in folds for own in fold):
+            raise ValueError(f"cv has indices of rows that there are none of: {n_rows} rows count.")
+        return folds
+
+    def _fit_chosen(self, learner: Learner, choice: Choice) -> None:
         """Fit with the penalty that was chosen, and without it the edges that it leaves, if that is wanted."""
         began = time.perf_counter()
         with ProgressBar(self.progress, learner.options.most_steps(learner.table)) as watch:
-            fit = learner.learn(self.alpha_, began=began, watch=watch)
+            fit = learner.learn(choice.alpha, began=began, watch=watch)
             if self.relax:
                 if fit.is_serious:
                     warnings.warn(
                         f"The fit whose edges are kept: {fit.status.sentence}", ConvergenceWarning, stacklevel=3
                     )
                 fit = relax(learner, fit, learner.stand)
-        self._store(fit, chosen_alpha=self.alpha_)
-
-    def __sklearn_tags__(self) -> Any:
-        """Say whether cells may be missing: where the model fills them, there is no likelihood to choose by."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.missing in ("zero", "drop") or (
-            self.missing == "model" and self.criterion == "stars"
-        )
-        return tags
+        self._store(fit, choice=choice.sentence)

@@ -7,7 +7,7 @@ from sparsefield.selection._criteria import Choice, information
 from sparsefield.selection._ends import Ends
 from sparsefield.selection._learn import Alpha, choose, learn, learn_with
 from sparsefield.selection._likelihoods import Likelihood
-from sparsefield.selection._path import Path, path
+from sparsefield.selection._path import Objective, Path, path
 from sparsefield.selection._pieces import run_pieces
 from sparsefield.selection._relax import relax
 from sparsefield.selection._stability import Stability, stability
@@ -19,6 +19,7 @@ __all__ = [
     "Criterion",
     "Ends",
     "Likelihood",
+    "Objective",
     "Path",
     "Stability",
     "alpha_max",

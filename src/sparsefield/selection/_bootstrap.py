@@ -210,7 +210,7 @@ def bootstrap(
     --------
     >>> import sparsefield as sf
     >>> table = sf.datasets.make_field(6, strength=(1.0, 1.5), seed=7).sample(500, method="perfect", seed=1)
-    >>> found = sf.bootstrap(table, 0.02, n=20)
+    >>> found = sf.selection.bootstrap(table, 0.02, n=20)
     >>> print(found)
     20 resamples of 500 rows, drawn with replacement.
     >>> found.table.columns

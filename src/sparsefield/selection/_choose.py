@@ -19,7 +19,7 @@ from sparsefield.model import PairwiseMRF, as_theta
 from sparsefield.selection._checkpoint import Result
 from sparsefield.selection._criteria import Choice
 from sparsefield.selection._noise import count_noise, edge_of_noise
-from sparsefield.selection._parts import Part, PathOfPart, Refit, seed_of_part
+from sparsefield.selection._parts import Part, PathOfPart, Refit, Rows, seed_of_part
 from sparsefield.selection._path import Objective, WatchFits, check_objective, grid, order_alphas
 from sparsefield.selection._pieces import Watch, run_pieces
 from sparsefield.selection._rules import ByHoldingOut, ByInformation, ByStability, Found, Rule
@@ -41,7 +41,7 @@ def select(
     alphas: Sequence[float] | None = None,
     n_alphas: int = 30,
     gamma: float = 0.25,
-    n_folds: int = 5,
+    n_folds: int | Sequence[tuple[Rows, Rows]] = 5,
     beta: float = 0.05,
     n_subsamples: int = 20,
     refit: Refit | Literal["auto"] = "auto",
@@ -74,8 +74,9 @@ def select(
         How many there are, unless they are given.
     gamma : float
         What EBIC adds for the choice among sets of edges, from 0 (BIC) to 1.
-    n_folds : int
-        With "cv": how many folds the rows are shuffled into, each held out once.
+    n_folds : int or sequence of pairs of arrays
+        With "cv": how many folds the rows are shuffled into, each held out once; or the indices of the rows to fit and
+        to hold out, for each fold.
     beta : float
         With "stars": on which share of all pairs two subsamples may disagree.
     n_subsamples : int
@@ -133,7 +134,7 @@ def select(
         )
     learner = Learner(data, Options(**options, seed=seed, n_threads=n_threads), sample_weight)
     table, weights = learner.table, learner.weights
-    if rule.takes != "all rows":
+    if rule.takes != "all rows" and not isinstance(n_folds, Sequence):
         table, weights = _part_rows(table, weights)
     first = rule.first_alpha(learner, table.n_rows)
     wanted = order_alphas(alphas) if alphas is not None else grid(learner, n_alphas, first, rule.last_alpha(learner))
@@ -152,7 +153,7 @@ def select(
     results = run_pieces(
         work,
         [Part(seed_of_part(seed, 0)), *rule.parts(table.n_rows, seed)],
-        identity=_identify(work, rule.takes, learner.options),
+        identity=_identify(work, _name_parts(rule, n_folds), learner.options),
         checkpoint=checkpoint,
         n_jobs=n_jobs,
         n_threads=n_threads,
@@ -188,7 +189,14 @@ def _watch_fits(watch: Watch) -> WatchFits:
     return tell
 
 
-def _make_rule(criterion: Criterion, gamma: float, n_folds: int, beta: float, n_subsamples: int, refit: Refit) -> Rule:
+def _make_rule(
+    criterion: Criterion,
+    gamma: float,
+    n_folds: int | Sequence[tuple[Rows, Rows]],
+    beta: float,
+    n_subsamples: int,
+    refit: Refit,
+) -> Rule:
     if criterion == "cv":
         return ByHoldingOut(n_folds)
     if criterion == "stars":
@@ -203,6 +211,14 @@ def _part_rows(table: Table, weights: NDArray[np.float64] | None) -> tuple[Table
     if weights is None or (weights != np.floor(weights)).any():
         return table, weights
     return table[np.repeat(np.arange(table.n_rows), weights.astype(np.int64))], None
+
+
+def _name_parts(rule: Rule, n_folds: int | Sequence[tuple[Rows, Rows]]) -> str:
+    """Return what tells the parts of a table from others."""
+    if rule.takes != "folds" or not isinstance(n_folds, Sequence):
+        return rule.takes
+    rows = [np.asarray(own, dtype=np.int64).tobytes() for fold in n_folds for own in fold]
+    return f"folds {sha256(b'|'.join(rows)).hexdigest()[:16]}"
 
 
 def _count_known(results: Sequence[Result]) -> int:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sparsefield.selection._checkpoint import Result
 from sparsefield.selection._criteria import Information, average_folds, information, instability, within_one_error
 from sparsefield.selection._noise import edge_of_noise
-from sparsefield.selection._parts import Part, Refit, make_folds, make_subsamples
+from sparsefield.selection._parts import Part, Refit, make_folds, make_subsamples, seed_of_part
 from sparsefield.solvers import Learner
 
 
@@ -164,7 +164,7 @@ class ByInformation:
 class ByHoldingOut:
     """The largest penalty whose held-out log-likelihood is within one standard error of the best."""
 
-    n_folds: int
+    n_folds: int | Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
     needs_likelihood, takes = True, "folds"
     without_edges = (
         "Edges do not raise the log-likelihood of rows that are held out by more than a standard error: the variables "
@@ -175,13 +175,17 @@ class ByHoldingOut:
         """Return zero: `alpha_max` is large enough."""
         return 0.0
 
-    def last_alpha(self, learner: Learner) -> None:  # noqa: ARG002
+    def last_alpha(self, learner: Learner) -> None:
         """Return nothing: paths end where they do."""
 
     def parts(self, n_rows: int, seed: int) -> list[Part]:
         """Return the folds."""
-        _check_whole("n_folds", self.n_folds, 2, n_rows)
-        return make_folds(n_rows, self.n_folds, seed)
+        if not isinstance(self.n_folds, Sequence):
+            _check_whole("n_folds", self.n_folds, 2, n_rows)
+            return make_folds(n_rows, self.n_folds, seed)
+        if len(self.n_folds) < 2:
+            raise ValueError(f"There are {len(self.n_folds)} fold(s): a standard error takes two.")
+        return [Part(seed_of_part(seed, k + 1), *map(np.asarray, own)) for k, own in enumerate(self.n_folds)]
 
     def judge(self, found: Found) -> Verdict:
         """Choose by the rule of one standard error."""
@@ -196,7 +200,7 @@ class ByHoldingOut:
         index, best = within_one_error(mean, error), int(np.argmax(mean))
         reason = (
             f"is the largest of {len(mean)} penalties whose held-out log-likelihood, {mean[index]:.6g} nats per row "
-            f"over {self.n_folds} folds, is within one standard error, {error[best]:.2g}, of the best"
+            f"over {len(found.parts)} folds, is within one standard error, {error[best]:.2g}, of the best"
         )
         reason += "" if index == best else f", {mean[best]:.6g} at alpha = {found.alphas[best]:.3g}"
         return Verdict(index, columns, reason, float(mean[best] - error[best]))
@@ -228,7 +232,7 @@ class ByStability:
             raise ValueError(f"There are {n_rows} rows: subsamples need at least two.")
         return int(10 * np.sqrt(n_rows) if n_rows > 144 else 0.8 * n_rows)
 
-    def last_alpha(self, learner: Learner) -> None:  # noqa: ARG002
+    def last_alpha(self, learner: Learner) -> None:
         """Return nothing: paths end where they do."""
 
     def parts(self, n_rows: int, seed: int) -> list[Part]:

@@ -1,0 +1,158 @@
+"""What the edges of an estimator owe to the choice of rows: resamples of a table, fitted as the estimator would."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import _is_fitted
+
+from sparsefield.data import Table, encode
+from sparsefield.estimators._field_estimator import FieldEstimator, seed_of
+from sparsefield.estimators._progress import PiecesBar
+from sparsefield.selection import Bootstrap, Choice, Stability
+from sparsefield.selection import bootstrap as draw_again
+from sparsefield.selection import stability as drop_rows
+from sparsefield.solvers import Options
+
+_OPTIONS = {own.name for own in fields(Options)}
+
+
+def bootstrap(
+    estimator: FieldEstimator,
+    data: Any,
+    *,
+    n: int = 100,
+    seed: int | None = None,
+    share: float | None = None,
+    sample_weight: ArrayLike | None = None,
+    n_jobs: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> Bootstrap:
+    """Draw the rows of a table again and again, and fit each resample, to see what edges owe to the choice of rows.
+
+    Each fit starts at that of the whole table, and has no marks. A level that a resample lacks stays a level of the
+    variable, and never stops the run. Weights are those of a penalised fit, shrunken towards zero: their intervals tell
+    how much they vary, and are no test of whether an edge is there; `selected` tells how often it is found.
+
+    Parameters
+    ----------
+    estimator : SparseMRF, SparseMRFCV or PseudoLikelihood
+        How to fit. The penalty is the same for all resamples: that of the estimator if it is fitted or given one, and
+        otherwise the one that it chooses for the whole table.
+    data : Table, array, pandas or polars data frame, or path
+        Observations, one row each; see `encode`.
+    n : int
+        How many resamples.
+    seed : int, optional
+        Where the random numbers start; where those of the estimator do (`random_state`) unless given. Each resample has
+        its own, whoever fits it.
+    share : float, optional
+        The share of rows that each resample keeps, drawn without replacement; as many rows as there are, with
+        replacement, unless given.
+    sample_weight : array-like of shape (n_rows,), optional
+        How often each row counts. Rows are drawn as if each stood there as often.
+    n_jobs, checkpoint
+        As for `selection.run_pieces`: resamples at a time, and a folder that keeps those that are finished.
+
+    Returns
+    -------
+    Bootstrap
+        How often each edge is found, with the interval of its weight; the fit of all rows; differences between edges.
+
+    Examples
+    --------
+    >>> import sparsefield as sf
+    >>> table = sf.datasets.make_field(6, strength=(1.0, 1.5), seed=7).sample(500, method="perfect", seed=1)
+    >>> found = sf.bootstrap(sf.SparseMRF(random_state=1), table, n=20)
+    >>> print(found)
+    20 resamples of 500 rows, drawn with replacement.
+    >>> found.table.columns
+    ['first', 'second', 'weight', 'selected', 'low', 'high', 'same_sign']
+    """
+    asked = _Asked(estimator, data, seed, sample_weight)
+    with PiecesBar(asked.progress, "resamples") as watch:
+        return draw_again(
+            asked.table,
+            asked.alpha,
+            n=n,
+            share=share,
+            n_jobs=n_jobs,
+            checkpoint=checkpoint,
+            watch=watch,
+            **asked.options,
+        )
+
+
+def stability(
+    estimator: FieldEstimator,
+    data: Any,
+    *,
+    shares: Sequence[float] = (0.75, 0.625, 0.5, 0.375, 0.25),
+    n: int = 100,
+    seed: int | None = None,
+    sample_weight: ArrayLike | None = None,
+    n_jobs: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> Stability:
+    """Fit fewer and fewer rows, drawn without replacement, and compare with the fit of all of them.
+
+    This is the case-dropping bootstrap of Epskamp, Borsboom and Fried (2018), with their CS coefficients.
+
+    Parameters
+    ----------
+    estimator, data, seed, sample_weight, n_jobs, checkpoint
+        As for `bootstrap`; weights must be whole numbers.
+    shares : sequence of float
+        The shares of rows that are kept.
+    n : int
+        Subsamples for each share.
+
+    Returns
+    -------
+    Stability
+    """
+    asked = _Asked(estimator, data, seed, sample_weight)
+    with PiecesBar(asked.progress, "subsamples") as watch:
+        return drop_rows(
+            asked.table,
+            asked.alpha,
+            shares=shares,
+            n=n,
+            n_jobs=n_jobs,
+            checkpoint=checkpoint,
+            watch=watch,
+            **asked.options,
+        )
+
+
+class _Asked:
+    """What an estimator asks of each fit of a table."""
+
+    def __init__(self, estimator: FieldEstimator, data: Any, seed: int | None, sample_weight: ArrayLike | None) -> None:
+        if not isinstance(estimator, FieldEstimator):
+            raise TypeError(
+                f"estimator is of type {type(estimator).__name__}: give SparseMRF(), SparseMRFCV() or "
+                "PseudoLikelihood(). (selection.bootstrap takes a table and a penalty.)"
+            )
+        self.table = data if isinstance(data, Table) else encode(data)
+        given = estimator.get_params()
+        self.progress = given["progress"]
+        self.alpha = _find_alpha(estimator, self.table, sample_weight)
+        self.options = {
+            **{name: value for name, value in given.items() if name in _OPTIONS},
+            "objective": estimator._objective,
+            "sample_weight": sample_weight,
+            "seed": seed_of(given.get("random_state")) if seed is None else seed,
+        }
+
+
+def _find_alpha(estimator: FieldEstimator, table: Table, sample_weight: ArrayLike | None) -> float:
+    """Return the penalty of an estimator that is fitted, or the one that it has or chooses."""
+    if _is_fitted(estimator, "alpha_"):
+        return float(estimator.alpha_)
+    chosen = estimator._choose_for(table, sample_weight)
+    return chosen.alpha if isinstance(chosen, Choice) else float(chosen)
