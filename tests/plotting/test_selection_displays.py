@@ -120,11 +120,21 @@ def test_an_alpha_of_zero_is_left_out_and_said():
     assert "zero is not shown" in ax.get_xlabel()
 
 
+def test_a_path_without_edges_says_so():
+    fits = (make_fit({}, alpha=0.1), make_fit({}, alpha=0.05))
+    ax = PathDisplay.from_path(Path(fits, (None,) * 2, (0.0,) * 2, 9.0)).plot().ax_
+    assert ax.get_title() == "no edge at any alpha"
+    assert ax.get_ylim() == (-1, 1)
+
+
 def test_paths_without_fits_and_other_alphas_are_refused():
     with pytest.raises(ValueError, match="no fits"):
         PathDisplay.from_path(Path((), (), (), 10.0))
     with pytest.raises(ValueError, match=r"from 0\.1 to 0\.4"):
         PathDisplay.from_path(make_path(), chosen=0.5)
+    only = Path((make_fit({(0, 1): 1.0}, alpha=0.0),), (None,), (0.0,), 10.0)
+    with pytest.raises(ValueError, match="only alpha is zero"):
+        PathDisplay.from_path(only).plot()
 
 
 def test_heights_are_moved_apart_and_no_further():

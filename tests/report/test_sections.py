@@ -216,6 +216,15 @@ def test_a_screenshot_of_the_sections_is_kept(page):
     assert (ARTEFACTS / "report-sections.png").stat().st_size > 20_000
 
 
+def test_a_choice_of_zero_alone_has_a_table_and_no_plot(tmp_path, visit):
+    table = pl.DataFrame({"alpha": [0.0], "edges": [3], "ebic": [2.0], "standard_error": [0.1]})
+    fit = make_fit(["a", "b", "c", "d"], alpha=0.0)
+    write_report(fit, tmp_path / "a.html", choice=Choice(0, 0.0, table, SENTENCE), bootstrap=make_bootstrap(fit))
+    page = visit(tmp_path / "a.html")
+    assert page.locator("#choice-plot").count() == 0
+    assert page.locator("#choice-table tbody tr").count() == 1
+
+
 # --- Without a browser ---
 
 

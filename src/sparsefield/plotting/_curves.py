@@ -87,13 +87,15 @@ def scale_alphas(ax: Axes, alphas: Sequence[float], *, margin: float = 0.0) -> N
     """Let the penalty fall to the right on a scale of powers, and say which penalties can be shown on it: not zero."""
     is_shown = np.asarray(alphas) > 0
     shown = np.asarray(alphas)[is_shown]
+    if not len(shown):
+        raise ValueError("The only alpha is zero, which a scale of powers cannot show: there is nothing to draw.")
     ax.set_xscale("log")
-    if len(shown) and shown.min() < shown.max():
+    if shown.min() < shown.max():
         beyond = (shown.max() / shown.min()) ** margin
         ax.set_xlim(shown.max() * beyond, shown.min() / beyond)
     else:
         ax.xaxis.set_inverted(True)
-    is_narrow = len(shown) > 0 and shown.max() < 5 * shown.min()  # there may be one of 1, 2 and 5 in it
+    is_narrow = shown.max() < 5 * shown.min()  # there may be one of 1, 2 and 5 in it
     ax.xaxis.set_major_locator(MaxNLocator(5) if is_narrow else LogLocator(subs=(1.0, 2.0, 5.0)))
     ax.xaxis.set_major_formatter("{x:g}")
     ax.xaxis.set_minor_formatter(NullFormatter())

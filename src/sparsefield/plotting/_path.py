@@ -90,7 +90,7 @@ class PathDisplay(Display):
         clear_frame(ax)
         is_shown = scale_alphas(ax, self.alphas)
         weights, alphas = self.weights[is_shown], np.asarray(self.alphas)[is_shown]
-        last = weights[-1] if len(weights) else np.zeros(len(self.names))
+        last = weights[-1]
         strongest = [k for k in np.argsort(-np.abs(last), kind="stable") if last[k] != 0][: self.labels]
         colors = {k: GROUP_COLORS[place % len(GROUP_COLORS)] for place, k in enumerate(strongest)}
         order = sorted(range(len(self.names)), key=lambda k: k in colors)  # those with names on top
@@ -104,7 +104,11 @@ class PathDisplay(Display):
         ax.axhline(0, color="#9a9a9a", linewidth=0.8)
         ax.margins(y=0.05)
         ax.autoscale_view(scalex=False)
-        ax.set_ylabel("weight" if self.is_signed.any() else "weight (L2 norm over levels, without a sign)")
+        if not self.names:
+            ax.set_ylim(-1, 1)
+            ax.set_title("no edge at any alpha")
+        are_signed = self.is_signed.any() or not self.names
+        ax.set_ylabel("weight" if are_signed else "weight (L2 norm over levels, without a sign)")
         self._mark(ax)
         self._write_names(ax, strongest, last, colors)
 

@@ -109,7 +109,7 @@
   }
 
   drawTrace();
-  if (choice) drawChoice();
+  if (choice && choice.alpha.length) drawChoice();
   if (intervals && intervals.length) drawIntervals();
   if (stability) drawStability();
 })();
