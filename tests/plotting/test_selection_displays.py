@@ -199,6 +199,11 @@ def test_a_choice_of_zero_is_not_on_the_scale():
     assert "zero is not shown" in ax.get_xlabel()
 
 
+def test_choices_without_penalties_are_refused():
+    with pytest.raises(ValueError, match="No penalty was tried"):
+        ChoiceDisplay.from_choice(Choice(0, 0.1, pl.DataFrame(schema={"alpha": pl.Float64}), "Made up."))
+
+
 def test_choices_know_what_they_were_compared_with():
     table = np.random.default_rng(1).integers(0, 2, (150, 4))
     options = {"alphas": [0.1, 0.05, 0.02], "seed": 1}

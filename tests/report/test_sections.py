@@ -235,6 +235,26 @@ def test_pages_without_many_fits_have_no_section_of_them(tmp_path):
         assert mark not in text
 
 
+def test_a_choice_without_time_has_its_sentence_alone(tmp_path):
+    choice = Choice(0, 0.1, pl.DataFrame(schema={"alpha": pl.Float64}), "There was no time.")
+    write_report(make_fit(), tmp_path / "a.html", choice=choice)
+    text = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert '<p id="choice">There was no time.</p>' in text
+    assert 'id="choice-plot"' not in text
+    assert 'id="choice-table"' not in text
+
+
+def test_what_is_not_known_of_a_choice_stays_empty(tmp_path):
+    table = TABLE.with_columns(standard_error=pl.lit(float("nan")), log_likelihood=pl.lit(None, dtype=pl.Float64))
+    write_report(make_fit(), tmp_path / "a.html", choice=Choice(1, 0.2, table, SENTENCE, -2.5))
+    text = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert text.count('<td class="number"></td>') == 2 * len(table)
+    data = json.loads(
+        text.split('<script id="data" type="application/json">')[1].split("</script>")[0], parse_constant=pytest.fail
+    )
+    assert (data["choice"]["low"], data["choice"]["high"]) == (None, None)
+
+
 def test_stability_alone_has_its_section(tmp_path):
     fit = make_fit(["a", "b", "c", "d"])
     write_report(fit, tmp_path / "a.html", stability=make_stability(fit))

@@ -44,6 +44,8 @@ class ChoiceDisplay(Display):
     _size = (8.0, 4.5)
 
     def __init__(self, choice: Choice) -> None:
+        if choice.table.is_empty():
+            raise ValueError("No penalty was tried: there is nothing to draw of the choice.")
         self.choice = choice
 
     @classmethod
@@ -55,9 +57,10 @@ class ChoiceDisplay(Display):
     def errors(self) -> pl.Series | None:
         """The standard error of each criterion; None where it has none, as of fields that were enumerated."""
         table = self.choice.table
-        if "standard_error" not in table.columns or not (table["standard_error"] > 0).any():
+        if "standard_error" not in table.columns:
             return None
-        return table["standard_error"]
+        errors = table["standard_error"].fill_nan(0.0)
+        return errors if errors.max() else None
 
     @property
     def value_name(self) -> str:

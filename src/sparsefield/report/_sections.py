@@ -44,30 +44,34 @@ def _check_variables(what: str, other: Fit, fit: Fit) -> None:
 
 
 def _describe_choice(choice: Choice, fit: Fit) -> dict[str, Any]:
-    """Return the sentence, what is drawn, and the table of a choice."""
-    display = ChoiceDisplay.from_choice(choice)
-    is_shown = choice.table["alpha"] > 0  # zero is not on a scale of powers
-    table = choice.table.filter(is_shown)
-    values = table[choice.criterion]
-    errors = None if display.errors is None else display.errors.filter(is_shown)
+    """Return the sentence, what is drawn, and the table of a choice; where no penalty was tried, the sentence alone."""
     return {
         "sentence": choice.sentence,
         "remark": _compare_alphas("The choice is", choice.alpha, fit),
         "columns": choice.table.columns,
         "rows": [[_as_text(value) for value in row] for row in choice.table.iter_rows()],
         "index": choice.index,
-        "drawn": {
-            "alpha": table["alpha"].to_list(),
-            "value": values.to_list(),
-            "low": None if errors is None else (values - errors).to_list(),
-            "high": None if errors is None else (values + errors).to_list(),
-            "edges": table["edges"].to_list(),
-            "chosen": choice.alpha if choice.alpha > 0 else None,
-            "threshold": choice.threshold,
-            "value_name": display.value_name,
-            "error_name": display.error_name,
-            "threshold_name": display.threshold_name,
-        },
+        "drawn": _draw_choice(choice) if (choice.table["alpha"] > 0).any() else None,
+    }
+
+
+def _draw_choice(choice: Choice) -> dict[str, Any]:
+    """Return the criterion of each penalty but zero, which is not on a scale of powers."""
+    display, is_shown = ChoiceDisplay.from_choice(choice), choice.table["alpha"] > 0
+    table = choice.table.filter(is_shown)
+    values = table[choice.criterion]
+    errors = None if display.errors is None else display.errors.filter(is_shown)
+    return {
+        "alpha": table["alpha"].to_list(),
+        "value": values.to_list(),
+        "low": None if errors is None else (values - errors).to_list(),
+        "high": None if errors is None else (values + errors).to_list(),
+        "edges": table["edges"].to_list(),
+        "chosen": choice.alpha if choice.alpha > 0 else None,
+        "threshold": choice.threshold,
+        "value_name": display.value_name,
+        "error_name": display.error_name,
+        "threshold_name": display.threshold_name,
     }
 
 
@@ -154,4 +158,6 @@ def _compare_alphas(what: str, alpha: float | None, fit: Fit) -> str:
 
 
 def _as_text(value: Any) -> str:
-    return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+    if value is None or value != value:  # null or NaN: it is not known
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -109,7 +109,7 @@
   }
 
   drawTrace();
-  if (choice && choice.alpha.length) drawChoice();
+  if (choice) drawChoice();
   if (intervals && intervals.length) drawIntervals();
   if (stability) drawStability();
 })();
