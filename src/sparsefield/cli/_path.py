@@ -47,6 +47,9 @@ def path(
     gamma: Annotated[
         float, typer.Option(help="With ebic: what the choice among sets of edges costs, from 0 (bic) to 1.")
     ] = 0.25,
+    noise_share: Annotated[
+        float, typer.Option(help="With ebic, bic or aic: which share of the edges may be noise; 1 for any.")
+    ] = 0.1,
     folds: Annotated[int, typer.Option(min=2, help="With cv: how many folds, each held out once.")] = 5,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where to write the table (.csv); beside the data else.")
@@ -72,7 +75,7 @@ def path(
     table = reading.load(data, out)
     clock = time.perf_counter()
     with plain_errors(data, interrupted=asked.describe_interrupt), quiet_warnings(out):
-        how: dict[str, Any] = {"criterion": criterion, "gamma": gamma, "n_folds": folds}
+        how: dict[str, Any] = {"criterion": criterion, "gamma": gamma, "noise_share": noise_share, "n_folds": folds}
         choice = asked.run("paths", select, table, out=out, alphas=wanted, n_alphas=n_alphas, **how)
         write_table(choice.table, output)
     out.say(_make_grid(choice))

@@ -43,6 +43,8 @@ class SparseMRFCV(FieldEstimator):
         "stars": the smallest alpha on whose edges subsamples agree.
     gamma : float
         What EBIC adds for the choice among sets of edges, from 0 (BIC) to 1.
+    noise_share : float
+        With information criteria: which share of the edges may be noise (`selection.select`); with 1, any.
     cv : int, splitter or iterable
         With "cv": how many folds the rows are shuffled into, or a splitter of scikit-learn, or pairs of indices of rows
         to fit and to hold out.
@@ -101,6 +103,7 @@ class SparseMRFCV(FieldEstimator):
         n_alphas: int = 30,
         criterion: Criterion = "ebic",
         gamma: float = 0.25,
+        noise_share: float = 0.1,
         cv: Any = 5,
         beta: float = 0.05,
         n_subsamples: int = 20,
@@ -124,6 +127,7 @@ class SparseMRFCV(FieldEstimator):
         self.n_alphas = n_alphas
         self.criterion = criterion
         self.gamma = gamma
+        self.noise_share = noise_share
         self.cv = cv
         self.beta = beta
         self.n_subsamples = n_subsamples
@@ -182,6 +186,7 @@ class SparseMRFCV(FieldEstimator):
                 alphas=self.alphas,
                 n_alphas=self.n_alphas,
                 gamma=self.gamma,
+                noise_share=self.noise_share,
                 n_folds=self.cv
                 if isinstance(self.cv, int)
                 else list(check_cv(self.cv).split(np.empty((table.n_rows, 0)))),

@@ -41,6 +41,7 @@ def select(
     alphas: Sequence[float] | None = None,
     n_alphas: int = 30,
     gamma: float = 0.25,
+    noise_share: float = 0.1,
     n_folds: int | Sequence[tuple[Rows, Rows]] = 5,
     beta: float = 0.05,
     n_subsamples: int = 20,
@@ -67,13 +68,17 @@ def select(
         the smallest alpha on whose edges subsamples agree (Liu, Roeder and Wasserman 2010), for edges that other rows
         would show too; it needs no likelihood.
     alphas : sequence of float, optional
-        The penalties to choose from. Unless given, `n_alphas` from `alpha_max` down to half of the smallest one at
-        which noise makes no edge, among independent variables; with "cv" and "stars", down to the noise of a frequency,
-        and with "stars", from the noise of a subsample where that is larger.
+        The penalties to choose from. Unless given, `n_alphas` from `alpha_max` down to where noise would explain too
+        many edges even if all pairs had one (see `noise_share`); with "cv" and "stars", down to the noise of a
+        frequency, and with "stars", from the noise of a subsample where that is larger.
     n_alphas : int
         How many there are, unless they are given.
     gamma : float
         What EBIC adds for the choice among sets of edges, from 0 (BIC) to 1.
+    noise_share : float
+        With information criteria: which share of the edges may be noise. Penalties are passed over at which noise would
+        give more than this share of as many edges to independent variables (see Notes); with 1, all count. EBIC alone
+        gives edges to most tables of independent variables that have few rows.
     n_folds : int or sequence of pairs of arrays
         With "cv": how many folds the rows are shuffled into, each held out once; or the indices of the rows to fit and
         to hold out, for each fold.
@@ -112,6 +117,9 @@ def select(
 
     Notes
     -----
+    Noise: among independent variables, the frequency of a pair of levels has a standard error, and exceeds alpha with a
+    probability that follows. The sum over all pairs is how many edges noise makes.
+
     Missing cells: log-likelihoods are those of the observed cells. With refit="nodes", neighbours that are missing are
     drawn, five times, from the fit with the smallest penalty at which noise makes no edge.
 
@@ -126,7 +134,7 @@ def select(
     """
     check_objective(objective)
     wanted_refit = _check_refit(refit, criterion)
-    rule = _make_rule(criterion, gamma, n_folds, beta, n_subsamples, wanted_refit)
+    rule = _make_rule(criterion, gamma, n_folds, beta, n_subsamples, wanted_refit, noise_share)
     if max_seconds is not None and (rule.takes != "all rows" or checkpoint is not None):
         raise ValueError(
             "max_seconds is for information criteria without a checkpoint: others need all of their fits. Use fewer "
@@ -164,7 +172,8 @@ def select(
         return Choice(0, wanted[0], pl.DataFrame(schema={"alpha": pl.Float64}), _WITHOUT_TIME.format(wanted[0]))
     n_known = _count_known(results) if rule.needs_likelihood else n_tried
     whole, *others = [_take_first(result, n_tried, n_known) for result in results]
-    found = Found(wanted[:n_known], table.domain.n_variables, whole, others)
+    noise = np.array([count_noise(learner, alpha) for alpha in wanted[:n_known]])
+    found = Found(wanted[:n_known], table.domain.n_variables, whole, others, noise)
     return _conclude(found, rule, learner, wanted_refit, n_tried=n_tried, n_wanted=len(wanted))
 
 
@@ -196,6 +205,7 @@ def _make_rule(
     beta: float,
     n_subsamples: int,
     refit: Refit,
+    noise_share: float,
 ) -> Rule:
     if criterion == "cv":
         return ByHoldingOut(n_folds)
@@ -203,7 +213,7 @@ def _make_rule(
         return ByStability(beta, n_subsamples)
     if criterion not in _CRITERIA:
         raise ValueError(f"criterion is {criterion!r}: use {listed(_CRITERIA)}.")
-    return ByInformation(criterion, gamma, refit)
+    return ByInformation(criterion, gamma, refit, noise_share)
 
 
 def _part_rows(table: Table, weights: NDArray[np.float64] | None) -> tuple[Table, NDArray[np.float64] | None]:

@@ -30,12 +30,22 @@ def edge_of_noise(learner: Learner, n_rows: float | None = None) -> float:
     n_rows : float, optional
         How many rows there are; those of the table unless given.
     """
-    errors = _errors(learner, n_rows)
+    return _solve(_errors(learner, n_rows), _RISK)
+
+
+def alpha_of_noise(learner: Learner, share: float) -> float:
+    """Return the alpha at which noise makes edges of a share of all pairs, were all variables independent."""
+    errors = _errors(learner)
+    return _solve(errors, share * len(errors))
+
+
+def _solve(errors: NDArray[np.float64], n_pairs: float) -> float:
+    """Return the alpha at which noise makes so many edges, of pairs with these errors."""
     if not len(errors):
         return 0.0
-    most = -ndtri(_RISK / (2 * len(errors))) * errors.max()
-    # Rounding may put the sum at its end a little above the risk, where all errors are equal.
-    return float(brentq(lambda alpha: _count(errors, alpha) - _RISK, 0.0, 1.01 * most))
+    most = -ndtri(n_pairs / (2 * len(errors))) * errors.max()
+    # Rounding may put the sum at its end a little above the number, where all errors are equal.
+    return float(brentq(lambda alpha: _count(errors, alpha) - n_pairs, 0.0, 1.01 * most))
 
 
 def count_noise(learner: Learner, alpha: float) -> float:
