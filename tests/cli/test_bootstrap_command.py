@@ -106,6 +106,19 @@ def test_pictures_are_drawn(answers, tmp_path):
         assert matplotlib.image.imread(file).shape[1] > 500
 
 
+def test_the_page_has_the_choice_the_resamples_and_the_stability(answers, tmp_path):
+    nodes, page = tmp_path / "nodes.csv", tmp_path / "a.html"
+    names = ["item 0", "item 1", "item 2", "score 3", "score 4", "score 5"]
+    nodes.write_text("name,kind\n" + "".join(f"{name},kind-{name.split()[0]}\n" for name in names))
+    words = ["--missing", "drop", "--stability", "--report", page, "--nodes", nodes, "--color", "kind", "--json"]
+    result = CliRunner().invoke(app, [str(word) for word in ["bootstrap", answers, *FEW, *words]])
+    found = json.loads(result.stdout)
+    text = page.read_text(encoding="utf-8")
+    for sentence in (found["choice"], found["sentence"], found["stability"]["sentence"]):
+        assert sentence in text
+    assert text.count('"group": "kind-item"') == 3
+
+
 @pytest.mark.parametrize("stopped", ["resample", "subsample"])
 def test_a_run_goes_on_where_it_was_interrupted(answers, tmp_path, monkeypatch, stopped):
     words = ["bootstrap", answers, *FEW, "--alpha", 0.02, "--stability"]

@@ -4,6 +4,7 @@ import json
 import shlex
 
 import matplotlib.image
+import numpy as np
 import polars as pl
 import pytest
 from typer.testing import CliRunner
@@ -27,9 +28,15 @@ def test_a_path_is_told_and_written_as_the_estimator_finds_it(answers):
     assert found.equals(mrf.path_table_)
     for row in found.to_dicts():
         mark = "> " if row["alpha"] == mrf.alpha_ else ""
-        assert (
-            f"{mark}{row['alpha']:.4g} {row['edges']} {row['log_likelihood']:.4f} {row['ebic']:.1f} converged" in said
-        )
+        known = f"{row['pseudo_log_likelihood']:.4f} {row['ebic']:.1f} converged"
+        assert f"{mark}{row['alpha']:.4g} {row['edges']} {known}" in said
+
+
+def test_fits_take_the_penalty_that_a_path_chooses(answers):
+    words = [str(word) for word in (answers, "--id", "person", "--seed", 3, "--json")]
+    path, fit = (json.loads(CliRunner().invoke(app, [name, *words]).stdout) for name in ("path", "fit"))
+    assert path["alpha"] == fit["alpha"]
+    assert path["sentence"] == fit["choice"]
 
 
 @pytest.mark.parametrize(
@@ -68,6 +75,17 @@ def test_programs_get_one_object(answers, tmp_path):
     assert run("path", answers, *SHORT, "-o", output, "--quiet") == ""
 
 
+def test_programs_get_nothing_for_what_is_not_known(answers, monkeypatch):
+    def choose(*_, **__):
+        columns = {"alpha": [0.1], "edges": [2], "status": ["converged"], "ebic": [5.0], "standard_error": [np.nan]}
+        return sf.selection.Choice(0, 0.1, pl.DataFrame(columns), "It is the only one.")
+
+    monkeypatch.setattr(command, "select", choose)
+    words = ["path", answers, *SHORT, "--json"]
+    (row,) = json.loads(CliRunner().invoke(app, [str(word) for word in words]).stdout)["path"]
+    assert row == {"alpha": 0.1, "edges": 2, "status": "converged", "ebic": 5.0, "standard_error": None}
+
+
 def test_the_command_at_the_end_fits_with_the_penalty_that_was_chosen(tmp_path, answers):
     path = tmp_path / "with spaces;.csv"
     path.write_text(answers.read_text().replace(",", ";").replace("p7;", "-;"), encoding="utf-8")
@@ -87,7 +105,7 @@ def test_the_command_at_the_end_fits_with_the_penalty_that_was_chosen(tmp_path, 
 
 def test_long_paths_are_shown_in_part_with_the_choice():
     rows = {"alpha": [1 / (k + 1) for k in range(100)], "edges": range(100), "status": ["converged"] * 100}
-    table = pl.DataFrame({**rows, "log_likelihood": [None] * 100, "instability": [0.5] * 100})
+    table = pl.DataFrame({**rows, "instability": [0.5] * 100})
     grid = command._make_grid(sf.selection.Choice(50, 1 / 51, table, ""))
     marks, alphas = (list(column.cells) for column in grid.columns[:2])
     assert len(alphas) <= command._MOST_LINES + 1

@@ -113,7 +113,7 @@ def bootstrap(
     groups = options.load_groups(files.nodes, files.color, table.domain.names)
     clock = time.perf_counter()
     with plain_errors(data, interrupted=asked.describe_interrupt), quiet_warnings(out):
-        choice = asked.run("paths", select, table, out=out) if alpha is None else None
+        choice = asked.run("penalties", select, table, out=out) if alpha is None else None
         if choice is not None:
             out.say(choice.sentence)
             alpha = choice.alpha

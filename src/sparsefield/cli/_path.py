@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import time
 from pathlib import Path
@@ -76,7 +77,8 @@ def path(
     clock = time.perf_counter()
     with plain_errors(data, interrupted=asked.describe_interrupt), quiet_warnings(out):
         how: dict[str, Any] = {"criterion": criterion, "gamma": gamma, "noise_share": noise_share, "n_folds": folds}
-        choice = asked.run("paths", select, table, out=out, alphas=wanted, n_alphas=n_alphas, **how)
+        what = "penalties" if criterion in ("ebic", "bic", "aic") else "paths"
+        choice = asked.run(what, select, table, out=out, alphas=wanted, n_alphas=n_alphas, **how)
         write_table(choice.table, output)
     out.say(_make_grid(choice))
     out.say(choice.sentence)
@@ -91,12 +93,17 @@ def path(
             **numbers,
             "n_variables": table.domain.n_variables,
             "n_edges": choice.table["edges"][choice.index],
-            "path": choice.table.to_dicts(),
+            "path": [{name: _or_none(value) for name, value in row.items()} for row in choice.table.to_dicts()],
             "seconds": time.perf_counter() - clock,
             "command": command,
             "files": [str(file) for file in files],
         }
     )
+
+
+def _or_none(value: Any) -> Any:
+    """Return a value that JSON knows: None for a number that is not known."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _read_numbers(words: str) -> list[float]:

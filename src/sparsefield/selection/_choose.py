@@ -146,6 +146,7 @@ def select(
         table, weights = _part_rows(table, weights)
     first = rule.first_alpha(learner, table.n_rows)
     wanted = order_alphas(alphas) if alphas is not None else grid(learner, n_alphas, first, rule.last_alpha(learner))
+    noise = np.array([count_noise(learner, alpha) for alpha in wanted])
     own = options if max_seconds is None else {**options, "max_seconds": max_seconds}
     is_here = rule.takes == "all rows" and joblib.effective_n_jobs(n_jobs) == 1
     work = PathOfPart(
@@ -154,7 +155,8 @@ def select(
         wanted,
         objective,
         wanted_refit if rule.needs_likelihood else None,
-        edge_of_noise(learner),
+        noise,
+        rule.noise_share,
         own,
         _watch_fits(watch) if is_here and watch is not None else None,
     )
@@ -172,9 +174,16 @@ def select(
         return Choice(0, wanted[0], pl.DataFrame(schema={"alpha": pl.Float64}), _WITHOUT_TIME.format(wanted[0]))
     n_known = _count_known(results) if rule.needs_likelihood else n_tried
     whole, *others = [_take_first(result, n_tried, n_known) for result in results]
-    noise = np.array([count_noise(learner, alpha) for alpha in wanted[:n_known]])
-    found = Found(wanted[:n_known], table.domain.n_variables, whole, others, noise)
-    return _conclude(found, rule, learner, wanted_refit, n_tried=n_tried, n_wanted=len(wanted))
+    found = Found(wanted[:n_known], table.domain.n_variables, whole, others, noise[:n_known])
+    return _conclude(
+        found,
+        rule,
+        learner,
+        wanted_refit,
+        n_tried=n_tried,
+        n_wanted=len(wanted),
+        is_out_of_time=not results[0]["is_whole"],
+    )
 
 
 def _check_refit(refit: str, criterion: str) -> Refit:
@@ -263,13 +272,16 @@ def _identify(work: PathOfPart, takes: str, options: Options) -> dict[str, objec
         "alphas": [float(alpha) for alpha in work.alphas],
         "objective": work.objective,
         "refit": work.refit,
+        "noise_share": work.noise_share,
         "domain": sha256(repr(work.table.domain).encode()).hexdigest()[:16],
         **describe_rows(work.table, work.weights),
         **own,
     }
 
 
-def _conclude(found: Found, rule: Rule, learner: Learner, refit: Refit, *, n_tried: int, n_wanted: int) -> Choice:
+def _conclude(
+    found: Found, rule: Rule, learner: Learner, refit: Refit, *, n_tried: int, n_wanted: int, is_out_of_time: bool
+) -> Choice:
     """Choose, and make the table and the sentence."""
     verdict = rule.judge(found)
     whole, index = found.whole, verdict.index
@@ -283,9 +295,9 @@ def _conclude(found: Found, rule: Rule, learner: Learner, refit: Refit, *, n_tri
             f"The log-likelihood of {n_tried - len(found.alphas)} smaller penalties is out of reach: they were not "
             "compared."
         )
-    elif n_tried < n_wanted:
+    elif n_tried < n_wanted and is_out_of_time:
         sentences.append(f"There was time for {n_tried} of {n_wanted} penalties: smaller ones may be better.")
-    elif index == len(found.alphas) - 1 > 0:
+    elif index == n_wanted - 1 > 0:
         sentences.append("It is the smallest alpha that was tried: smaller ones may be better.")
     return Choice(index, alpha, table, " ".join(filter(None, sentences)), verdict.threshold)
 

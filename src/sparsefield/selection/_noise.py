@@ -11,7 +11,7 @@ from sparsefield.selection._alpha_max import independent_means
 from sparsefield.selection._path import count_rows
 from sparsefield.solvers import Learner
 
-_RISK = 0.05  # that noise makes an edge where there is none, over all pairs together: the convention of tests
+RISK = 0.05  # that noise makes an edge where there is none, over all pairs together: the convention of tests
 
 
 def edge_of_noise(learner: Learner, n_rows: float | None = None) -> float:
@@ -30,7 +30,7 @@ def edge_of_noise(learner: Learner, n_rows: float | None = None) -> float:
     n_rows : float, optional
         How many rows there are; those of the table unless given.
     """
-    return _solve(_errors(learner, n_rows), _RISK)
+    return _solve(_errors(learner, n_rows), RISK)
 
 
 def alpha_of_noise(learner: Learner, share: float) -> float:

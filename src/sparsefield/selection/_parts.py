@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ from sparsefield.inference import make_backend
 from sparsefield.model import PairwiseMRF, as_theta, count_once
 from sparsefield.selection._likelihoods import Likelihood, seed_of_missing
 from sparsefield.selection._nodewise import refit_nodes
+from sparsefield.selection._noise import RISK
 from sparsefield.selection._observed import ObservedRows
 from sparsefield.selection._path import Objective, Path, WatchFits, find_edges, path
 from sparsefield.solvers import Options
@@ -28,6 +29,10 @@ Refit = Literal["nodes", "joint", "none"]
 # least value, and by 60 to 100 with a gap of 0.05, in half the time. The least gap is for tables of many rows: with 400
 # parameters it takes 200,000 draws.
 _DRAWS_A_ROW, _LARGEST_GAP, _LEAST_GAP = 4, 0.05, 0.001
+
+# Noise makes ever more edges as penalties fall, and once it explains too many of them it hardly ever explains fewer
+# further down: three in a row are the end.
+_MOST_NOISY = 3
 
 # Seeds of parts have a first word of their own, beside those that the fits of one path take from the same seed.
 _FITS, _ROWS = 0, 1
@@ -100,9 +105,11 @@ class PathOfPart:
     refit : "nodes", "joint", "none" or None
         Whose log-likelihoods are wanted: pseudo-log-likelihoods of the edges without their penalty, variable by
         variable; log-likelihoods of the edges without their penalty, or with it; or nobody's.
-    noise : float
-        Missing cells that variables are refitted on are drawn from the fit with the smallest penalty that is not below
-        this, from which on noise makes no edge.
+    noise : ndarray of shape (n_alphas,)
+        How many edges noise makes among independent variables, at each penalty. Missing cells that variables are
+        refitted on are drawn from the last fit before it makes one, with a probability of 0.05.
+    noise_share : float
+        The path ends where noise explains more than this share of the edges, three times in a row.
     options : mapping
         Further options of `path`, without seed and threads.
     watch : callable, optional
@@ -114,7 +121,8 @@ class PathOfPart:
     alphas: Sequence[float]
     objective: Objective
     refit: Refit | None
-    noise: float
+    noise: NDArray[np.float64]
+    noise_share: float
     options: Mapping[str, Any]
     watch: WatchFits | None = None
 
@@ -130,6 +138,7 @@ class PathOfPart:
             likelihoods=self.refit in ("joint", "none"),
             sample_weight=weights,
             watch=self.watch,
+            stop=self._make_stop(),
             **own,
         )
         if not found.is_whole and self.options.get("max_seconds") is None:  # somebody has interrupted it
@@ -142,6 +151,7 @@ class PathOfPart:
             "edges": found.table["edges"].to_numpy(),
             "status": [fit.status.code for fit in found.fits],
             "n_rows": found.n_rows,
+            "is_whole": found.is_whole,
             "parameters": [self._count_parameters(fit.model) for fit in fits],
             "interactions": [count_once(fit.model.interactions) for fit in fits],
             "log_likelihood": [np.nan if own is None else own.value for own in known],
@@ -149,6 +159,18 @@ class PathOfPart:
             **self._refit_nodes(part, found, n_threads),
             **self._hold_out(part, fits, known, n_threads),
         }
+
+    def _make_stop(self) -> Callable[[Fit], bool]:
+        """Return what ends a path: further penalties that the noise share rules out."""
+        in_a_row, noise = 0, iter(self.noise)
+
+        def stop(fit: Fit) -> bool:
+            nonlocal in_a_row
+            is_noise = next(noise) > self.noise_share * max(1, count_once(fit.model.interactions))
+            in_a_row = in_a_row + 1 if is_noise else 0
+            return in_a_row == _MOST_NOISY
+
+        return stop
 
     def _refit_nodes(self, part: Part, found: Path, n_threads: int) -> dict[str, Any]:
         """Return what is known of the edges of each fit that are refitted variable by variable."""
@@ -161,7 +183,7 @@ class PathOfPart:
             table,
             weights,
             models,
-            models[max(0, sum(alpha >= self.noise for alpha in found.alphas) - 1)],
+            models[max(0, np.count_nonzero(self.noise[: len(models)] <= RISK) - 1)],
             seed=seed_of_missing(part.seed),
             backend=make_backend(options.backend, n_threads),
             **({} if options.max_sweeps is None else {"max_sweeps": options.max_sweeps}),

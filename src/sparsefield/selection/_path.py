@@ -113,6 +113,7 @@ def path(
     sample_weight: ArrayLike | None = None,
     max_seconds: float | None = None,
     watch: WatchFits | None = None,
+    stop: Callable[[Fit], bool] | None = None,
     **options: Any,
 ) -> Path:
     """Fit a table with one penalty after the other, from the largest to the smallest.
@@ -141,6 +142,8 @@ def path(
         Time after which the path ends, with the fits that there are.
     watch : callable, optional
         Called with the number of fits made, that of all, and the last fit.
+    stop : callable, optional
+        Called with each fit: whether it is to be the last one. The path counts as whole then.
     **options
         Those of `learn`. The gap is 0.05 unless given, and not "auto".
 
@@ -161,6 +164,7 @@ def path(
     beside = _Relaxed(learner)
     rows: list[tuple[Fit, Likelihood | None, float]] = []
     others: list[tuple[Fit, Likelihood | None]] = []
+    is_whole = False
     with until(np.inf if max_seconds is None else began + max_seconds), suppress(OutOfTimeError):
         for fit, took in _fit_each(way, wanted):
             own = None if known_by is None else known_by.of(fit, way.stand)
@@ -169,9 +173,12 @@ def path(
             rows.append((fit, own, took))
             if watch is not None:
                 watch(len(rows), len(wanted), fit)
+            is_whole = len(rows) == len(wanted) or (stop is not None and stop(fit))
+            if is_whole:
+                break
     fits, known, seconds = zip(*rows, strict=True) if rows else ((), (), ())
     relaxed, relaxed_known = zip(*others[: len(rows)], strict=True) if others else ((), ())
-    return Path(fits, known, seconds, count_rows(learner), len(rows) == len(wanted), relaxed, relaxed_known)
+    return Path(fits, known, seconds, count_rows(learner), is_whole, relaxed, relaxed_known)
 
 
 def _fit_each(way: _Way, alphas: Sequence[float]) -> Iterator[tuple[Fit, float]]:

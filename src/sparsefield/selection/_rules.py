@@ -77,6 +77,11 @@ class Rule(Protocol):
         ...
 
     @property
+    def noise_share(self) -> float:
+        """Which share of the edges may be noise, at the penalty that is chosen; 1 where that does not matter."""
+        ...
+
+    @property
     def without_edges(self) -> str:
         """What it means where it chooses no edge, in a sentence."""
         ...
@@ -185,7 +190,7 @@ class ByHoldingOut:
     """The largest penalty whose held-out log-likelihood is within one standard error of the best."""
 
     n_folds: int | Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
-    needs_likelihood, takes = True, "folds"
+    needs_likelihood, takes, noise_share = True, "folds", 1.0
     without_edges = (
         "Edges do not raise the log-likelihood of rows that are held out by more than a standard error: the variables "
         "are nearly independent, or there are too few rows to tell."
@@ -232,7 +237,7 @@ class ByStability:
 
     beta: float
     n_subsamples: int
-    needs_likelihood, takes = False, "subsamples"
+    needs_likelihood, takes, noise_share = False, "subsamples", 1.0
     without_edges = (
         "No edges are as stable as asked for: the variables are independent, or subsamples are too small to tell."
     )
