@@ -183,14 +183,15 @@ class PathOfPart:
             table,
             weights,
             models,
-            models[max(0, np.count_nonzero(self.noise[: len(models)] <= RISK) - 1)],
+            models[max(0, int(np.count_nonzero(self.noise[: len(models)] <= RISK)) - 1)],
             seed=seed_of_missing(part.seed),
             backend=make_backend(options.backend, n_threads),
             **({} if options.max_sweeps is None else {"max_sweeps": options.max_sweeps}),
         )
         n_pairs = np.array([count_once(model.interactions) for model in models])
         n_main = np.array([self._count_parameters(model) for model in models]) - n_pairs
-        # An edge has a parameter at each of its ends.
+        # An edge has a parameter at each of its ends. Where variables are nearly independent, the pseudo-log-likelihood
+        # rises with an edge by twice of what the log-likelihood does: all that is counted is twice as much.
         return {"log_likelihood": values, "error": np.zeros(len(values)), "parameters": n_main + 2 * n_pairs}
 
     def _count_parameters(self, model: PairwiseMRF) -> int:

@@ -151,7 +151,7 @@ class ByInformation:
             self.kind,
             whole["log_likelihood"],
             whole["parameters"],
-            whole["interactions"],
+            whole["interactions"] * (2 if self.refit == "nodes" else 1),  # at both ends
             n_rows,
             found.n_variables,
             self.gamma,
