@@ -98,8 +98,8 @@ def test_weights_of_zero_are_rows_that_are_not_there():
     for counted in (slice(0, 100), slice(100, 300), slice(50, 150)):
         weights = np.zeros(300)
         weights[counted] = 0.3
-        weighted = SparseMRF(solver="spg", **QUICK).fit(incomplete, sample_weight=weights)
-        alone = SparseMRF(solver="spg", **QUICK).fit(sf.Table(incomplete.domain, incomplete.codes[counted]))
+        weighted = SparseMRF(0.05, solver="spg", **QUICK).fit(incomplete, sample_weight=weights)
+        alone = SparseMRF(0.05, solver="spg", **QUICK).fit(sf.Table(incomplete.domain, incomplete.codes[counted]))
         np.testing.assert_allclose(theta_of(weighted), theta_of(alone), atol=1e-9)
 
 

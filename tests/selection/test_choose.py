@@ -6,14 +6,17 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 from scipy import stats
+from sklearn.linear_model import LogisticRegression
 
 import exact_chains
+import naive
 import sparsefield as sf
 from noise import curvature
 from problems import make_table, theta_of
 from sparsefield.data import MISSING
 from sparsefield.gradients import BestDraws
 from sparsefield.selection import select
+from sparsefield.selection._likelihoods import Likelihoods
 from sparsefield.selection._noise import count_noise, edge_of_noise
 from sparsefield.selection._parts import make_folds, make_subsamples
 from sparsefield.solvers import Learner, Options
@@ -40,13 +43,31 @@ def make_independent(p=5, n=300, seed=1):
     return sf.encode(np.random.default_rng(seed).integers(0, 2, (n, p)))
 
 
+def regress(neighbours, own):
+    """Return the largest log-likelihood of a logistic regression, and its weights."""
+    if not neighbours.shape[1]:
+        q = own.mean()
+        return len(own) * (q * np.log(q) + (1 - q) * np.log(1 - q)), np.zeros(0)
+    found = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(neighbours, own)
+    return found.predict_log_proba(neighbours)[np.arange(len(own)), own].sum(), found.coef_[0]
+
+
+def sum_agreeing(row, states, law):
+    """Return the probability of the observed cells of a row."""
+    return sum(
+        q
+        for state, q in zip(states, law, strict=True)
+        if all(a in (MISSING, b) for a, b in zip(row, state, strict=True))
+    )
+
+
 def edges_of(fit):
     return int(np.count_nonzero(np.triu(fit.model.interactions)))
 
 
 @pytest.mark.parametrize(("kind", "gamma"), [("ebic", 0.25), ("ebic", 1.0), ("bic", 0.25), ("aic", 0.25)])
 def test_information_criteria_are_those_of_supports_without_a_penalty(kind, gamma):
-    choice = select(TABLE, criterion=kind, gamma=gamma, n_alphas=6, tol=TOL)
+    choice = select(TABLE, criterion=kind, gamma=gamma, refit="joint", noise_share=1, n_alphas=6, tol=TOL)
     pair, n, p = sf.moments_of_table(TABLE).pair, 100, 4
     expected = []
     for alpha in choice.table["alpha"]:
@@ -69,8 +90,31 @@ def test_information_criteria_are_those_of_supports_without_a_penalty(kind, gamm
     assert f"has the least {kind.upper()}" in str(choice)
 
 
+@pytest.mark.parametrize(("kind", "gamma"), [("ebic", 0.25), ("ebic", 1.0), ("bic", 0.25), ("aic", 0.25)])
+def test_information_criteria_are_those_of_each_variable_given_its_neighbours(kind, gamma):
+    choice = select(TABLE, criterion=kind, gamma=gamma, noise_share=1, n_alphas=6, tol=TOL)
+    n, p = 100, 4
+    for alpha, value in choice.table.select("alpha", kind).iter_rows():
+        support, total, squares = sf.learn(TABLE, alpha, tol=TOL).model.interactions != 0, 0.0, 0.0
+        for i in range(p):
+            log_likelihood, weights = regress(TABLE.codes[:, support[i]], TABLE.codes[:, i])
+            total, squares = total + log_likelihood, squares + weights @ weights
+        k = np.count_nonzero(np.triu(support))
+        cost = {
+            "aic": 2 * (p + 2 * k),
+            "bic": (p + 2 * k) * np.log(n),
+            "ebic": (p + 2 * k) * np.log(n) + 8 * gamma * k * np.log(p),
+        }
+        # The prior of precision 0.01 takes half of it times the squared weights at most, and each of four regressions
+        # ends where a step gains a thousandth of a nat; main effects have a precision of 1e-6.
+        assert -1e-6 <= value - (-2 * total + cost[kind]) <= 2 * (0.01 / 2 * squares + p * 1e-3) + 1e-3
+    assert choice.index == int(choice.table[kind].arg_min())
+    assert f"has the least {kind.upper()}" in str(choice)
+    assert "refitted variable by variable" in str(choice)
+
+
 def test_criteria_of_shrunken_fits_are_those_of_the_fits():
-    choice = select(TABLE, criterion="bic", refit="none", n_alphas=5, tol=TOL)
+    choice = select(TABLE, criterion="bic", refit="none", noise_share=1, n_alphas=5, tol=TOL)
     for alpha, k, value in choice.table.select("alpha", "parameters", "bic").iter_rows():
         fit = sf.learn(TABLE, alpha, tol=TOL)
         assert k == 4 + edges_of(fit)
@@ -197,12 +241,13 @@ def test_criteria_of_one_path_share_a_checkpoint(tmp_path):
     told = []
     select(TABLE, criterion="ebic", n_alphas=3, checkpoint=tmp_path)
     select(TABLE, criterion="bic", n_alphas=3, checkpoint=tmp_path, watch=lambda *own: told.append(own[:2]))
-    assert told == [(1, 1)]
+    assert told == []  # no penalty was tried again
 
 
 def test_draws_tell_their_error():
-    choice = select(make_table(8, 500), n_alphas=4, seed=1, **DRAWS)
-    exact = select(make_table(8, 500), alphas=choice.table["alpha"], seed=1)
+    joint = {"refit": "joint", "noise_share": 1, "seed": 1}
+    choice = select(make_table(8, 500), n_alphas=4, **joint, **DRAWS)
+    exact = select(make_table(8, 500), alphas=choice.table["alpha"], **joint)
     assert (choice.table["standard_error"][1:] > 0).all()
     assert (exact.table["standard_error"] == 0).all()
     held = select(make_table(8, 500), criterion="cv", n_folds=2, n_alphas=4, seed=1, **DRAWS)
@@ -210,7 +255,8 @@ def test_draws_tell_their_error():
 
 
 def test_what_simulation_error_leaves_open_is_said():
-    rough, exact = (select(make_table(8, 500), n_alphas=10, seed=1, **own) for own in (DRAWS, {}))
+    joint = {"refit": "joint", "noise_share": 1, "seed": 1}
+    rough, exact = (select(make_table(8, 500), n_alphas=10, **joint, **own) for own in (DRAWS, {}))
     values, errors, edges = (rough.table[name].to_numpy() for name in ("ebic", "standard_error", "edges"))
     near = [
         k
@@ -233,7 +279,11 @@ def test_fits_to_choose_from_have_gaps_that_rows_ask_for(monkeypatch):
 
 
 def test_independent_variables_have_no_edge_and_the_sentence_says_what_that_means():
-    means = {"ebic": "no edge is worth its parameters", "cv": "Edges do not raise", "stars": "No edges are as stable"}
+    means = {
+        "ebic": "Edges are not worth their parameters",
+        "cv": "Edges do not raise",
+        "stars": "No edges are as stable",
+    }
     for criterion, said in means.items():
         choice = select(make_independent(), criterion=criterion, n_alphas=8)
         assert choice.table["edges"][choice.index] == 0
@@ -255,7 +305,7 @@ def test_a_penalty_below_the_noise_is_said_to_be():
 
 def test_the_end_of_a_path_is_said_to_be_one():
     alphas = [sf.alpha_max(TABLE), sf.alpha_max(TABLE) / 2]
-    choice = select(TABLE, criterion="aic", alphas=alphas)
+    choice = select(TABLE, criterion="aic", noise_share=1, alphas=alphas)
     assert choice.alpha == alphas[1]
     assert "smaller ones may be better" in str(choice)
     unstable = select(make_independent(), criterion="stars", alphas=[0.01, 0.005], n_subsamples=4)
@@ -288,18 +338,91 @@ def test_pairs_that_noise_makes_are_counted():
     assert edge_of_noise(learner, 25) == pytest.approx(2 * edge_of_noise(learner))
 
 
-def test_missing_values_are_refused_where_likelihoods_are_needed():
+def test_variables_are_refitted_on_the_rows_that_show_them():
+    codes = np.column_stack([TABLE.codes, np.random.default_rng(5).integers(0, 2, 100)]).astype(np.uint8)
+    codes[::3, 4] = MISSING
+    table = sf.Table(sf.Domain.binary(5), np.asfortranarray(codes))
+    choice = select(table, criterion="bic", alphas=[0.06], tol=TOL)
+    support = sf.learn(table, 0.06, tol=TOL).model.interactions != 0
+    assert support.any()
+    assert not support[4].any()  # what is drawn for it tells nothing of others
+    total = sum(regress(codes[:, support[i]], codes[:, i])[0] for i in range(4))
+    seen = codes[codes[:, 4] != MISSING, 4]
+    total += regress(np.zeros((len(seen), 0)), seen)[0]
+    assert choice.table["pseudo_log_likelihood"][0] == pytest.approx(total / 100, abs=5e-3 / 100 + 0.005)
+
+
+@pytest.mark.parametrize("criterion", ["ebic", "cv", "stars"])
+def test_missing_values_are_no_obstacle(criterion):
+    truth = sf.datasets.make_chain(5, strength=(1.5, 2.0), seed=1)
+    codes = truth.sample(1000, method="perfect", seed=1).codes.copy()
+    codes[np.random.default_rng(1).random(codes.shape) < 0.1] = MISSING
+    choice = select(sf.Table(truth.domain, codes), criterion=criterion, n_alphas=6, n_subsamples=3, n_folds=3)
+    assert edges_at(choice) >= 4  # strong edges, each of which is 9 standard errors from none
+
+
+def test_held_out_rows_with_missing_values_have_the_likelihood_of_their_observed_cells():
     codes = TABLE.codes.copy()
-    codes[::9, 2] = MISSING
-    table = sf.Table(TABLE.domain, codes)
-    for criterion in ("ebic", "cv"):
-        with pytest.raises(
-            sf.TableError, match="likelihood of rows with missing values is not known: use criterion='st"
-        ):
-            select(table, criterion=criterion)
-        assert select(table, criterion=criterion, n_alphas=3, missing="drop").alpha > 0
-    stable = select(table, criterion="stars", n_alphas=3, n_subsamples=2)
-    assert stable.table["log_likelihood"].null_count() == 3
+    codes[::7, 2] = MISSING
+    codes[::5, 0] = MISSING
+    table, alphas = sf.Table(TABLE.domain, codes), [0.1, 0.05, 0.02]
+    choice = select(table, criterion="cv", n_folds=2, alphas=alphas, tol=TOL)
+    values = np.zeros((2, 3))
+    for k, part in enumerate(make_folds(100, 2, 0)):
+        for m, alpha in enumerate(alphas):
+            model = sf.learn(table[part.fitted], alpha, tol=TOL).model
+            states, law, _ = naive.distribution([2] * 4, [0] * 4, model.main, model.interactions)
+            values[k, m] = np.mean([np.log(sum_agreeing(row, states, law)) for row in codes[part.held_out]])
+    # Parameters are OFF apart, of 10 statistics; what each step of the integral leaves is 1 / 60 of 1 / (2 n).
+    np.testing.assert_allclose(choice.table["held_out"], values.mean(axis=0), atol=10 * OFF + 3 / 60 / 100)
+
+
+def test_folds_can_be_given():
+    folds = [(np.arange(50, 100), np.arange(50)), (np.arange(50), np.arange(50, 100))]
+    options = {"criterion": "cv", "alphas": [0.1, 0.05], "tol": TOL}
+    choice = select(TABLE, n_folds=folds, **options)
+    for m, alpha in enumerate(choice.table["alpha"]):
+        held = [sf.learn(TABLE[own], alpha, tol=TOL).model.log_prob(TABLE.codes[out]).mean() for own, out in folds]
+        assert choice.table["held_out"][m] == pytest.approx(np.mean(held), abs=10 * OFF)
+    with pytest.raises(ValueError, match=r"There are 1 fold\(s\): a standard error takes two"):
+        select(TABLE, n_folds=folds[:1], **options)
+
+
+def test_penalties_that_noise_explains_are_passed_over():
+    table = make_independent(15, 40, seed=7)
+    choice, free = select(table), select(table, noise_share=1)
+    assert choice.table["edges"][choice.index] == 0
+    assert free.table["edges"][free.index] > 0
+    assert "could explain more than 10% of edges there" in str(choice)
+    learner = Learner(table, Options())
+    for alpha, noise in choice.table.select("alpha", "noise").iter_rows():
+        assert noise == pytest.approx(count_noise(learner, alpha))
+    # Three in a row end the path.
+    is_noisy = choice.table["noise"] > 0.1 * np.maximum(1, choice.table["edges"])
+    assert is_noisy[-3:].all()
+    assert not any(is_noisy[k : k + 3].all() for k in range(len(is_noisy) - 3))
+
+
+def test_independent_variables_get_edges_as_seldom_as_promised():
+    # A tenth at most, where noise explains a tenth of the edges (Benjamini and Hochberg 1995).
+    n_tables = 60
+    n_wrong = sum(edges_at(select(make_independent(15, 40, seed), n_alphas=10)) > 0 for seed in range(n_tables))
+    assert stats.binom.sf(n_wrong - 1, n_tables, 0.1) > FALSE_ALARM
+
+
+def edges_at(choice):
+    return choice.table["edges"][choice.index]
+
+
+def test_time_ends_a_choice_with_what_there_is(monkeypatch):
+    none = select(TABLE, max_seconds=0.0)
+    assert none.alpha == pytest.approx(sf.alpha_max(TABLE))
+    assert "no time to try others" in str(none)
+    clock = iter(np.arange(0.0, 1e6, 0.5))
+    monkeypatch.setattr("sparsefield._deadline.time.perf_counter", lambda: next(clock))
+    some = select(make_table(8, 500), max_seconds=20.0)
+    assert 0 < len(some.table) < 30
+    assert f"There was time for {len(some.table)} of 30 penalties" in str(some)
 
 
 @pytest.mark.parametrize(
@@ -312,7 +435,9 @@ def test_missing_values_are_refused_where_likelihoods_are_needed():
         ({"criterion": "cv", "n_folds": 101}, "n_folds is 101: use a whole number from 2 to 100, the number of rows"),
         ({"criterion": "cv", "n_folds": 1}, "n_folds is 1"),
         ({"refit": "no"}, "refit is 'no'"),
-        ({"max_seconds": 1.0}, "max_seconds is not for a choice"),
+        ({"criterion": "cv", "max_seconds": 1.0}, "max_seconds is for information criteria"),
+        ({"noise_share": 0.0}, "noise_share is 0.0"),
+        ({"criterion": "cv", "refit": "nodes"}, "refit='nodes' is for information criteria"),
         ({"alphas": [-1.0]}, "alphas are"),
         ({"objective": "guess"}, "objective is 'guess': use 'likelihood' or 'pseudolikelihood'"),
     ],
@@ -324,9 +449,20 @@ def test_what_makes_no_sense_is_refused(options, said):
 
 
 def test_likelihoods_out_of_reach_are_refused(monkeypatch):
-    monkeypatch.setattr("sparsefield.selection._path.Likelihoods.of", lambda *_: None)
-    with pytest.raises(ValueError, match="log-likelihood of 3 fits is out of reach: use criterion='stars'"):
-        select(TABLE, n_alphas=3, refit="none")
+    options = {"n_alphas": 3, "refit": "none", "noise_share": 1}
+    original, seen = Likelihoods.of, []
+    monkeypatch.setattr(Likelihoods, "of", lambda *_: None)
+    with pytest.raises(ValueError, match="log-likelihood of the fits is out of reach: use criterion='stars'"):
+        select(TABLE, **options)
+
+    def know_two(*words):
+        seen.append(words)
+        return original(*words) if len(seen) <= 2 else None
+
+    monkeypatch.setattr(Likelihoods, "of", know_two)
+    choice = select(TABLE, **options)
+    assert len(choice.table) == 2
+    assert "The log-likelihood of 1 smaller penalties is out of reach: they were not compared" in str(choice)
 
 
 def test_the_pseudo_likelihood_has_choices_too():

@@ -6,7 +6,6 @@ from scipy import stats
 
 import sparsefield as sf
 from problems import make_table, theta_of
-from sparsefield.data import MISSING
 from sparsefield.gradients import BestDraws
 from sparsefield.objective import Problem
 from sparsefield.selection import _likelihoods
@@ -85,14 +84,6 @@ def test_a_path_of_the_papers_steps():
         problem = problem_of(TABLE, alpha, penalize_main=False)
         start = problem.objective(theta_of(sf.learn(TABLE, alpha, init="zero", max_seconds=0.0)))
         assert problem.objective(theta_of(fit)) < start
-
-
-def test_missing_values_have_fits_and_no_likelihood():
-    codes = TABLE.codes.copy()
-    codes[::9, 2] = MISSING
-    found = sf.path(sf.Table(TABLE.domain, codes), n_alphas=3)
-    assert found.likelihoods == (None, None, None)
-    assert found.table["log_likelihood"].null_count() == 3
 
 
 def test_weights_are_rows():

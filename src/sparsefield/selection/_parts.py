@@ -109,7 +109,7 @@ class PathOfPart:
         How many edges noise makes among independent variables, at each penalty. Missing cells that variables are
         refitted on are drawn from the last fit before it makes one, with a probability of 0.05.
     noise_share : float
-        The path ends where noise explains more than this share of the edges, three times in a row.
+        The path ends where noise explains more than this share of the edges, three times in a row; never with 1.
     options : mapping
         Further options of `path`, without seed and threads.
     watch : callable, optional
@@ -167,7 +167,7 @@ class PathOfPart:
         def stop(fit: Fit) -> bool:
             nonlocal in_a_row
             is_noise = next(noise) > self.noise_share * max(1, count_once(fit.model.interactions))
-            in_a_row = in_a_row + 1 if is_noise else 0
+            in_a_row = in_a_row + 1 if is_noise and self.noise_share < 1 else 0
             return in_a_row == _MOST_NOISY
 
         return stop

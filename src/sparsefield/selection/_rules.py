@@ -180,6 +180,8 @@ class ByInformation:
 
         Where all variables are independent, there is an edge in no more than about this share of all tables.
         """
+        if self.noise_share == 1:
+            return np.ones(len(found.noise), dtype=bool)
         return np.asarray(
             found.noise * (found.whole["interactions"] > 0) <= self.noise_share * found.whole["interactions"]
         )
