@@ -9,6 +9,7 @@ from hypothesis.extra.numpy import arrays
 import naive
 from sparsefield import Domain, PairwiseMRF
 from sparsefield.datasets import make_field
+from sparsefield.inference import EnumeratedStates
 from zoo import ZOO, parts, random_field
 
 everyone = pytest.mark.parametrize("model", ZOO.values(), ids=ZOO.keys())
@@ -58,6 +59,22 @@ def test_enumeration_survives_extreme_parameters():
     _, _, log_partition = naive.distribution(*parts(model))
     assert float(model.log_partition()) == pytest.approx(log_partition, rel=1e-14)
     np.testing.assert_allclose(model.moments().pair, naive.moments(*parts(model)), atol=1e-14)
+
+
+def test_enumeration_is_right_where_some_states_are_products_and_others_are_not():
+    # Of the eight high states of 15 variables some leave exponents that span more than a product of doubles can hold,
+    # and some do not; the largest weights are among the former or among the latter.
+    rng = np.random.default_rng(1)
+    for height in (-30.0, 0.0, 30.0):
+        main, pair = rng.normal(0, 1, 15), rng.normal(0, 1, (15, 15))
+        pair[0] += rng.choice([-70.0, 70.0], 15)
+        pair = np.triu(pair, 1) + np.triu(pair, 1).T
+        main[0] = height - np.maximum(pair[0], 0).sum()  # so that the first variable is undecided where that is zero
+        model = PairwiseMRF.binary(main, pair)
+        found = EnumeratedStates(model)
+        # Exponents add up to a few thousand, and each is right to 2^-53 of that.
+        assert float(model.log_partition()) == pytest.approx(found.log_normaliser, rel=1e-13)
+        np.testing.assert_allclose(model.moments().pair, found.moments.pair, atol=1e-11)
 
 
 def test_enumeration_takes_little_memory():

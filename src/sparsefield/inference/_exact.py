@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,8 @@ from sparsefield.inference._field import Field, expand
 
 MAX_STATES = 2**27  # 27 binary variables: 1.2 seconds on two cores
 _LOW_STATES = 4096  # states held side by side: 32 KB a vector, which stays in the second cache
-_CHUNKS = 64  # fixed, so that sums do not depend on the number of threads
+_SECONDS = 2e-9  # for a state, on one core
+_CHUNKS, _ROWS_EACH = 64, 16  # chunks at most, and high states of each: sums do not depend on the number of threads
 
 
 @dataclass(frozen=True)
@@ -53,10 +55,13 @@ def enumerate_states(
     n_levels = domain.n_levels
     n_high = _count_high(n_levels)
     n_low = int(np.prod(n_levels[n_high:]))
-    low_codes = _low_states(n_levels[n_high:], n_low)
     low_start = int(n_levels[:n_high].sum())
-    low_energy = np.einsum("si,ij,sj->s", low_codes, pair[low_start:, low_start:], low_codes, optimize=True) / 2
-    n_chunks = min(_CHUNKS, n_states // n_low)
+    slots = (np.cumsum(n_levels) - n_levels)[domain.slot_variables] + domain.slot_levels
+    low_slots = slots[slots >= low_start]
+    low_codes = _low_states(tuple(n_levels[n_high:].tolist()), n_low, tuple((low_slots - low_start).tolist()))
+    low_energy = ((low_codes @ pair[np.ix_(low_slots, low_slots)]) * low_codes).sum(axis=1) / 2
+    low_weights = np.exp(low_energy - low_energy.max())
+    n_chunks = min(_CHUNKS, -(-n_states // n_low // _ROWS_EACH))
     cuts = [n_states // n_low * k // n_chunks for k in range(n_chunks + 1)]
     sums = np.zeros((n_chunks, main.size, main.size))
     low_sums = np.zeros((n_chunks, n_low))
@@ -64,12 +69,12 @@ def enumerate_states(
 
     def run(chunks: slice) -> None:
         for k in range(n_chunks)[chunks]:
-            scales[k] = sum_states(cuts[k], cuts[k + 1], main, pair, n_levels, n_high, low_energy, sums[k], low_sums[k])
+            own = (n_levels, n_high, low_energy, low_weights, sums[k], low_sums[k])
+            scales[k] = sum_states(cuts[k], cuts[k + 1], main, pair, *own)
 
-    # About 8 ns a state.
-    shares = _threads.share(n_chunks, n_threads, 8e-9 * n_states)
+    shares = _threads.share(n_chunks, n_threads, _SECONDS * n_states)
     _threads.run(run, [(share,) for share in shares])
-    return _combine(field, sums, low_sums, scales, low_codes, low_start)
+    return _combine(sums, low_sums, scales, low_codes, slots, low_start)
 
 
 def count_states(domain: Domain) -> int:
@@ -92,25 +97,26 @@ def _count_high(n_levels: NDArray[np.int64]) -> int:
     return n_high
 
 
-def _low_states(n_levels: NDArray[np.int64], n_states: int) -> NDArray[np.float64]:
-    """Return the indicators of every level for all states, first variable fastest."""
+@lru_cache(maxsize=2)  # of 0.8 MB for twelve variables; a path asks for the same again and again
+def _low_states(n_levels: tuple[int, ...], n_states: int, some: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return the indicators of some of the levels for all states, first variable fastest."""
     columns = []
     stride = 1
-    for n in n_levels.tolist():
+    for n in n_levels:
         level = np.arange(n_states) // stride % n
         columns.append(level[:, None] == np.arange(n))
         stride *= n
     if not columns:
         return np.zeros((n_states, 0))
-    return np.concatenate(columns, axis=1).astype(np.float64)
+    return np.concatenate(columns, axis=1)[:, some].astype(np.float64)
 
 
 def _combine(
-    field: Field,
     sums: NDArray[np.float64],
     low_sums: NDArray[np.float64],
     scales: NDArray[np.float64],
     low_codes: NDArray[np.float64],
+    slots: NDArray[np.int64],
     low_start: int,
 ) -> tuple[float, Moments]:
     """Bring the chunks to one scale, add them, and keep the levels that have parameters."""
@@ -120,9 +126,8 @@ def _combine(
     low_total = factors @ low_sums
     weight = low_total.sum()
     pair[low_start:, :low_start] = pair[:low_start, low_start:].T
-    low = (low_codes.T * low_total) @ low_codes
-    pair[low_start:, low_start:] = (low + low.T) / 2  # symmetric to the last bit
-    domain = field.domain
-    indices = (np.cumsum(domain.n_levels) - domain.n_levels)[domain.slot_variables] + domain.slot_levels
-    pair = pair[np.ix_(indices, indices)] / weight
+    pair = pair[np.ix_(slots, slots)]
+    low, n_high = low_codes.T @ (low_codes * low_total[:, None]), len(slots) - low_codes.shape[1]
+    pair[n_high:, n_high:] = (low + low.T) / 2  # symmetric to the last bit
+    pair /= weight
     return float(top + np.log(weight)), Moments.of_pairs(pair, None)
