@@ -19,12 +19,14 @@ from sparsefield.inference import (
 )
 from sparsefield.model import PairwiseMRF
 from sparsefield.selection._observed import ObservedRows
-from sparsefield.solvers import Learner, Stand
+from sparsefield.solvers import ExactStand, Learner, Stand
 
 # A bridge between models whose overlap is below this is not built: with n draws of each its squared error would be more
 # than 2 (1 / 0.2 - 1) / n = 8 / n, four times that of an overlap of one half, and few draws would tell it.
 _LEAST_OVERLAP = 0.2
 
+
+Known = Stand | ExactStand | None  # what is known at a fit
 
 # Missing values are drawn with random numbers of their own: the first word of those of fits is their number.
 _MISSING = 2**32 - 1
@@ -74,22 +76,26 @@ class Likelihoods:
         self._first, self._error = 0.0, 0.0  # log-partition where the bridges begin, and its standard error
         self._bridges: list[Bridge] = []
 
-    def of(self, fit: Fit, stand: Stand | None) -> Likelihood | None:
+    def of(self, fit: Fit, stand: Known) -> Likelihood | None:
         """Return the log-likelihood of the rows; None where it cannot be had."""
         found, rows = self._partition(fit.model, stand), self._rows.at(fit.model)
         if found is None or rows is None:
             return None
         return Likelihood(rows[0] - found[0], float(np.hypot(rows[1], found[1])), found[0])
 
-    def beside(self, fit: Fit, stand: Stand | None) -> Likelihood | None:
+    def beside(self, fit: Fit, stand: Known) -> Likelihood | None:
         """Return the log-likelihood of a fit beside the last one, from which the next one does not go on."""
         kept = self._last, self._first, self._error, self._bridges.copy(), self._rows.reached
         found = self.of(fit, stand)
         self._last, self._first, self._error, self._bridges, self._rows.reached = kept
         return found
 
-    def _partition(self, model: PairwiseMRF, stand: Stand | None) -> tuple[float, float] | None:
+    def _partition(self, model: PairwiseMRF, stand: Known) -> tuple[float, float] | None:
         """Return the log-partition function and its standard error, by a bridge from the last model if there is one."""
+        if isinstance(stand, ExactStand):
+            if stand.log_normaliser is not None:
+                return stand.log_normaliser, 0.0
+            stand = None
         if self._last is not None and stand is not None and self._extend(stand):
             total, error = chain_bridges(self._bridges)
             return self._first + total, float((error**2 + self._error**2) ** 0.5)

@@ -18,15 +18,23 @@ from sparsefield.data import describe_rows
 from sparsefield.fits import Fit
 from sparsefield.model import Matrix, PairwiseMRF, as_theta, count_once, independent_theta
 from sparsefield.selection._alpha_max import independent_means, largest_alpha
-from sparsefield.selection._likelihoods import Likelihood, Likelihoods
+from sparsefield.selection._likelihoods import Known, Likelihood, Likelihoods
 from sparsefield.selection._relax import relax as relax_fit
-from sparsefield.solvers import Learner, Options, Stand, solve_pseudo_likelihood
+from sparsefield.solvers import ExactStand, Learner, Options, solve_pseudo_likelihood
 
 # A path ends where noise makes edges of about a third of all pairs: at the largest standard error of a pair's frequency
 # among independent variables, or a tenth of the largest alpha where that is smaller.
 _LEAST_SHARE = 0.1
 
 _GAP = 0.05  # nats per row, of each fit: seeds need not agree on the edges of a fit that nobody chose
+
+# Fits of enumerated tables leave about half a nat of an information criterion at most, -2 n times the log-likelihood,
+# in which a parameter costs log(n): 1 / (4 n) of the log-likelihood. Half of that takes 116 steps in place of 94.
+_OF_CRITERION = 0.5
+
+# With few rows that is much: a step of length d, along parameters that pay alpha, changes the log-likelihood by
+# alpha d. At an alpha of 0.02 all weights together are off by 0.01 then, in the last digit that people look at.
+_MOST_LEFT = 2e-4
 
 WatchFits = Callable[[int, int, Fit], None]
 Objective = Literal["likelihood", "pseudolikelihood"]
@@ -93,8 +101,8 @@ class _Way(Protocol):
     """What fits one penalty after the other."""
 
     @property
-    def stand(self) -> Stand | None:
-        """Draws at the last fit, where there are some."""
+    def stand(self) -> Known:
+        """Draws at the last fit, or its enumerated states, where there are some."""
         ...
 
     def learn(self, alpha: float) -> Fit:
@@ -145,7 +153,9 @@ def path(
     stop : callable, optional
         Called with each fit: whether it is to be the last one. The path counts as whole then.
     **options
-        Those of `learn`. The gap is 0.05 unless given, and not "auto".
+        Those of `learn`. The gap is 0.05 unless given, and not "auto". Where all states are enumerated, a fit ends when
+        1 / (4 n) is left to gain of objective and log-likelihood, or 0.0002 or the gap where that is less; a `tol` of
+        one's own decides alone.
 
     Examples
     --------
@@ -181,6 +191,13 @@ def path(
     return Path(fits, known, seconds, count_rows(learner), is_whole, relaxed, relaxed_known)
 
 
+def find_enough(learner: Learner) -> float:
+    """Return how much fits of enumerated tables may leave to gain; zero where a `tol` of one's own decides."""
+    if learner.options.tol != Options.tol:
+        return 0.0
+    return min(learner.options.largest_gap, _OF_CRITERION / (2 * count_rows(learner)), _MOST_LEFT)
+
+
 def _fit_each(way: _Way, alphas: Sequence[float]) -> Iterator[tuple[Fit, float]]:
     """Fit each penalty, as far as time and people allow."""
     for alpha in alphas:
@@ -197,11 +214,13 @@ class _ByLikelihood:
     def __init__(self, learner: Learner) -> None:
         self._learner = learner
         self._last: Matrix | None = independent_start(learner)
-        self.stand: Stand | None = None
+        self._enough = find_enough(learner)
+        self.stand: Known = None
 
     def learn(self, alpha: float) -> Fit:
-        """Fit, from where the last fit ended, with the draws there."""
-        fit = self._learner.learn(alpha, start=self._last if self.stand is None else self.stand, marks=False)
+        """Fit, from where the last fit ended, with the draws or the enumerated states there."""
+        start = self._last if self.stand is None else self.stand
+        fit = self._learner.learn(alpha, start=start, marks=False, enough=self._enough)
         self._last, self.stand = as_theta(fit.model), self._learner.stand
         return fit
 
@@ -236,17 +255,30 @@ class _Relaxed:
 
     def __init__(self, learner: Learner) -> None:
         self._learner = learner
+        self._enough = find_enough(learner)
         self._support: NDArray[np.bool_] | None = None
         self._found: tuple[Fit, Likelihood | None] | None = None
+        self._last: ExactStand | None = None
 
-    def of(self, fit: Fit, stand: Stand | None, likelihoods: Likelihoods | None) -> tuple[Fit, Likelihood | None]:
+    def of(self, fit: Fit, stand: Known, likelihoods: Likelihoods | None) -> tuple[Fit, Likelihood | None]:
         """Return the relaxed fit and its log-likelihood."""
         support = fit.model.interactions != 0
         if self._found is None or self._support is None or not np.array_equal(support, self._support):
-            found = relax_fit(self._learner, fit, stand)
-            known = None if likelihoods is None else likelihoods.beside(found, self._learner.stand)
-            self._support, self._found = support, (found, known)
+            found = relax_fit(self._learner, fit, self._find_start(fit, stand), enough=self._enough)
+            self._support, own = support, self._learner.stand
+            if isinstance(own, ExactStand):
+                self._last = own
+            self._found = found, None if likelihoods is None else likelihoods.beside(found, own)
         return self._found
+
+    def _find_start(self, fit: Fit, stand: Known) -> Known:
+        """Return where to start: of enumerated tables at the last relaxed fit, as far as the support has its edges."""
+        last = self._last
+        if last is None or not isinstance(stand, ExactStand):
+            return stand
+        own = as_theta(fit.model)
+        theta = np.where((own != 0) | np.eye(len(own), dtype=bool), last.theta, 0.0)
+        return last if np.array_equal(theta, last.theta) else replace(last, theta=theta, moments=None)
 
 
 def check_objective(objective: str) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from sparsefield.fits import Fit
 from sparsefield.model import as_theta
 from sparsefield.objective import Support
-from sparsefield.solvers import Learner, Stand
+from sparsefield.solvers import ExactStand, Learner, Stand
 
 
-def relax(learner: Learner, fit: Fit, stand: Stand | None = None) -> Fit:
+def relax(learner: Learner, fit: Fit, stand: Stand | ExactStand | None = None, *, enough: float | None = None) -> Fit:
     """Fit the edges of a fit again, free of the penalty that shrinks them, and no others.
 
     Each pays as much as half a row, 1 / (2 n), so that edges between levels that never meet have finite weights; main
@@ -20,10 +20,13 @@ def relax(learner: Learner, fit: Fit, stand: Stand | None = None) -> Fit:
         The table.
     fit : Fit
         Whose edges they are.
-    stand : Stand, optional
-        Draws at the fit.
+    stand : Stand or ExactStand, optional
+        Draws at the fit, or enumerated states; these may be those of other parameters to start from.
+    enough : float, optional
+        With enumerated states: what may be left to gain (`Learner.learn`).
     """
     n = float(learner.table.n_rows if learner.weights is None else learner.weights.sum())
     theta, domain = as_theta(fit.model), learner.table.domain
     penalty = Support(domain, 1 / (2 * n), float(learner.options.penalize_main), theta != 0)
-    return learner.learn(penalty.alpha, penalty=penalty, start=theta if stand is None else stand, marks=False)
+    start = theta if stand is None else stand
+    return learner.learn(penalty.alpha, penalty=penalty, start=start, marks=False, enough=enough)

@@ -1,6 +1,7 @@
 """Solvers: one loop for gradient, Newton and pseudo-likelihood steps; `Learner` and `certify` on top of them."""
 
 from sparsefield.solvers._fall import Stand
+from sparsefield.solvers._follow import ExactStand
 from sparsefield.solvers._gap import bound_gap
 from sparsefield.solvers._gap_bound import GapBound
 from sparsefield.solvers._gradient import State, begin, solve, step
@@ -16,6 +17,7 @@ from sparsefield.solvers._undecided import UNDECIDED
 
 __all__ = [
     "UNDECIDED",
+    "ExactStand",
     "GapBound",
     "Learner",
     "Limits",

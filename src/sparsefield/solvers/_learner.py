@@ -27,6 +27,7 @@ from sparsefield.inference import make_backend
 from sparsefield.model import Matrix, PairwiseMRF, as_theta, independent_theta
 from sparsefield.objective import L1, Completed, DataTerm, Observed, Penalty, Problem, describe_penalty
 from sparsefield.solvers._fall import Stand
+from sparsefield.solvers._follow import ExactStand, follow
 from sparsefield.solvers._gradient import solve
 from sparsefield.solvers._loop import Limits, Watch
 from sparsefield.solvers._newton import run_newton, solve_newton
@@ -60,8 +61,9 @@ class Learner:
         The levels that count as half a row, where main effects are free.
     data : DataTerm
         What the objective takes of the rows.
-    stand : Stand or None
-        Draws at the last fit that had no part in choosing it, where there are some.
+    stand : Stand, ExactStand or None
+        Draws at the last fit that had no part in choosing it, or the enumerated states that led to it, where there are
+        some.
     """
 
     def __init__(self, data: Any, options: Options, sample_weight: ArrayLike | None = None) -> None:
@@ -75,7 +77,7 @@ class Learner:
         self._n_learned = 0
         self._take_rows(is_free=not options.penalize_main)
         self._facts = {**describe_rows(table, weights), **_versions()}
-        self.stand: Stand | None = None
+        self.stand: Stand | ExactStand | None = None
 
     def _take_rows(self, *, is_free: bool) -> None:
         """Take the rows as the objective does where main effects are free, or are not."""
@@ -88,8 +90,9 @@ class Learner:
         alpha: float,
         *,
         penalty: Penalty | None = None,
-        start: Matrix | Stand | None = None,
+        start: Matrix | Stand | ExactStand | None = None,
         marks: bool = True,
+        enough: float | None = None,
         began: float | None = None,
         watch: Watch | None = None,
     ) -> Fit:
@@ -101,10 +104,13 @@ class Learner:
             Strength of the penalty.
         penalty : Penalty, optional
             A penalty of one's own in place of the L1 penalty, with an alpha of its own.
-        start : ndarray of shape (n_slots, n_slots) or Stand, optional
-            Where to start, or draws there; what the option `init` says unless given.
+        start : ndarray of shape (n_slots, n_slots), Stand or ExactStand, optional
+            Where to start, or draws or enumerated states there; what the option `init` says unless given.
         marks : bool
             Whether to mark what the noise of the draws leaves open, which takes longer than a step.
+        enough : float, optional
+            With enumerated states to start from: the fit ends when no more than this is left to gain of the objective
+            and of the log-likelihood; with 0, as `tol` says (`follow`). Other Newton steps are made unless given.
         began : float, optional
             When the fit began, by `time.perf_counter`; now unless given.
         watch : callable, optional
@@ -120,16 +126,27 @@ class Learner:
             raise ValueError("certify=True is for the L1 penalty, on all parameters or on interactions alone.")
         self._turn_seeds()
         is_free = not options.penalize_main if own.frees_main is None else own.frees_main
-        if is_free != self._is_free or self._n_learned > 1:
+        # Missing values are drawn anew for each fit; without any the rows are what they were.
+        if is_free != self._is_free or (self._n_learned > 1 and self._moments is None):
             self._take_rows(is_free=is_free)
         problem = Problem(self.data, self.table.domain, own)
         start = self._find_start(problem, limits) if start is None else start
-        theta = start.theta if isinstance(start, Stand) else start
+        theta = start.theta if isinstance(start, Stand | ExactStand) else start
         self.stand = None
-        if options.solver == "newton":
+        if options.solver == "newton" and isinstance(start, ExactStand) and enough is not None:
+            fit, self.stand = follow(problem, self._simulation.backend, limits, start, enough, watch)
+        elif options.solver == "newton":
             gap = options.largest_gap * (OWN_SHARE if options.certify else 1.0)
             fit, self.stand = run_newton(
-                problem, way, self._simulation, limits, start, gap, options.agreement, watch, marks=marks
+                problem,
+                way,
+                self._simulation,
+                limits,
+                start if isinstance(start, Stand) else theta,
+                gap,
+                options.agreement,
+                watch,
+                marks=marks,
             )
         else:
             common = _as_arguments(limits, theta, watch)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -69,7 +70,8 @@ class Move:
         Decrease of the objective that the quadratic model promises for the whole step, and for what is outside the
         working set, each parameter by itself.
     decrease : float
-        Decrease of the objective for the part made, by the reweighted draws.
+        Decrease of the objective for the part made, by the reweighted draws; as the quadratic model has it, where
+        nobody has judged how far to go.
     effective : float
         Share of the draws that still count at the end of the step.
     curvature : float
@@ -106,6 +108,36 @@ def find_move(problem: Problem, draws: Draws, theta: Matrix, moments: Matrix) ->
     moments : ndarray of shape (n_slots, n_slots)
         Moments at theta.
     """
+    move = find_whole(problem, draws, theta, moments)
+    a, b = move.quadratic.first, move.quadratic.second
+    # Where further draws than those at hand are behind the moments, they shift the mean of all that is reweighted.
+    shift = float(move.whole[a, b] @ (moments[a, b] - move.quadratic.means))
+    share, decrease, effective = _go(problem, draws, theta, move.whole, shift)
+    return replace(move, share=share, decrease=decrease, effective=effective)
+
+
+def find_whole(
+    problem: Problem,
+    draws: Draws,
+    theta: Matrix,
+    moments: Matrix,
+    correct: Callable[[Quadratic], Quadratic] | None = None,
+) -> Move:
+    """Minimise the quadratic model of the objective, and go all the way.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is minimised.
+    draws : Draws
+        Draws at theta, or near it: their covariance is the curvature.
+    theta : ndarray of shape (n_slots, n_slots)
+        Where.
+    moments : ndarray of shape (n_slots, n_slots)
+        Moments at theta.
+    correct : callable, optional
+        Returns a curvature that is nearer to that at theta.
+    """
     penalty = problem.penalty
     gradient = moments - problem.data.moments.pair
     violation = penalty.subgradient(theta, gradient)
@@ -113,6 +145,7 @@ def find_move(problem: Problem, draws: Draws, theta: Matrix, moments: Matrix) ->
     active = choose_active(theta, violation, lambda some: count_once(some) <= most, penalty.groups)
     a, b = np.nonzero(np.triu(active))
     quadratic = Quadratic(a, b, *draws.second_moments(a, b), draws.n)
+    quadratic = quadratic if correct is None else correct(quadratic)
     tol = _INNER_TOL * np.abs(violation[a, b]).max(initial=0.0)
     if draws.n is not None:
         tol = max(tol, _INNER_NOISE * 0.5 / np.sqrt(draws.n))
@@ -121,14 +154,11 @@ def find_move(problem: Problem, draws: Draws, theta: Matrix, moments: Matrix) ->
     by_penalty = penalty.value(theta + whole) - penalty.value(theta)
     curvature = float(moves @ bends)
     predicted = -(float(moves @ gradient[a, b]) + curvature / 2 + by_penalty)
-    # Where further draws than those at hand are behind the moments, they shift the mean of all that is reweighted.
-    shift = float(moves @ (moments[a, b] - quadratic.means))
-    share, decrease, effective = _go(problem, draws, theta, whole, shift)
     # What is outside the working set would gain this, each parameter by itself. Exact variances may be zero, and are
     # not divided by then.
     variances = np.maximum(moments * (1 - moments), 1e-12 if draws.n is None else RARE / draws.n)
     missed = sum_once(np.where(active, 0.0, violation**2 / (2 * variances)))
-    return Move(whole, share, predicted + missed, decrease, effective, curvature, quadratic)
+    return Move(whole, 1.0, predicted + missed, predicted, 1.0, curvature, quadratic)
 
 
 def _go(problem: Problem, draws: Draws, theta: Matrix, whole: Matrix, shift: float) -> tuple[float, float, float]:

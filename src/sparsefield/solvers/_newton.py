@@ -21,6 +21,7 @@ from sparsefield.solvers._batches import MOST_DRAWS, estimate_in_batches
 from sparsefield.solvers._describe import check_start, describe, find_objective
 from sparsefield.solvers._ending import add_advice, say_noise
 from sparsefield.solvers._fall import SURELY, Fall, Stand, measure_decrease, measure_fall, missing_share
+from sparsefield.solvers._follow import ExactStand
 from sparsefield.solvers._loop import Limits, Watch, run, stalled
 from sparsefield.solvers._move import DRAWS_EACH, Move, find_move
 from sparsefield.solvers._undecided import find_undecided
@@ -120,8 +121,8 @@ def run_newton(
     watch: Watch | None,
     *,
     marks: bool = True,
-) -> tuple[Fit, Stand | None]:
-    """Make Newton steps as `solve_newton` does, and return the draws at their end too.
+) -> tuple[Fit, Stand | ExactStand | None]:
+    """Make Newton steps as `solve_newton` does, and return the draws or the enumerated states at their end too.
 
     A start may be a Stand: draws at the parameters where it begins, which are then the first ones. What noise leaves
     open is marked unless `marks` is false.
@@ -362,11 +363,14 @@ class _NewtonSteps:
             return np.zeros(self.theta.shape, dtype=bool) if status.code == "converged" else None
         return find_undecided(here.problem, here.theta, here.draws, here.estimate)
 
-    def find_stand(self) -> Stand | None:
-        """Return the draws at the end, where there are some."""
-        if self.last is None or not np.array_equal(self.last[0].theta, self.theta):
+    def find_stand(self) -> Stand | ExactStand | None:
+        """Return the draws at the end, where there are some, or the states that were enumerated last."""
+        if self.last is None:
             return None
-        return self.last[0]
+        here, _ = self.last
+        if here.is_exact and here.estimate.states is not None and here.problem.data.is_fixed:
+            return ExactStand(self.theta, here.estimate.states, here.theta)
+        return here if np.array_equal(here.theta, self.theta) else None
 
     def _return_to_start(self, k: int, n: int, *, is_last: bool) -> Status | None:
         """Go on with more draws where the objective is not known to be below that of the start, or return to that."""
