@@ -108,9 +108,16 @@ def test_missing_values_need_stability():
     assert allowed == [False, True, True, False]
 
 
+def test_relaxed_edges_are_certified():
+    mrf = sf.SparseMRFCV(n_alphas=6, relax=True, certify=True, gap=0.01, random_state=1).fit(TABLE)
+    fit = mrf.fit_
+    assert fit.optimality.gap <= 0.01
+    assert fit.optimality.n_parameters == TABLE.domain.n_slots + np.count_nonzero(np.triu(fit.support, 1))
+    assert "Certified" in mrf.status_.sentence
+    assert sf.certify(fit, TABLE).optimality.gap == fit.optimality.gap
+
+
 def test_what_makes_no_sense_is_refused():
-    with pytest.raises(ValueError, match="leave out relax=True"):
-        sf.SparseMRFCV(relax=True, certify=True).fit(TABLE)
     with pytest.raises(ValueError, match="n_folds is 401"):
         sf.SparseMRFCV(criterion="cv", cv=401).fit(TABLE)
 

@@ -220,7 +220,7 @@ def test_main_effects_that_pay_a_part_are_certified_by_nobody():
     assert L1(table.domain, 0.2, main=0.2).dual_norm(np.eye(5)) == 5
     for main in (0.0, 1.0):
         facts = describe_penalty(L1(table.domain, 0.2, main))
-        assert facts == {"alpha": 0.2, "penalty": "L1", "penalize_main": main == 1}
+        assert facts == {"alpha": 0.2, "penalty": "L1", "penalize_main": main == 1, "support": None}
 
 
 def test_a_penalty_for_other_variables_is_refused():

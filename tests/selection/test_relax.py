@@ -48,7 +48,8 @@ def test_other_interactions_stay_zero_and_the_gap_is_known():
     fit = learner.learn(0.001, penalty=penalty)
     assert not fit.model.interactions[~support].any()
     assert bound_gap(Problem(learner.data, TABLE.domain, penalty), as_theta(fit.model)).bound < 1e-9
-    assert (fit.penalty, fit.penalize_main) == ("Support", None)
+    assert (fit.penalty, fit.penalize_main) == ("Support", False)
+    np.testing.assert_array_equal(fit.support, support)
     # What is outside has a gradient below its weight of one, whatever it is.
     assert np.abs(fit.model.moments().pair - learner.data.moments.pair).max() < 1
 

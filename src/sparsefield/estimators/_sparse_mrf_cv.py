@@ -61,7 +61,8 @@ class SparseMRFCV(FieldEstimator):
         As for `SparseMRF`, for the last fit; a number is also that of the fits to choose from, for which `select` has
         one of its own otherwise.
     certify : bool
-        As for `SparseMRF`, for the last fit.
+        As for `SparseMRF`, for the last fit; with relax=True for the fit whose edges are kept, too, and the optimum is
+        that of these edges.
     n_jobs : int, optional
         Folds or subsamples at a time, -1 for as many as there are processors; see `selection.run_pieces`.
     checkpoint : path, optional
@@ -159,10 +160,6 @@ class SparseMRFCV(FieldEstimator):
         sample_weight : array-like of shape (n_rows,), optional
             How often each row counts.
         """
-        if self.relax and self.certify:
-            raise ValueError(
-                "certify=True is for the penalised fit: leave out relax=True, which fits without a penalty."
-            )
         data = self._check_input(X)
         table = data if isinstance(data, Table) else encode(data)
         # Refused before the choice, which takes long, if an option of the last fit makes no sense.

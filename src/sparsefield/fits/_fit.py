@@ -46,6 +46,9 @@ class Fit:
         The name of the penalty.
     penalize_main : bool, optional
         Whether main effects were penalised; None where another penalty than L1 decides that.
+    support : ndarray of shape (n_slots, n_slots), optional
+        The interactions that could differ from zero, where others were kept at zero (`selection.relax`); some of them
+        may be zero all the same.
     optimality : Optimality, optional
         How far the fit can be from the optimum, once `certify` has found out.
     settings : mapping of str to str, number, bool or None
@@ -60,6 +63,7 @@ class Fit:
     alpha: float | None = None
     penalty: str = "L1"
     penalize_main: bool | None = True
+    support: NDArray[np.bool_] | None = None
     optimality: Optimality | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
 
@@ -113,12 +117,12 @@ class Fit:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fit to a file, which `PairwiseMRF.load` reads too; `docs/format.md` says how."""
-        undecided = None if self.undecided is None else np.argwhere(np.triu(self.undecided)).tolist()
         facts = {
             "alpha": self.alpha,
             "penalty": self.penalty,
             "penalize_main": self.penalize_main,
-            "undecided": undecided,
+            "support": _list_marked(self.support),
+            "undecided": _list_marked(self.undecided),
             "optimality": None if self.optimality is None else asdict(self.optimality),
             "settings": dict(self.settings),
         }
@@ -143,15 +147,16 @@ class Fit:
             )
         try:
             known = json.loads(facts)
-            marked, optimality = known["undecided"], known["optimality"]
+            size, optimality = model.domain.n_slots, known["optimality"]
             return cls(
                 model,
                 Status(**json.loads(status)),
                 read_trace(trace),
-                undecided=None if marked is None else _mark(marked, model.domain.n_slots),
+                undecided=_mark(known["undecided"], size),
                 alpha=known["alpha"],
                 penalty=known["penalty"],
                 penalize_main=known["penalize_main"],
+                support=_mark(known.get("support"), size),
                 optimality=None if optimality is None else Optimality(**optimality),
                 settings=known.get("settings", {}),
             )
@@ -174,7 +179,15 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool | None) else type(value).__name__
 
 
-def _mark(pairs: list[list[int]], size: int) -> NDArray[np.bool_]:
+def _list_marked(marked: NDArray[np.bool_] | None) -> list[list[int]] | None:
+    """Return the pairs of slots that are marked, each once."""
+    return None if marked is None else np.argwhere(np.triu(marked)).tolist()
+
+
+def _mark(pairs: list[list[int]] | None, size: int) -> NDArray[np.bool_] | None:
+    """Return a matrix in which pairs of slots are marked."""
+    if pairs is None:
+        return None
     marked = np.zeros((size, size), dtype=bool)
     for a, b in pairs:
         marked[a, b] = marked[b, a] = True

@@ -38,6 +38,8 @@ class Optimality:
         Bound on the gap from below, where a walk to better parameters has found one; zero elsewhere.
     estimate : float or None
         The gap itself, as far as the draws tell.
+    n_parameters : int, optional
+        How many parameters the objective has, where all others are kept at zero: its optimum is that of these.
     """
 
     gap: float
@@ -49,6 +51,7 @@ class Optimality:
     proven: float = np.inf
     lower: float = 0.0
     estimate: float | None = None
+    n_parameters: int | None = None
 
     def __post_init__(self) -> None:
         if self.kind != "asymptotic":
@@ -61,9 +64,16 @@ class Optimality:
         subgradient = f"no entry of its smallest subgradient is above {at_most(self.subgradient)}"
         if not np.isfinite(self.gap):
             return f"{self._surely()}: {subgradient}. There is no bound on the gap: {self.note}."
-        above = f"the objective is {self._at_least()}at most {at_most(self.gap)} above its optimum{self._by()}"
+        above = (
+            f"the objective{self.scope} is {self._at_least()}at most {at_most(self.gap)} above its optimum{self._by()}"
+        )
         note = f" The gap says little: {self.note}." if self.note else ""
         return f"{self._surely()}: {above}, and {subgradient}.{self._said_proven()}{note}"
+
+    @property
+    def scope(self) -> str:
+        """Which parameters the objective has, in words, where these are not all."""
+        return "" if self.n_parameters is None else f" on these {self.n_parameters} parameters"
 
     def _surely(self) -> str:
         if self.kind == "exact":

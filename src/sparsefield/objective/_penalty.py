@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -214,15 +213,3 @@ class L1(Penalty):
             tol,
         )
         return moves, bends
-
-
-def describe_penalty(penalty: Penalty) -> dict[str, Any]:
-    """Return what a fit keeps of its penalty: strength, name, and whether main effects are penalised.
-
-    The name is "L1" for the penalty that alpha and that answer describe in full, and for no other: `certify` makes it
-    again from them.
-    """
-    if type(penalty) is L1 and penalty.main in (0, 1):
-        return {"alpha": penalty.alpha, "penalty": "L1", "penalize_main": penalty.main == 1}
-    name = type(penalty).__name__
-    return {"alpha": penalty.alpha, "penalty": "L1 of another form" if name == "L1" else name, "penalize_main": None}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield.model import Matrix, across_variables
+from sparsefield.model import Matrix, across_variables, count_once
 from sparsefield.objective._penalty import L1
 
 
@@ -15,7 +15,8 @@ from sparsefield.objective._penalty import L1
 class Support(L1):
     """L1 with a weight of its own for each interaction: alpha on a support, and one elsewhere.
 
-    Frequencies differ by less than one, so that no gradient reaches the weight of what is outside: it stays zero.
+    Frequencies differ by less than one, so that no gradient reaches the weight of what is outside: it stays zero, and
+    the optimum is that of the parameters which are left.
 
     Parameters
     ----------
@@ -42,10 +43,21 @@ class Support(L1):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        weights = self.weights.copy()
-        outside = across_variables(self.domain, 1.0) * ~self.support
-        np.fill_diagonal(outside, 0.0)
-        object.__setattr__(self, "weights", np.where(outside > 0, 1.0, weights))
+        outside = (across_variables(self.domain, 1.0) > 0) & ~self.interactions
+        np.fill_diagonal(outside, val=False)
+        object.__setattr__(self, "weights", np.where(outside, 1.0, self.weights))
+
+    @property
+    def interactions(self) -> NDArray[np.bool_]:
+        """The interactions of the support, (n_slots, n_slots): pairs of slots of two variables."""
+        found = (across_variables(self.domain, 1.0) > 0) & self.support
+        np.fill_diagonal(found, val=False)
+        return np.asarray(found)
+
+    @property
+    def n_parameters(self) -> int:
+        """How many parameters there are: main effects, and the interactions of the support."""
+        return self.domain.n_slots + count_once(self.interactions)
 
     def dual_norm(self, gradient: Matrix) -> float:
         """Return the largest absolute entry, each divided by the multiple of alpha that it pays."""

@@ -120,8 +120,8 @@ def _fit_tighter(
     # Twice the largest errors that means can have: once for these, and once for the noise of the second fit. The draws
     # here must have no say in it: the second fit may not depend on them.
     margin = 2 * float(np.sqrt(np.log(2 * count_statistics(problem.domain) / risk) / (2 * n_draws)))
-    alpha, is_free = problem.penalty.alpha, not describe_penalty(problem.penalty)["penalize_main"]
-    if margin >= _MOST_MARGIN * alpha or is_free:
+    alpha, known = problem.penalty.alpha, describe_penalty(problem.penalty)
+    if margin >= _MOST_MARGIN * alpha or known["penalty"] != "L1" or not known["penalize_main"]:
         return []
     tighter = replace(problem, penalty=L1(problem.domain, alpha - margin))
     simulation = Simulation(max(1, n_draws // 4), Simulation(seed=seed).seed_of(0, 3), backend=backend)

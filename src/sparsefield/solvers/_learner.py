@@ -25,7 +25,7 @@ from sparsefield.fits import Fit
 from sparsefield.gradients import Simulation
 from sparsefield.inference import make_backend
 from sparsefield.model import Matrix, PairwiseMRF, as_theta, independent_theta
-from sparsefield.objective import L1, Completed, DataTerm, Observed, Penalty, Problem, describe_penalty
+from sparsefield.objective import L1, Completed, DataTerm, Observed, Penalty, Problem, describe_penalty, make_penalty
 from sparsefield.solvers._fall import Stand
 from sparsefield.solvers._follow import ExactStand, follow
 from sparsefield.solvers._gradient import solve
@@ -121,9 +121,11 @@ class Learner:
             is_slow=bool(self.table.n_missing.any()), began=time.perf_counter() if began is None else began
         )
         own = L1(self.table.domain, alpha, float(options.penalize_main)) if penalty is None else penalty
-        facts = describe_penalty(own)
-        if options.certify and (facts["penalty"] != "L1" or facts["penalize_main"] is None):
-            raise ValueError("certify=True is for the L1 penalty, on all parameters or on interactions alone.")
+        if options.certify and make_penalty(self.table.domain, **describe_penalty(own)) is None:
+            raise ValueError(
+                "certify=True is for the L1 penalty, on all parameters or on interactions alone, and for a support "
+                "without it."
+            )
         self._turn_seeds()
         is_free = not options.penalize_main if own.frees_main is None else own.frees_main
         # Missing values are drawn anew for each fit; without any the rows are what they were.

@@ -22,7 +22,7 @@ from sparsefield.data import (
 from sparsefield.fits import Fit, GapKind, Optimality
 from sparsefield.inference import MOST_ENTRIES, Backend, OutOfReachError, count_entries, make_backend
 from sparsefield.model import PairwiseMRF, as_theta
-from sparsefield.objective import L1, Observed, Problem, expected_moments
+from sparsefield.objective import L1, Observed, Problem, Support, expected_moments, make_penalty
 from sparsefield.solvers._duality import USES, Means, bound_by_entropy, entropy_of
 from sparsefield.solvers._enumerated import rounding
 from sparsefield.solvers._gap import bound_gap
@@ -63,7 +63,8 @@ def certify(
     Parameters
     ----------
     fit : Fit
-        A fit of penalised likelihood (`SparseMRF(...).fit(data).fit_`).
+        A fit of penalised likelihood (`SparseMRF(...).fit(data).fit_`), or a relaxed one (`selection.relax`): its
+        optimum is that of the parameters which it has, with all others at zero.
     data : Table, array, pandas or polars data frame, or path
         What it was fitted to, as it was given to the fit; other rows, and rows in another order, are refused. Missing
         values are treated as the fit was told to. Where the model filled them, their expectations are found by
@@ -103,10 +104,10 @@ def certify(
     ('exact', True)
     """
     check_confidence(confidence)
-    if fit.alpha is None or fit.penalty != "L1" or fit.penalize_main is None:
+    if _penalty_of(fit) is None:
         raise ValueError(
-            "This fit is not one of the likelihood with an L1 penalty on all parameters or on interactions alone, and "
-            "certify knows no other."
+            "This fit is not one of the likelihood with an L1 penalty on all parameters or on interactions alone, nor "
+            "one of a support without it, and certify knows no other."
         )
     if n_draws < 2:
         raise ValueError(f"n_draws is {n_draws}: use at least two.")
@@ -124,9 +125,8 @@ def certify(
 
 def problem_of(fit: Fit, table: Table, weights: NDArray[np.float64] | None, backend: Backend | None = None) -> Problem:
     """Return the problem that a fit solved, with what the model expects of missing values given the observed cells."""
-    assert fit.alpha is not None
-    assert fit.penalize_main is not None
-    penalty = L1(table.domain, fit.alpha, float(fit.penalize_main))
+    penalty = _penalty_of(fit)
+    assert penalty is not None
     unseen = find_unseen(table, weights, is_free=bool(penalty.frees_main))
     if table.n_missing.any():
         ones = np.ones(table.n_rows)
@@ -134,6 +134,11 @@ def problem_of(fit: Fit, table: Table, weights: NDArray[np.float64] | None, back
     else:
         moments = weighted_moments(table, weights)
     return Problem(Observed(unseen.fill(moments)), table.domain, penalty)
+
+
+def _penalty_of(fit: Fit) -> L1 | None:
+    """Return the penalty of a fit, or None where it is not known."""
+    return make_penalty(fit.model.domain, fit.alpha, fit.penalty, fit.penalize_main, fit.support)
 
 
 def assess(
@@ -164,7 +169,7 @@ def assess(
     theta = as_theta(model)
     if count_entries(problem.domain) <= min(max_states, MOST_ENTRIES):
         found = bound_gap(problem, theta, backend=backend)
-        return _state(found, _largest_entry(problem, model, backend), found.bound, found.bound, 0), found
+        return _state(problem, found, _largest_entry(problem, model, backend), found.bound, found.bound, 0), found
     share = _ENTROPY * (1 - confidence) / USES
     try:
         here = Means(model, n_draws, seed, 1, share, backend)
@@ -174,7 +179,7 @@ def assess(
     left = 1 - (1 - _ENTROPY) * (1 - confidence)
     found = bound_gap(problem, theta, n_draws=n_draws, confidence=left, seed=seed, backend=backend, max_states=0)
     gap, proven = min(found.bound, by_entropy), min(found.proven, by_entropy)
-    said = _state(found, _bound_entry(problem, here), gap, proven, n_draws + n_second + found.n_draws)
+    said = _state(problem, found, _bound_entry(problem, here), gap, proven, n_draws + n_second + found.n_draws)
     return replace(said, confidence=confidence), found
 
 
@@ -198,7 +203,9 @@ def assess_slope(
     return Optimality(np.inf, _bound_entry(problem, here), confidence, n_draws, _NOT_CONVEX)
 
 
-def _state(found: GapBound, subgradient: float, gap: float, proven: float, n_draws: int) -> Optimality:
+def _state(
+    problem: Problem, found: GapBound, subgradient: float, gap: float, proven: float, n_draws: int
+) -> Optimality:
     is_asymptotic = found.kind == "asymptotic" and gap < proven
     kind: GapKind = "exact" if found.kind == "exact" else "asymptotic" if is_asymptotic else "proven"
     return Optimality(
@@ -211,6 +218,7 @@ def _state(found: GapBound, subgradient: float, gap: float, proven: float, n_dra
         proven=proven,
         lower=found.lower,
         estimate=found.estimate,
+        n_parameters=problem.penalty.n_parameters if isinstance(problem.penalty, Support) else None,
     )
 
 

@@ -183,7 +183,8 @@ def _say(fit: Fit, gap: float, why: str) -> Status:
     if bound <= gap:
         by = {"exact": "by enumeration", "proven": "proven", "asymptotic": "by the central limit theorem"}
         surely = f"with confidence {as_confidence(fit.optimality.confidence)}, {by[fit.optimality.kind]}"
-        said = f"{fit.status.sentence} Certified: it is at most {at_most(bound)} above its optimum, {surely}."
+        above = f"at most {at_most(bound)} above its optimum{fit.optimality.scope}"
+        said = f"{fit.status.sentence} Certified: it is {above}, {surely}."
         return replace(fit.status, sentence=said)
     if np.isfinite(bound):
         note = f"it is certified to be at most {at_most(bound)}"
