@@ -89,7 +89,7 @@ bench-partition: $(INSTALLED)
 bench-bootstrap: $(INSTALLED)
 	$(RUN)/python benchmarks/bootstrap.py
 
-# Penalties chosen for fields that are known: about five minutes.
+# Penalties chosen for fields that are known: about forty minutes of one processor; a run that was stopped goes on.
 bench-choice: $(INSTALLED)
 	$(RUN)/python benchmarks/choice.py
 

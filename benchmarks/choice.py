@@ -1,14 +1,21 @@
-"""Which criterion finds the edges of known fields: the F1 of the fit with the penalty that each chooses.
+"""Which criterion finds the edges of known fields, and which predicts, beside regressions of each variable.
 
     make bench-choice
 
-F1 is the harmonic mean of two shares: of the edges that are found, those that are true, and of the true ones, those
-that are found. Fields have 16 variables, so that all fits are exact.
+Edges are those of the fit with the penalty that a criterion chooses. Precision is the share of the edges found that are
+true, recall the share of true edges that are found, and F1 their harmonic mean. Rows that were held out are fresh draws
+from the truth. Seconds are those of one processor. What is finished is kept in .cache, where a run that was stopped
+goes on; it is not used once the commit is another.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -17,82 +24,251 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 import sparsefield as sf
-from measure import name_machine, store
-from sparsefield.datasets import make_field
-from sparsefield.selection import select
+from criteria import INFORMATION, WITH_AIC, Chosen, Walk, agree
+from measure import store
+from nodewise import Regressions, fit_cross_validated, fit_isingfit
+from sparsefield.data import moments_of_table
+from sparsefield.datasets import make_chain, make_field, make_grid, make_small_world
+from sparsefield.experiments import describe_machine
+from sparsefield.experiments._trials import BURN_IN, EDGE_PROBABILITY, STRENGTH
+from tables_of_choice import report
 
-FIELDS: dict[str, dict[str, Any]] = {
-    "degree 2, strength 1 to 2": {"degree": 2, "strength": (1.0, 2.0)},
-    "degree 3, strength 0.5 to 1": {"degree": 3, "strength": (0.5, 1.0)},
-    "degree 4, strength 0.7 to 1.5": {"degree": 4, "strength": (0.7, 1.5)},
-    "edges with probability 0.3, strength 1 to 2": {"edge_probability": 0.3, "strength": (1.0, 2.0)},
-}
-CRITERIA: dict[str, dict[str, Any]] = {
-    "EBIC": {"criterion": "ebic"},
-    "EBIC of shrunken fits": {"criterion": "ebic", "relax_criterion": False},
-    "BIC": {"criterion": "bic"},
-    "AIC": {"criterion": "aic"},
-    "cv": {"criterion": "cv"},
-    "StARS": {"criterion": "stars"},
-}
-N_VARIABLES = 16
-
+N_HELD_OUT = 20_000
+WEAKER = (0.5, 1.5)  # sizes of the interactions on graphs: with 250 rows some are lost, with 4000 nearly all are found
+SIZES = (50, 100)
+ROWS = (250, 1000, 4000)
+FEW_ROWS = (50, 100, 250)  # of independent variables
 Row = dict[str, Any]
 
 
-def edges_of(model: sf.PairwiseMRF) -> NDArray[np.bool_]:
-    """Return which pairs have an edge."""
-    return np.asarray(model.interactions[np.triu_indices(N_VARIABLES, 1)] != 0)
+@dataclass(frozen=True)
+class Setting:
+    """A kind of field: how it is made from a seed, its size, numbers of rows, and how rows are drawn."""
+
+    name: str
+    n_variables: int
+    make: Callable[..., sf.PairwiseMRF]
+    rows: tuple[int, ...] = ROWS
+    drawing: tuple[tuple[str, Any], ...] = (("method", "perfect"),)
 
 
-def score(found: NDArray[np.bool_], truth: NDArray[np.bool_]) -> float:
-    """Return F1."""
-    return float(2 * (found & truth).sum() / max(1, found.sum() + truth.sum()))
+def make_independent(n_variables: int, *, seed: int) -> sf.PairwiseMRF:
+    """Make independent variables whose ones have frequencies from 0.1 to 0.9."""
+    frequencies = np.random.default_rng(seed).uniform(0.1, 0.9, n_variables)
+    return sf.PairwiseMRF.binary(np.log(frequencies / (1 - frequencies)), np.zeros((n_variables, n_variables)))
 
 
-def measure(name: str, n_rows: int, seed: int) -> Row:
-    """Choose by each criterion for one table."""
-    field = make_field(N_VARIABLES, seed=seed, **FIELDS[name])
-    table, truth = field.sample(n_rows, n_sweeps=500, seed=seed), edges_of(field)
-    row: Row = {"field": name, "rows": n_rows, "seed": seed, "true edges": int(truth.sum())}
-    row["best of the path"] = max(score(edges_of(fit.model), truth) for fit in sf.path(table).fits)
-    for criterion, options in CRITERIA.items():
-        choice = select(table, **options)
-        row[criterion] = score(edges_of(sf.learn(table, choice.alpha).model), truth)
-    return row
+def list_settings() -> list[Setting]:
+    """Return the kinds of fields."""
+    gibbs = (("n_sweeps", BURN_IN),)
+    found = [
+        Setting("paper", n, partial(make_field, n, EDGE_PROBABILITY, STRENGTH), rows, gibbs)
+        for n, rows in ((10, ROWS), (20, (250, 2000)))
+    ]
+    for n in SIZES:
+        side = round(n**0.5)
+        found += [
+            Setting("chain", n, partial(make_chain, n, strength=WEAKER)),
+            Setting("grid", side**2, partial(make_grid, side, side, strength=WEAKER)),
+            Setting("small world", n, partial(make_small_world, n, strength=WEAKER)),
+        ]
+    found += [Setting("independent", n, partial(make_independent, n), FEW_ROWS) for n in (15, 50)]
+    return found
 
 
-def average(rows: list[Row]) -> list[str]:
-    """Return the mean of each field and number of rows, as lines of a table."""
-    columns = ["best of the path", *CRITERIA]
-    lines = ["| field | rows | " + " | ".join(columns) + " |", "|---" * (len(columns) + 2) + "|"]
-    for name, n_rows in dict.fromkeys((row["field"], row["rows"]) for row in rows):
-        own = [row for row in rows if (row["field"], row["rows"]) == (name, n_rows)]
-        cells = [f"{np.mean([row[column] for row in own]):.2f}" for column in columns]
-        lines.append(f"| {name} | {n_rows} | " + " | ".join(cells) + " |")
-    return lines
+@lru_cache(maxsize=64)
+def draw_truth(setting: Setting, seed: int) -> tuple[sf.PairwiseMRF, NDArray[np.float64], sf.Table, float]:
+    """Return a field, its held-out rows as numbers and as a table, and their log-likelihood under it."""
+    truth = setting.make(seed=seed)
+    fresh = truth.sample(N_HELD_OUT, seed=10_000 + seed, n_threads=1, **dict(setting.drawing))
+    known = float(truth.log_prob(fresh.codes, log_partition=truth.log_partition(seed=seed, n_threads=1)).mean())
+    return truth, np.asarray(fresh.codes, dtype=np.float64), fresh, known
+
+
+def predict(main: NDArray[np.float64], interactions: NDArray[np.float64], states: NDArray[np.float64]) -> float:
+    """Return the mean pseudo-log-likelihood of states: log-probabilities of each variable given others, added up."""
+    log_odds = main + states @ interactions
+    return float((states * log_odds - np.logaddexp(0.0, log_odds)).sum(axis=1).mean())
+
+
+class Table:
+    """A table of one field, and how well others find its edges and predict fresh rows."""
+
+    def __init__(self, setting: Setting, n_rows: int, seed: int) -> None:
+        self.truth, self._states, self._fresh, self._known = draw_truth(setting, seed)
+        self.rows = self.truth.sample(n_rows, seed=seed, n_threads=1, **dict(setting.drawing))
+        self._moments = moments_of_table(self._fresh, n_threads=1)
+        self._best = predict(self.truth.main, self.truth.interactions, self._states)
+
+    def score(self, main: NDArray[np.float64], interactions: NDArray[np.float64], seconds: float) -> Row:
+        """Compare a network with the truth."""
+        pairs = np.triu_indices(len(main), 1)
+        found, true = interactions[pairs] != 0, self.truth.interactions[pairs] != 0
+        n_found, n_true, n_both = int(found.sum()), int(true.sum()), int((found & true).sum())
+        return {
+            "edges": n_found,
+            "true edges": n_true,
+            "precision": n_both / n_found if n_found else None,
+            "recall": n_both / n_true if n_true else None,
+            "F1": 2 * n_both / (n_found + n_true) if n_true else None,
+            "pseudo-loss": self._best - predict(main, interactions, self._states),
+            "seconds": seconds,
+        }
+
+    def judge(self, chosen: Chosen) -> Row:
+        """Compare a chosen fit with the truth."""
+        model, relaxed = chosen.fit.model, chosen.held_out_relaxed(self._moments)
+        return {
+            **self.score(model.main, model.interactions, chosen.seconds),
+            "loss": self._known - chosen.held_out(self._moments),
+            "relaxed loss": None if relaxed is None else self._known - relaxed,
+            "alpha": float(chosen.fit.settings["alpha"]),
+            "index": chosen.index,
+            "fits": chosen.n_fits,
+        }
+
+    def compare(self, regressions: Regressions, name: str, seconds: float) -> dict[str, Row]:
+        """Compare the networks of regressions with the truth, by both rules."""
+        return {
+            f"{name}, {rule.upper()}": self.score(regressions.intercepts, regressions.network(rule), seconds)
+            for rule in ("and", "or")
+        }
+
+
+def by_information(table: Table, seed: int) -> dict[str, Row]:
+    """Choose by information criteria, and find the best of the path."""
+    walk = Walk(table.rows, seed)
+    found = {name: table.judge(walk.choose(*criterion)) for name, criterion in INFORMATION.items()}
+    if table.truth.interactions.any():
+        scores = [table.score(fit.model.main, fit.model.interactions, walk.seconds) for fit, _ in walk.fits]
+        found["best of the path"] = max(scores, key=lambda own: float(own["F1"]))
+    return found
+
+
+def by_whole_path(table: Table, seed: int) -> dict[str, Row]:
+    """Choose by AIC, which needs the whole path; and see what other criteria choose of it."""
+    walk = Walk(table.rows, seed, is_whole=True)
+    found = table.judge(walk.choose(*WITH_AIC["AIC"]))
+    return {"AIC": found | {"indices": {name: walk.choose(*own).index for name, own in INFORMATION.items()}}}
+
+
+def by_folds(table: Table, seed: int) -> dict[str, Row]:
+    """Choose by cross-validation."""
+    return {"cv": table.judge(Walk(table.rows, seed, relaxes=False).hold_out(table.rows, seed))}
+
+
+def by_fitting_again(table: Table, seed: int) -> dict[str, Row]:
+    """Compare the fit of the path with that of the same penalty and the default gap."""
+    chosen = Walk(table.rows, seed).choose(*INFORMATION["EBIC"])
+    began = time.process_time()
+    model = sf.learn(table.rows, chosen.fit.settings["alpha"], seed=seed, n_threads=1).model
+    again = table.score(model.main, model.interactions, time.process_time() - began)
+    return {"EBIC, of the path": table.judge(chosen), "EBIC, fitted again": again}
+
+
+def by_stability(table: Table, seed: int) -> dict[str, Row]:
+    """Choose by the stability of edges."""
+    return {"StARS": table.judge(agree(table.rows, seed))}
+
+
+def by_isingfit(table: Table, seed: int) -> dict[str, Row]:  # noqa: ARG001
+    """Regress each variable on the others, as IsingFit does."""
+    began = time.process_time()
+    found = fit_isingfit(np.asarray(table.rows.codes))
+    return table.compare(found, "IsingFit", time.process_time() - began)
+
+
+def by_scikit_learn(table: Table, seed: int) -> dict[str, Row]:  # noqa: ARG001
+    """Regress each variable on the others by cross-validation."""
+    began = time.process_time()
+    found = fit_cross_validated(np.asarray(table.rows.codes))
+    return table.compare(found, "LogisticRegressionCV", time.process_time() - began)
+
+
+Way = Callable[[Table, int], dict[str, Row]]
+WAYS: dict[str, Way] = {
+    "information": by_information,
+    "IsingFit": by_isingfit,
+    "cv": by_folds,
+    "StARS": by_stability,
+    "scikit-learn": by_scikit_learn,
+    "AIC": by_whole_path,
+    "again": by_fitting_again,
+}
+# How many seeds each has, as time allows: up to 20 variables; about 50 with up to 1000 rows, and with 4000; 100 with up
+# to 1000 rows, and with 4000; 15 independent variables, and 50. One table of 100 variables and 4000 rows takes AIC and
+# "cv" minutes, and one of 50 variables and 4000 rows scikit-learn.
+SEEDS: dict[str, tuple[int, ...]] = {
+    "information": (10, 10, 10, 10, 3, 50, 20),
+    "IsingFit": (10, 10, 10, 10, 3, 50, 20),
+    "cv": (10, 2, 2, 1, 0, 20, 5),
+    "StARS": (10, 2, 2, 1, 0, 20, 5),
+    "scikit-learn": (10, 1, 0, 0, 0, 10, 3),
+    "AIC": (10, 1, 1, 0, 0, 10, 0),
+    "again": (5, 1, 1, 0, 0, 0, 0),
+}
+
+
+def count_seeds(way: str, setting: Setting, n_rows: int, n_seeds: int) -> int:
+    """Return how many seeds a kind of table has, where fields have `n_seeds` at most."""
+    p = setting.n_variables
+    if setting.name == "independent":
+        return min(SEEDS[way][5 + (p > 20)], 5 * n_seeds)
+    kind = 0 if p <= 20 else 1 + 2 * (p > 50) + (n_rows > 1000)
+    return min(SEEDS[way][kind], n_seeds)
+
+
+def list_work(options: argparse.Namespace) -> Iterator[tuple[str, Setting, int, int]]:
+    """Return what is to be measured: the quick first, seed by seed."""
+    for way in WAYS:
+        work = [
+            (seed, setting, n_rows)
+            for setting in list_settings()
+            for n_rows in setting.rows
+            for seed in range(1, count_seeds(way, setting, n_rows, options.seeds) + 1)
+            if not options.fields or f"{setting.name} {setting.n_variables}" in options.fields
+            if not options.rows or n_rows in options.rows
+        ]
+        for seed, setting, n_rows in sorted(work, key=lambda own: own[0]):
+            yield way, setting, n_rows, seed
+
+
+def measure(options: argparse.Namespace, console: Console) -> list[Row]:
+    """Measure what is not in the file yet, until time is up; return all that is known."""
+    commit, path, began = describe_machine()["commit"], options.kept, time.perf_counter()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    kept = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    known = {tuple(row["key"]): row for row in kept if row["commit"] == commit}
+    found = []
+    for way, setting, n_rows, seed in list_work(options):
+        key = (way, setting.name, setting.n_variables, n_rows, seed)
+        if key not in known:
+            if time.perf_counter() - began > 60 * options.minutes:
+                continue
+            methods = WAYS[way](Table(setting, n_rows, seed), seed)
+            known[key] = {"commit": commit, "key": list(key), "methods": methods}
+            with path.open("a") as file:
+                file.write(json.dumps(known[key]) + "\n")
+            console.print(f"{key}: { {name: own['F1'] or own['edges'] for name, own in methods.items()} }")
+        found.append(known[key])
+    return found
 
 
 def main() -> None:
     """Measure all fields, print and store."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--fields", type=int, default=4, help="how many fields of each kind")
-    parser.add_argument("--rows", type=int, nargs="+", default=[500, 4000])
+    parser.add_argument("--seeds", type=int, default=10, help="how many fields of each kind")
+    parser.add_argument("--rows", type=int, nargs="+", help="numbers of rows, of those that there are")
+    parser.add_argument("--fields", nargs="+", help='kinds of fields, such as "chain 50"; all unless given')
+    parser.add_argument("--minutes", type=float, default=np.inf, help="time after which nothing more is begun")
+    parser.add_argument("--kept", type=Path, default=Path(".cache/choice.jsonl"), help="the file of finished parts")
     parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
     options = parser.parse_args()
-    console, rows = Console(), []
-    for n_rows in options.rows:
-        for name in FIELDS:
-            for seed in range(1, options.fields + 1):
-                rows.append(measure(name, n_rows, seed))
-                console.print(rows[-1])
-    text = (
-        "# Which criterion finds the edges of known fields\n\n"
-        f"Made by `make bench-choice` on {name_machine()}; versions and commit are in choice.json. F1 of the edges, "
-        f"mean of {options.fields} fields of {N_VARIABLES} variables.\n\n" + "\n".join(average(rows)) + "\n"
-    )
+    console = Console(soft_wrap=True)
+    rows = measure(options, console)
+    text = report(rows)
     console.print(text)
-    store({"rows": rows}, options.output / "choice.json")
+    store({"rows": [{key: row[key] for key in ("key", "methods")} for row in rows]}, options.output / "choice.json")
     (options.output / "choice.md").write_text(text)
 
 
