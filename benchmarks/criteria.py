@@ -31,7 +31,7 @@ from sparsefield.solvers import Learner, Options
 
 N_ALPHAS = 30  # the default of `select`
 PATIENCE = 4
-EDGES_A_VARIABLE = 4  # fits with their penalty go on until there are more: cross-validation needs them
+EDGES_A_VARIABLE = 4  # for cross-validation, fits with their penalty go on until there are more
 BETA, N_SUBSAMPLES = 0.05, 20  # the defaults of `select`
 
 # Which criterion of which fits: kind, gamma, and whether fits are relaxed.
@@ -91,11 +91,16 @@ class Walk:
         Whether all penalties are fitted.
     relaxes : bool
         Whether fits are relaxed.
+    goes_on : bool
+        Whether fits go on until there are many edges, as cross-validation needs them.
     """
 
-    def __init__(self, table: sf.Table, seed: int, *, is_whole: bool = False, relaxes: bool = True) -> None:
+    def __init__(
+        self, table: sf.Table, seed: int, *, is_whole: bool = False, relaxes: bool = True, goes_on: bool = False
+    ) -> None:
         options = Options(gap=_find_gap(table, None), seed=seed_of_part(seed, 0), n_threads=1)
         self._learner, self._is_whole, self._relaxes = Learner(table, options), is_whole, relaxes
+        self._most_edges = EDGES_A_VARIABLE * table.domain.n_variables if goes_on else 0
         self.alphas = grid(self._learner, N_ALPHAS)
         self.fits: list[tuple[Fit, Likelihood]] = []
         self.relaxed: list[tuple[Fit, Likelihood]] = []
@@ -104,7 +109,6 @@ class Walk:
 
     def _follow(self) -> None:
         way, likelihoods, beside = _ByLikelihood(self._learner), Likelihoods(self._learner), _Relaxed(self._learner)
-        p = self._learner.table.domain.n_variables
         for alpha in self.alphas:
             began = time.process_time()
             fit = way.learn(alpha)
@@ -117,7 +121,7 @@ class Walk:
                 relaxed, known = beside.of(fit, way.stand, likelihoods)
                 self.relaxed.append((relaxed, _known(known)))
                 self.relaxing_seconds += time.process_time() - began
-            elif self._is_past(is_relaxed=False) and count_edges(fit.model) > EDGES_A_VARIABLE * p:
+            elif self._is_past(is_relaxed=False) and count_edges(fit.model) > self._most_edges:
                 return
 
     def _is_past(self, *, is_relaxed: bool) -> bool:
