@@ -24,21 +24,34 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 import sparsefield as sf
-from criteria import INFORMATION, WITH_AIC, Chosen, Walk, agree
 from measure import store
 from nodewise import Regressions, fit_cross_validated, fit_isingfit
-from sparsefield.data import moments_of_table
 from sparsefield.datasets import make_chain, make_field, make_grid, make_small_world
 from sparsefield.experiments import describe_machine
 from sparsefield.experiments._trials import BURN_IN, EDGE_PROBABILITY, STRENGTH
-from tables_of_choice import report
+from sparsefield.selection import select
+from sparsefield.solvers import Learner, Options
+from tables_of_choice import BEST, DEFAULT, report
 
 N_HELD_OUT = 20_000
 WEAKER = (0.5, 1.5)  # sizes of the interactions on graphs: with 250 rows some are lost, with 4000 nearly all are found
 SIZES = (50, 100)
 ROWS = (250, 1000, 4000)
 FEW_ROWS = (50, 100, 250)  # of independent variables
+GAP = 0.01  # nats per row, of the fits that are judged
 Row = dict[str, Any]
+
+# What is asked of `select`.
+VARIANTS: dict[str, Row] = {
+    "EBIC, gamma 0.5": {"gamma": 0.5},
+    "EBIC, any noise": {"noise_share": 1.0},
+    "EBIC of shrunken fits": {"refit": "none", "noise_share": 1.0},
+    "BIC": {"criterion": "bic", "noise_share": 1.0},
+}
+JOINT: dict[str, Row] = {"EBIC, joint refits": {"refit": "joint", "noise_share": 1.0}}
+AIC: dict[str, Row] = {"AIC": {"criterion": "aic", "noise_share": 1.0}}
+FOLDS: dict[str, Row] = {"cv": {"criterion": "cv"}}
+STABILITY: dict[str, Row] = {"StARS": {"criterion": "stars"}}
 
 
 @dataclass(frozen=True)
@@ -97,7 +110,6 @@ class Table:
     def __init__(self, setting: Setting, n_rows: int, seed: int) -> None:
         self.truth, self._states, self._fresh, self._known = draw_truth(setting, seed)
         self.rows = self.truth.sample(n_rows, seed=seed, n_threads=1, **dict(setting.drawing))
-        self._moments = moments_of_table(self._fresh, n_threads=1)
         self._best = predict(self.truth.main, self.truth.interactions, self._states)
 
     def score(self, main: NDArray[np.float64], interactions: NDArray[np.float64], seconds: float) -> Row:
@@ -120,16 +132,14 @@ class Table:
         found, true = model.interactions != 0, self.truth.interactions != 0
         return float(2 * (found & true).sum() / (found.sum() + true.sum()))
 
-    def judge(self, chosen: Chosen) -> Row:
-        """Compare a chosen fit with the truth."""
-        model, relaxed = chosen.fit.model, chosen.held_out_relaxed(self._moments)
+    def judge(self, alpha: float, seconds: float) -> Row:
+        """Compare the fit with a penalty that was chosen with the truth."""
+        model = Learner(self.rows, Options(gap=GAP, seed=1, n_threads=1)).learn(alpha, marks=False).model
+        log_partition = model.log_partition(seed=1, n_threads=1)
         return {
-            **self.score(model.main, model.interactions, chosen.seconds),
-            "loss": self._known - chosen.held_out(self._moments),
-            "relaxed loss": None if relaxed is None else self._known - relaxed,
-            "alpha": float(chosen.fit.settings["alpha"]),
-            "index": chosen.index,
-            "fits": chosen.n_fits,
+            **self.score(model.main, model.interactions, seconds),
+            "loss": self._known - float(model.log_prob(self._fresh.codes, log_partition=log_partition).mean()),
+            "alpha": alpha,
         }
 
     def compare(self, regressions: Regressions, name: str, seconds: float) -> dict[str, Row]:
@@ -140,40 +150,24 @@ class Table:
         }
 
 
-def by_information(table: Table, seed: int) -> dict[str, Row]:
-    """Choose by information criteria, and find the best of the path."""
-    walk = Walk(table.rows, seed)
-    found = {name: table.judge(walk.choose(*criterion)) for name, criterion in INFORMATION.items()}
-    if table.truth.interactions.any():
-        best = max((fit.model for fit, _ in walk.fits), key=table.f1)
-        found["best of the path"] = table.score(best.main, best.interactions, walk.seconds)
+def choose(asked: dict[str, Row], table: Table, seed: int) -> dict[str, Row]:
+    """Choose by some criteria; seconds are those of the choice."""
+    found = {}
+    for name, options in asked.items():
+        began = time.process_time()
+        choice = select(table.rows, seed=seed, n_jobs=1, n_threads=1, **options)
+        found[name] = table.judge(choice.alpha, time.process_time() - began)
     return found
 
 
-def by_whole_path(table: Table, seed: int) -> dict[str, Row]:
-    """Choose by AIC, which needs the whole path; and see what other criteria choose of it."""
-    walk = Walk(table.rows, seed, is_whole=True)
-    found = table.judge(walk.choose(*WITH_AIC["AIC"]))
-    return {"AIC": found | {"indices": {name: walk.choose(*own).index for name, own in INFORMATION.items()}}}
-
-
-def by_folds(table: Table, seed: int) -> dict[str, Row]:
-    """Choose by cross-validation."""
-    return {"cv": table.judge(Walk(table.rows, seed, relaxes=False, goes_on=True).hold_out(table.rows, seed))}
-
-
-def by_fitting_again(table: Table, seed: int) -> dict[str, Row]:
-    """Compare the fit of the path with that of the same penalty and the default gap."""
-    chosen = Walk(table.rows, seed).choose(*INFORMATION["EBIC"])
+def find_best(table: Table, seed: int) -> dict[str, Row]:
+    """Find the penalty of a path whose edges are best."""
+    if not table.truth.interactions.any():
+        return {}
     began = time.process_time()
-    model = sf.learn(table.rows, chosen.fit.settings["alpha"], seed=seed, n_threads=1).model
-    again = table.score(model.main, model.interactions, time.process_time() - began)
-    return {"EBIC, of the path": table.judge(chosen), "EBIC, fitted again": again}
-
-
-def by_stability(table: Table, seed: int) -> dict[str, Row]:
-    """Choose by the stability of edges."""
-    return {"StARS": table.judge(agree(table.rows, seed))}
+    fits = sf.path(table.rows, likelihoods=False, gap=GAP, seed=seed, n_threads=1).fits
+    best = max((fit.model for fit in fits), key=table.f1)
+    return {BEST: table.score(best.main, best.interactions, time.process_time() - began)}
 
 
 def by_isingfit(table: Table, seed: int) -> dict[str, Row]:  # noqa: ARG001
@@ -192,27 +186,30 @@ def by_scikit_learn(table: Table, seed: int) -> dict[str, Row]:  # noqa: ARG001
 
 Way = Callable[[Table, int], dict[str, Row]]
 WAYS: dict[str, Way] = {
-    "information": by_information,
+    "default": partial(choose, {DEFAULT: {}}),
+    "variants": partial(choose, VARIANTS),
+    "best": find_best,
     "IsingFit": by_isingfit,
-    "cv": by_folds,
-    "StARS": by_stability,
+    "cv": partial(choose, FOLDS),
+    "StARS": partial(choose, STABILITY),
     "scikit-learn": by_scikit_learn,
-    "AIC": by_whole_path,
-    "again": by_fitting_again,
+    "AIC": partial(choose, AIC),
+    "joint": partial(choose, JOINT),
 }
 # How many seeds each has, as time allows: up to 20 variables; about 50 with up to 1000 rows, and with 4000; 100 with up
-# to 1000 rows, and with 4000; 15 independent variables, and 50. One table of 100 variables and 4000 rows takes AIC and
-# "cv" minutes, and one of 50 variables and 4000 rows scikit-learn.
+# to 1000 rows, and with 4000; 15 independent variables, and 50.
 SEEDS: dict[str, tuple[int, ...]] = {
-    "information": (10, 10, 10, 10, 2, 50, 20),
+    "default": (10, 10, 10, 10, 10, 50, 20),
+    "variants": (10, 10, 3, 3, 1, 20, 10),
+    "best": (10, 10, 3, 3, 1, 0, 0),
     "IsingFit": (10, 10, 10, 10, 2, 50, 20),
-    "cv": (10, 2, 2, 1, 0, 20, 5),
-    "StARS": (10, 2, 2, 1, 0, 20, 5),
+    "cv": (5, 1, 1, 1, 0, 10, 2),
+    "StARS": (5, 1, 1, 1, 0, 10, 2),
     "scikit-learn": (5, 1, 0, 0, 0, 5, 2),
-    "AIC": (10, 1, 1, 0, 0, 10, 0),
-    "again": (3, 1, 1, 0, 0, 0, 0),
+    "AIC": (5, 1, 1, 1, 0, 10, 5),
+    "joint": (5, 1, 0, 0, 0, 10, 2),
 }
-QUICK = ("information", "IsingFit")
+QUICK = ("default", "IsingFit")
 
 
 def count_seeds(way: str, setting: Setting, n_rows: int, n_seeds: int) -> int:

@@ -23,6 +23,8 @@ N_PENALTIES = 51  # down to a hundredth of the largest
 TOLERANCE = 1e-5  # of the gradient, where columns are standardised: a few thousandths of what noise makes of it
 MOST_PASSES = 10_000
 
+N_FOLDS = 5  # scikit-learn's default
+
 # liblinear penalises the intercept like a coefficient of a column with this constant: a thousandth of their penalty.
 INTERCEPT_SCALING = 1000.0
 
@@ -165,6 +167,10 @@ def fit_cross_validated(codes: NDArray[np.uint8]) -> Regressions:
             random_state=0,
             use_legacy_attributes=False,
         )
+        n_rare = min(codes[:, i].sum(), len(codes) - codes[:, i].sum())
+        if n_rare < N_FOLDS:  # a fold could lack a level, which scikit-learn refuses
+            intercepts[i] = np.log((codes[:, i].sum() + 0.5) / (len(codes) - codes[:, i].sum() + 0.5))
+            continue
         regression.fit(codes[:, others].astype(np.float64), codes[:, i])
         found[i, others], intercepts[i] = regression.coef_[0], regression.intercept_[0]
     return Regressions(intercepts, found)
