@@ -5,7 +5,7 @@ import pytest
 from polars.testing import assert_frame_equal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -50,7 +50,8 @@ def test_relaxed_edges_have_the_frequencies_of_the_table():
     missed = np.abs(mrf.model_.moments().pair - sf.moments_of_table(TABLE).pair)[support]
     assert missed.max() <= 1 / (2 * 400) + 1e-8  # what half a row pays, and the norm of the gradient
     assert np.abs(mrf.interactions_).sum() > np.abs(plain.interactions_).sum()
-    assert mrf.fit_.settings["chosen_alpha"] == mrf.alpha_ == plain.alpha_
+    assert mrf.fit_.settings["choice"] == mrf.choice_.sentence
+    assert mrf.alpha_ == plain.alpha_
 
 
 def test_a_promised_gap_is_certified():
@@ -91,30 +92,28 @@ def test_weights_reach_the_choice_and_the_fit():
     np.testing.assert_allclose(theta_of(own), theta_of(other), atol=1e-5)  # no curvature is below 2 tol / 1e-5
 
 
-def test_missing_values_need_stability():
+@pytest.mark.parametrize("criterion", ["ebic", "cv", "stars"])
+def test_missing_values_are_taken(criterion):
     frame = TABLE.to_frame().to_pandas().astype(float)
     frame.iloc[::9, 2] = np.nan
-    with pytest.raises(ValueError, match="NaN or null"):
-        sf.SparseMRFCV().fit(frame)
-    with pytest.raises(ValueError, match="X contains NaN: use criterion='stars'"):
-        sf.SparseMRFCV().fit(frame.to_numpy())
-    mrf = sf.SparseMRFCV(n_alphas=3, criterion="stars", n_subsamples=2, random_state=1).fit(frame)
+    options = {"n_alphas": 3, "criterion": criterion, "n_subsamples": 2, "cv": 2, "random_state": 1}
+    mrf = sf.SparseMRFCV(**options).fit(frame)
+    assert mrf.alpha_ > 0
     assert mrf.model_.domain.n_variables == 5
-    assert sf.SparseMRFCV(n_alphas=3, missing="drop").fit(frame).alpha_ > 0
-    allowed = [
-        sf.SparseMRFCV(missing=missing, criterion=criterion).__sklearn_tags__().input_tags.allow_nan
-        for missing, criterion in (("model", "ebic"), ("model", "stars"), ("drop", "ebic"), ("error", "stars"))
-    ]
-    assert allowed == [False, True, True, False]
+    assert sf.SparseMRFCV(**options, missing="drop").fit(frame).alpha_ > 0
+    with pytest.raises(ValueError, match="NaN or null"):
+        sf.SparseMRFCV(**options, missing="error").fit(frame)
 
 
-def test_relaxed_edges_are_certified():
-    mrf = sf.SparseMRFCV(n_alphas=6, relax=True, certify=True, gap=0.01, random_state=1).fit(TABLE)
-    fit = mrf.fit_
-    assert fit.optimality.gap <= 0.01
-    assert fit.optimality.n_parameters == TABLE.domain.n_slots + np.count_nonzero(np.triu(fit.support, 1))
-    assert "Certified" in mrf.status_.sentence
-    assert sf.certify(fit, TABLE).optimality.gap == fit.optimality.gap
+def test_splitters_of_scikit_learn_make_the_folds():
+    table, groups = TABLE[:200], KFold(4)
+    own = sf.SparseMRFCV(n_alphas=4, criterion="cv", cv=groups, random_state=1).fit(table)
+    pairs = list(groups.split(np.zeros((200, 1))))
+    other = sf.SparseMRFCV(n_alphas=4, criterion="cv", cv=pairs, random_state=1).fit(table)
+    assert own.path_table_.equals(other.path_table_)
+    assert "over 4 folds" in str(own.choice_)
+    with pytest.raises(ValueError, match="cv has indices of rows that there are none of: 100 rows count"):
+        sf.SparseMRFCV(criterion="cv", cv=pairs).fit(table[:100])
 
 
 def test_what_makes_no_sense_is_refused():

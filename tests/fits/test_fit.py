@@ -47,7 +47,7 @@ def test_fits_are_saved_with_their_trace(tmp_path):
 @pytest.mark.parametrize("options", [{}, {"penalize_main": True}], ids=str)
 def test_iterations_come_back_as_the_kind_that_they_were(solver, options, tmp_path):
     table = make_field(5, seed=1).sample(300, method="perfect", seed=1)
-    fit = sf.learn(table, solver=solver, max_iter=3, seed=1, **options)
+    fit = sf.learn(table, 0.05, solver=solver, max_iter=3, seed=1, **options)
     fit.save(tmp_path / "fit.field")
     again = Fit.load(tmp_path / "fit.field")
     assert again.steps == fit.steps

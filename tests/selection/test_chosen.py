@@ -1,0 +1,94 @@
+"""Fits whose penalty is chosen, and what is said of one that is given."""
+
+import numpy as np
+import pytest
+
+import sparsefield as sf
+from problems import make_table, theta_of
+from sparsefield.data import MISSING
+from sparsefield.selection import select
+from sparsefield.selection._noise import count_noise, edge_of_noise
+from sparsefield.solvers import Learner, Options
+
+TABLE = make_table(6, 600)
+
+
+def test_a_fit_has_the_penalty_that_is_chosen():
+    fit, choice = sf.learn(TABLE, seed=3), select(TABLE, seed=3)
+    assert fit.alpha == choice.alpha
+    assert fit.settings["choice"] == str(choice)
+    alone = sf.learn(TABLE, choice.alpha, seed=3)
+    np.testing.assert_array_equal(theta_of(fit), theta_of(alone))
+    assert "choice" not in alone.settings
+
+
+def test_a_choice_does_not_depend_on_how_the_fit_is_asked_for():
+    chosen = {
+        sf.learn(TABLE, seed=1, **own).alpha
+        for own in ({}, {"gap": 0.1}, {"solver": "spg", "max_iter": 3}, {"tol": 1e-2}, {"n_threads": 1})
+    }
+    assert len(chosen) == 1
+
+
+def test_relabelling_and_shuffled_columns_change_no_choice():
+    order = np.random.default_rng(1).permutation(6)
+    codes = TABLE.codes[:, order].copy()
+    codes[:, ::2] = 1 - codes[:, ::2]
+    # Edges and penalties are the same, but for the last bits of sums in another order.
+    other = select(sf.encode(codes))
+    own = select(TABLE)
+    assert other.alpha == pytest.approx(own.alpha)
+    assert other.table["edges"].to_list() == own.table["edges"].to_list()
+    np.testing.assert_allclose(other.table["ebic"], own.table["ebic"], atol=2 * 6 * 1e-3)  # what regressions leave
+
+
+def test_a_penalty_that_leaves_no_edge_is_said_to():
+    most = sf.alpha_max(TABLE)
+    assert f"There is no edge: no pair of levels is by more than alpha = {2 * most:.3g}" in str(
+        sf.learn(TABLE, 2 * most).status
+    )
+    assert f"That takes an alpha below {most:.3g}" in str(sf.learn(TABLE, 2 * most).status)
+    penalised = sf.alpha_max(TABLE, penalize_main=True)
+    said = str(sf.learn(TABLE, 2 * penalised, penalize_main=True).status)
+    assert f"There is no edge: that takes an alpha below {penalised:.3g}" in said
+    assert "no edge" not in str(sf.learn(TABLE, 0.9 * most).status)
+
+
+def test_a_penalty_below_the_noise_is_said_to_be():
+    noise = edge_of_noise(Learner(TABLE, Options()))
+    assert f"This alpha is below {noise:.2g}, the noise of the table" in str(sf.learn(TABLE, 0.5 * noise).status)
+    assert "noise of the table" not in str(sf.learn(TABLE, 1.1 * noise).status)
+    assert "noise of the table" not in str(sf.learn(TABLE, 0.5 * noise, penalize_main=True).status)
+
+
+def test_noise_of_pairs_is_that_of_the_rows_that_show_both():
+    codes = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 100, dtype=np.uint8)
+    whole = Learner(sf.encode(codes), Options())
+    codes[::4, 0] = MISSING
+    codes[1::4, 1] = MISSING
+    # Half of the rows show both, and levels are as frequent as before.
+    codes[2:4] = codes[2:4]
+    half = Learner(sf.Table(sf.Domain.binary(2), np.asfortranarray(codes)), Options())
+    means = [2 / 3, 2 / 3]
+    variance = np.prod([q * (1 - q) for q in means]) * 0.5 / 400
+    assert count_noise(half, np.sqrt(variance)) == pytest.approx(0.3173, abs=1e-4)  # one standard error
+    assert edge_of_noise(half) < edge_of_noise(whole)
+
+
+def test_incomplete_independent_tables_have_noise_as_often_as_promised():
+    n_tables, n_above = 200, 0
+    for seed in range(n_tables):
+        rng = np.random.default_rng(seed)
+        codes = rng.integers(0, 2, (300, 4)).astype(np.uint8)
+        codes[rng.random(codes.shape) < 0.3] = MISSING
+        learner = Learner(sf.Table(sf.Domain.binary(4), np.asfortranarray(codes)), Options())
+        n_above += sf.alpha_max(learner.table) > edge_of_noise(learner)
+    # At most 0.05 by Bonferroni's inequality: 24 of 200 or more have a probability of 5e-5 then, and 26 of 1e-5.
+    assert n_above <= 27
+
+
+def test_time_is_shared_by_the_choice_and_the_fit():
+    fit = sf.learn(TABLE, max_seconds=0.0)
+    assert fit.alpha == pytest.approx(sf.alpha_max(TABLE))
+    assert fit.status.code == "time"
+    assert "no time to try others" in fit.settings["choice"]
