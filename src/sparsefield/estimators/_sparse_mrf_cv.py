@@ -184,9 +184,7 @@ class SparseMRFCV(FieldEstimator):
                 n_alphas=self.n_alphas,
                 gamma=self.gamma,
                 noise_share=self.noise_share,
-                n_folds=self.cv
-                if isinstance(self.cv, int)
-                else list(check_cv(self.cv).split(np.empty((table.n_rows, 0)))),
+                n_folds=self._make_folds(table, sample_weight),
                 beta=self.beta,
                 n_subsamples=self.n_subsamples,
                 sample_weight=sample_weight,

@@ -170,5 +170,6 @@ def describe_alpha(fit: Fit, learner: Learner) -> str:
         return f"There is no edge: that takes an alpha below {most:.3g}."
     return (
         f"There is no edge: no pair of levels is by more than alpha = {fit.alpha:.3g} more or less frequent than "
-        f"independent variables would have it. That takes an alpha below {most:.3g}; where none is given, one is chosen."
+        f"independent variables would have it. That takes an alpha below {most:.3g}. Where none is given, one is "
+        "chosen."
     )
