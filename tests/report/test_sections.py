@@ -244,6 +244,13 @@ def test_a_choice_without_time_has_its_sentence_alone(tmp_path):
     assert 'id="choice-table"' not in text
 
 
+def test_a_field_that_was_saved_still_says_why_it_has_its_penalty(tmp_path):
+    fit = make_fit()
+    write_report(replace(fit, settings={**fit.settings, "choice": SENTENCE}), tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert '<p id="choice">alpha = 0.1 is &lt;b&gt;made up&lt;/b&gt;.</p>' in page
+
+
 def test_what_is_not_known_of_a_choice_stays_empty(tmp_path):
     table = TABLE.with_columns(standard_error=pl.lit(float("nan")), log_likelihood=pl.lit(None, dtype=pl.Float64))
     write_report(make_fit(), tmp_path / "a.html", choice=Choice(1, 0.2, table, SENTENCE, -2.5))

@@ -309,7 +309,9 @@ def _tabulate(found: Found, refit: Refit, columns: Mapping[str, NDArray[Any]]) -
     table = pl.DataFrame({**known, **columns})
     if np.isnan(known["log_likelihood"]).all():
         return table.drop("log_likelihood", "error")
-    return table.rename({"log_likelihood": "pseudo_log_likelihood"}) if refit == "nodes" else table
+    if refit == "nodes":  # without simulation error
+        return table.rename({"log_likelihood": "pseudo_log_likelihood"}).drop("error")
+    return table
 
 
 def describe_noise(alpha: float, learner: Learner) -> str:

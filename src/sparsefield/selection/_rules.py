@@ -173,7 +173,10 @@ class ByInformation:
         n_open = np.count_nonzero(is_other & (values - values[index] <= np.hypot(errors, errors[index])))
         if n_open:
             reason += f"; by simulation error, {n_open} of the others could have less (a smaller gap makes it smaller)"
-        return Verdict(index, {"noise": found.noise, self.kind: values, "standard_error": errors}, reason)
+        columns = {"noise": found.noise, self.kind: values}
+        if self.refit != "nodes":  # which have no simulation error
+            columns["standard_error"] = errors
+        return Verdict(index, columns, reason)
 
     def _is_clear(self, found: Found) -> NDArray[np.bool_]:
         """Say at which penalties noise explains no more than a share of the edges (Benjamini and Hochberg 1995).
