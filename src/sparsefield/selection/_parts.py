@@ -152,6 +152,10 @@ class PathOfPart:
             "status": [fit.status.code for fit in found.fits],
             "n_rows": found.n_rows,
             "is_whole": found.is_whole,
+            "is_moved": [
+                k == 0 or not np.array_equal(as_theta(fit.model), as_theta(found.fits[k - 1].model))
+                for k, fit in enumerate(found.fits)
+            ],
             "parameters": [self._count_parameters(fit.model) for fit in fits],
             "interactions": [count_once(fit.model.interactions) for fit in fits],
             "log_likelihood": [np.nan if own is None else own.value for own in known],
