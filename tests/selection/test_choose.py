@@ -416,6 +416,22 @@ def edges_at(choice):
     return choice.table["edges"][choice.index]
 
 
+def test_variables_that_no_row_shows_together_have_a_choice():
+    codes = TABLE.codes[:, :2].copy()
+    codes[:50, 0] = MISSING
+    codes[50:, 1] = MISSING
+    choice = select(sf.Table(sf.Domain.binary(2), np.asfortranarray(codes)))
+    assert edges_at(choice) == 0
+    assert choice.alpha > 0.01  # a standard error of a frequency, and no rounding
+
+
+def test_levels_that_no_row_shows_have_a_choice_where_main_effects_are_penalised():
+    ones = sf.Table(sf.Domain.binary(3), np.ones((50, 3), dtype=np.uint8))
+    choice = select(ones, penalize_main=True, n_alphas=3)
+    assert choice.alpha == pytest.approx(sf.alpha_max(ones, penalize_main=True))
+    assert edges_at(choice) == 0
+
+
 def test_time_ends_a_choice_with_what_there_is(monkeypatch):
     none = select(TABLE, max_seconds=0.0)
     assert none.alpha == pytest.approx(sf.alpha_max(TABLE))

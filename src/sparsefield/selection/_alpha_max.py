@@ -61,7 +61,8 @@ def largest_alpha(learner: Learner) -> float:
     """Return `alpha_max` of a table that is read and counted."""
     rows = _Rows(learner)
     if not learner.options.penalize_main:
-        return rows.worst(rows.means(0.0)) * (1 + _ROUNDING)
+        worst = rows.worst(rows.means(0.0))
+        return worst * (1 + _ROUNDING) if worst > _ROUNDING else 0.0  # independent, but for rounding
     high = low = 1.0  # frequencies differ by less
     while rows.excess(low) <= 0:
         high, low = low, _STEP * low

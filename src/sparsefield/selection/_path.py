@@ -325,8 +325,8 @@ def grid(learner: Learner, n_alphas: int, at_least: float = 0.0, last: float | N
     at_least : float
         The first one is no smaller.
     last : float, optional
-        The last one; unless it is given or smaller than the first, the noise of a frequency, or a tenth of the first
-        where that is smaller.
+        The last one; unless it is given and between zero and the first, the noise of a frequency, or a tenth of the
+        first where that is smaller.
     """
     if not isinstance(n_alphas, int | np.integer) or n_alphas < 1:
         raise ValueError(f"n_alphas is {n_alphas!r}: use a whole number from one on.")
@@ -334,7 +334,7 @@ def grid(learner: Learner, n_alphas: int, at_least: float = 0.0, last: float | N
     if most == 0:
         return [noise]
     most = max(most, at_least)
-    end = last if last is not None and last < most else min(_LEAST_SHARE * most, noise)
+    end = last if last is not None and 0 < last < most else min(_LEAST_SHARE * most, noise)
     return [float(alpha) for alpha in np.geomspace(most, end, n_alphas)]
 
 
