@@ -1,5 +1,7 @@
 """The choice of a penalty: criteria against hand computation, and sentences that say what it means."""
 
+import re
+
 import joblib
 import numpy as np
 import polars as pl
@@ -19,6 +21,7 @@ from sparsefield.selection import select
 from sparsefield.selection._likelihoods import Likelihoods
 from sparsefield.selection._noise import count_noise, edge_of_noise
 from sparsefield.selection._parts import make_folds, make_subsamples
+from sparsefield.selection._rules import ByInformation, Found
 from sparsefield.solvers import Learner, Options
 from statistics_ import FALSE_ALARM
 
@@ -416,6 +419,34 @@ def edges_at(choice):
     return choice.table["edges"][choice.index]
 
 
+def test_a_penalty_that_noise_rules_out_is_not_said_to_be_the_best():
+    table = make_independent(8)
+    choice = select(table, alphas=[0.003, 0.002, 0.001])
+    share = choice.table["noise"] / choice.table["parameters"]  # of more parameters than edges
+    assert (share > 0.1).all()
+    assert choice.alpha == 0.003
+    assert str(choice).startswith(
+        "alpha = 0.003 is the largest of 3 penalties: noise alone could explain more than 10%"
+    )
+    assert "the least" not in str(choice)
+    assert "of one penalty:" in str(select(table, alphas=[0.003]))
+
+
+def test_ties_are_no_simulation_error():
+    whole = {
+        "edges": np.array([0, 1]),
+        "interactions": np.array([0, 1]),
+        "parameters": np.array([2, 2]),
+        "log_likelihood": np.array([-1.0, -1.0]),
+        "error": np.zeros(2),
+        "n_rows": np.array(1.0),
+    }
+    rule = ByInformation("bic", 0.0, "joint", 1.0)
+    assert "simulation error" not in rule.judge(Found([0.2, 0.1], 2, whole, [], np.zeros(2))).reason
+    drawn = {**whole, "error": np.array([0.0, 0.01])}
+    assert "simulation error" in rule.judge(Found([0.2, 0.1], 2, drawn, [], np.zeros(2))).reason
+
+
 def test_variables_that_no_row_shows_together_have_a_choice():
     codes = TABLE.codes[:, :2].copy()
     codes[:50, 0] = MISSING
@@ -430,6 +461,21 @@ def test_levels_that_no_row_shows_have_a_choice_where_main_effects_are_penalised
     choice = select(ones, penalize_main=True, n_alphas=3)
     assert choice.alpha == pytest.approx(sf.alpha_max(ones, penalize_main=True))
     assert edges_at(choice) == 0
+
+
+def test_noise_of_many_pairs_is_a_plain_number():
+    said = str(select(make_independent(40), alphas=[0.01], noise_share=1))
+    n_pairs = 780 * 2 * stats.norm.sf(0.01, scale=0.25 / np.sqrt(300))
+    found = re.search(r"about (\d+) pairs of levels", said)
+    assert found is not None, said
+    # Frequencies of 300 rows are within 0.15 of one half, five standard errors, and errors within 10% of 0.25.
+    assert float(found[1]) == pytest.approx(n_pairs, rel=0.1)
+
+
+def test_penalties_that_are_given_and_not_tried_are_not_said_to_leave_no_edge():
+    choice = select(TABLE, alphas=[0.01, 0.02], max_seconds=0)
+    assert choice.alpha == 0.02
+    assert "is the largest penalty that was given. There was no time" in str(choice)
 
 
 def test_time_ends_a_choice_with_what_there_is(monkeypatch):

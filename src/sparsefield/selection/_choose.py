@@ -28,10 +28,7 @@ from sparsefield.solvers import Learner, Options
 Criterion = Literal["ebic", "bic", "aic", "cv", "stars"]
 _CRITERIA = ("ebic", "bic", "aic", "cv", "stars")
 
-_WITHOUT_TIME = (
-    "alpha = {:.3g} is the smallest penalty that leaves no edge. There was no time to try others: give more seconds, "
-    "or an alpha."
-)
+_WITHOUT_TIME = "alpha = {:.3g} is the {}. There was no time to try others: give more seconds, or an alpha."
 
 
 def select(
@@ -171,7 +168,9 @@ def select(
     )
     n_tried = len(results[0]["edges"])
     if n_tried == 0:
-        return Choice(0, wanted[0], pl.DataFrame(schema={"alpha": pl.Float64}), _WITHOUT_TIME.format(wanted[0]))
+        which = "smallest penalty that leaves no edge" if alphas is None else "largest penalty that was given"
+        said = _WITHOUT_TIME.format(wanted[0], which)
+        return Choice(0, wanted[0], pl.DataFrame(schema={"alpha": pl.Float64}), said)
     n_known = _count_known(results) if rule.needs_likelihood else n_tried
     whole, *others = [_take_first(result, n_tried, n_known) for result in results]
     found = Found(wanted[:n_known], table.domain.n_variables, whole, others, noise[:n_known])
@@ -321,7 +320,7 @@ def describe_noise(alpha: float, learner: Learner) -> str:
         return ""
     n_pairs = count_noise(learner, alpha)
     what = (
-        f"about {n_pairs:.2g} pairs of levels would have an edge"
+        f"about {n_pairs:{'.2g' if n_pairs < 10 else '.0f'}} pairs of levels would have an edge"
         if n_pairs >= 1
         else (f"there would be an edge with a probability of up to {n_pairs:.2g}")
     )

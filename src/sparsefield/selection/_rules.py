@@ -160,15 +160,21 @@ class ByInformation:
         of = _REFITTED[self.refit]
         is_clear = self._is_clear(found)
         index, errors = _find_least(np.where(is_clear, values, np.inf), whole), 2 * n_rows * whole["error"]
-        reason = f"has the least {name}, {values[index]:.6g}, of {len(values)} penalties, taken of {of}"
+        reason = f"has the least {name}, {values[index]:.6g}, of {_count_penalties(len(values))}, taken of {of}"
         n_less = np.count_nonzero(values < values[index])
-        if n_less:
+        if not is_clear.any():
+            reason = (
+                f"is the largest of {_count_penalties(len(values))}: noise alone could explain more than "
+                f"{self.noise_share:.0%} of the edges at each, so that {name} chose none"
+            )
+        elif n_less:
             reason += (
                 f"; {n_less} have less, but noise alone could explain more than {self.noise_share:.0%} of edges there"
             )
         # Fits of as many edges are as good as the same; errors of neighbours have parts in common, and differ by less.
         is_other = is_clear & (whole["edges"] != whole["edges"][index])
-        n_open = np.count_nonzero(is_other & (values - values[index] <= np.hypot(errors, errors[index])))
+        either = np.hypot(errors, errors[index])
+        n_open = np.count_nonzero(is_other & (either > 0) & (values - values[index] <= either))
         if n_open:
             reason += f"; by simulation error, {n_open} of the others could have less (a smaller gap makes it smaller)"
         columns = {"noise": found.noise, self.kind: values}
@@ -227,8 +233,8 @@ class ByHoldingOut:
         }
         index, best = within_one_error(mean, error), int(np.argmax(mean))
         reason = (
-            f"is the largest of {len(mean)} penalties whose held-out log-likelihood, {mean[index]:.6g} nats per row "
-            f"over {len(found.parts)} folds, is within one standard error, {error[best]:.2g}, of the best"
+            f"is the largest of {_count_penalties(len(mean))} whose held-out log-likelihood, {mean[index]:.6g} nats "
+            f"per row over {len(found.parts)} folds, is within one standard error, {error[best]:.2g}, of the best"
         )
         reason += "" if index == best else f", {mean[best]:.6g} at alpha = {found.alphas[best]:.3g}"
         return Verdict(index, columns, reason, float(mean[best] - error[best]))
@@ -277,13 +283,13 @@ class ByStability:
         over = f"{self.n_subsamples} subsamples of {size} rows"
         if values[index] > self.beta:
             reason = (
-                f"is the largest of {len(values)} penalties. None has edges as stable as asked for: two of "
+                f"is the largest of {_count_penalties(len(values))}. None has edges as stable as asked for: two of "
                 f"{over} disagree on {values[index]:.2g} of all pairs already here, more than beta = {self.beta:g}"
             )
         else:
             reason = (
-                f"is the smallest of {len(values)} penalties whose edges are as stable as asked for: two of {over} "
-                f"disagree on {values[index]:.2g} of all pairs, at most beta = {self.beta:g}"
+                f"is the smallest of {_count_penalties(len(values))} whose edges are as stable as asked for: two of "
+                f"{over} disagree on {values[index]:.2g} of all pairs, at most beta = {self.beta:g}"
             )
         return Verdict(index, {"instability": values}, reason, self.beta)
 
@@ -297,12 +303,16 @@ def _find_least(values: NDArray[np.float64], whole: Result) -> int:
     and without edges the largest penalty is the one that surely leaves none.
     """
     index = best = int(np.argmin(values))
-    if whole["edges"][best]:
+    if whole["edges"][best] and np.isfinite(values[best]):
         for place in range(best + 1, len(values)):
             if values[place] != values[best]:
                 break
             index = place if whole["is_moved"][place] else index
     return index
+
+
+def _count_penalties(n: int) -> str:
+    return "one penalty" if n == 1 else f"{n} penalties"
 
 
 def _check_whole(name: str, value: int, least: int, most: int | None) -> None:
