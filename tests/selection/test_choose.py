@@ -17,7 +17,8 @@ from noise import curvature
 from problems import make_table, theta_of
 from sparsefield.data import MISSING
 from sparsefield.gradients import BestDraws
-from sparsefield.selection import select
+from sparsefield.selection import _noise, select
+from sparsefield.selection._alpha_max import independent_means
 from sparsefield.selection._likelihoods import Likelihoods
 from sparsefield.selection._noise import count_noise, edge_of_noise
 from sparsefield.selection._parts import make_folds, make_subsamples
@@ -341,6 +342,17 @@ def test_pairs_that_noise_makes_are_counted():
     assert risk == pytest.approx(0.05)  # of pairs with errors of their own
     # A quarter of the rows has twice the noise.
     assert edge_of_noise(learner, 25) == pytest.approx(2 * edge_of_noise(learner))
+
+
+def test_the_noise_of_many_penalties_takes_one_look_at_the_rows(monkeypatch):
+    looks = []
+    monkeypatch.setattr(_noise, "independent_means", lambda own: looks.append(own) or independent_means(own))
+    n_looks = []
+    for alphas in ([0.05], [0.05, 0.04, 0.03, 0.02, 0.01]):
+        select(TABLE, alphas=alphas, noise_share=1)
+        n_looks.append(len(looks))
+        looks.clear()
+    assert n_looks[0] == n_looks[1] > 0
 
 
 def test_variables_are_refitted_on_the_rows_that_show_them():

@@ -18,7 +18,7 @@ from sparsefield.fits import Fit
 from sparsefield.model import PairwiseMRF, as_theta
 from sparsefield.selection._checkpoint import Result
 from sparsefield.selection._criteria import Choice
-from sparsefield.selection._noise import count_noise, edge_of_noise
+from sparsefield.selection._noise import count_along, count_noise, edge_of_noise
 from sparsefield.selection._parts import Part, PathOfPart, Refit, Rows, seed_of_part
 from sparsefield.selection._path import Objective, WatchFits, check_objective, grid, order_alphas
 from sparsefield.selection._pieces import Watch, run_pieces
@@ -143,7 +143,7 @@ def select(
         table, weights = _part_rows(table, weights)
     first = rule.first_alpha(learner, table.n_rows)
     wanted = order_alphas(alphas) if alphas is not None else grid(learner, n_alphas, first, rule.last_alpha(learner))
-    noise = np.array([count_noise(learner, alpha) for alpha in wanted])
+    noise = count_along(learner, wanted)
     own = options if max_seconds is None else {**options, "max_seconds": max_seconds}
     is_here = rule.takes == "all rows" and joblib.effective_n_jobs(n_jobs) == 1
     work = PathOfPart(
