@@ -1,6 +1,7 @@
 """The choice of a penalty: criteria against hand computation, and sentences that say what it means."""
 
 import re
+import tracemalloc
 
 import joblib
 import numpy as np
@@ -17,9 +18,11 @@ from noise import curvature
 from problems import make_table, theta_of
 from sparsefield.data import MISSING
 from sparsefield.gradients import BestDraws
+from sparsefield.inference import make_backend
 from sparsefield.selection import _noise, select
 from sparsefield.selection._alpha_max import independent_means
 from sparsefield.selection._likelihoods import Likelihoods
+from sparsefield.selection._nodewise import refit_nodes
 from sparsefield.selection._noise import count_noise, edge_of_noise
 from sparsefield.selection._parts import make_folds, make_subsamples
 from sparsefield.selection._rules import ByInformation, Found
@@ -353,6 +356,22 @@ def test_the_noise_of_many_penalties_takes_one_look_at_the_rows(monkeypatch):
         n_looks.append(len(looks))
         looks.clear()
     assert n_looks[0] == n_looks[1] > 0
+
+
+def test_refits_hold_no_statistics_of_all_rows():
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 2, (1000, 300)).astype(np.uint8)
+    codes[np.arange(1000), rng.integers(0, 300, 1000)] = MISSING  # a cell of each row, so that each is filled
+    table = sf.Table(sf.Domain.binary(300), np.asfortranarray(codes))
+    interactions = np.zeros((300, 300))
+    interactions[0, 1] = interactions[1, 0] = 0.1
+    model = sf.PairwiseMRF(table.domain, np.zeros(300), interactions)
+    refit_nodes(table, None, [model], model, seed=1, backend=make_backend(None, 1))  # compiles
+    tracemalloc.start()
+    refit_nodes(table, None, [model], model, seed=1, backend=make_backend(None, 1))
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 5 * 1000 * 300 * 8  # of doubles; codes are bytes
 
 
 def test_variables_are_refitted_on_the_rows_that_show_them():
