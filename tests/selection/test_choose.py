@@ -22,7 +22,7 @@ from sparsefield.inference import make_backend
 from sparsefield.selection import _noise, select
 from sparsefield.selection._alpha_max import independent_means
 from sparsefield.selection._likelihoods import Likelihoods
-from sparsefield.selection._nodewise import refit_nodes
+from sparsefield.selection._nodewise import NodeRefits
 from sparsefield.selection._noise import count_noise, edge_of_noise
 from sparsefield.selection._parts import make_folds, make_subsamples
 from sparsefield.selection._rules import ByInformation, Found
@@ -246,11 +246,14 @@ def test_a_choice_goes_on_where_it_was(tmp_path):
         select(make_table(4, 100, seed=2), criterion="cv", alphas=list(first.table["alpha"]), **options)
 
 
-def test_criteria_of_one_path_share_a_checkpoint(tmp_path):
+def test_a_criterion_has_a_checkpoint_of_its_own(tmp_path):
     told = []
-    select(TABLE, criterion="ebic", n_alphas=3, checkpoint=tmp_path)
-    select(TABLE, criterion="bic", n_alphas=3, checkpoint=tmp_path, watch=lambda *own: told.append(own[:2]))
+    first = select(TABLE, criterion="ebic", n_alphas=3, checkpoint=tmp_path)
+    again = select(TABLE, criterion="ebic", n_alphas=3, checkpoint=tmp_path, watch=lambda *own: told.append(own[:2]))
     assert told == []  # no penalty was tried again
+    assert_frame_equal(first.table, again.table)
+    with pytest.raises(ValueError, match="kind is ebic there and bic here"):
+        select(TABLE, criterion="bic", n_alphas=3, checkpoint=tmp_path)
 
 
 def test_draws_tell_their_error():
@@ -366,9 +369,9 @@ def test_refits_hold_no_statistics_of_all_rows():
     interactions = np.zeros((300, 300))
     interactions[0, 1] = interactions[1, 0] = 0.1
     model = sf.PairwiseMRF(table.domain, np.zeros(300), interactions)
-    refit_nodes(table, None, [model], model, seed=1, backend=make_backend(None, 1))  # compiles
+    NodeRefits(table, None, model, seed=1, backend=make_backend(None, 1)).of(model)  # compiles
     tracemalloc.start()
-    refit_nodes(table, None, [model], model, seed=1, backend=make_backend(None, 1))
+    NodeRefits(table, None, model, seed=1, backend=make_backend(None, 1)).of(model)
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert most < 5 * 1000 * 300 * 8  # of doubles; codes are bytes

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 import sparsefield as sf
 from sparsefield.data import MISSING
 from sparsefield.inference import Cpu
-from sparsefield.selection._nodewise import refit_nodes
+from sparsefield.selection._nodewise import NodeRefits
 
 N = 300
 # The prior has a precision of 0.01 for weights, and a regression ends where a step gains 0.001 nats.
@@ -30,8 +30,7 @@ def model_with(domain, support):
 
 def refit(table, support, weights=None, filler=None):
     model = model_with(table.domain, support)
-    (found,) = refit_nodes(table, weights, [model], filler or model, seed=1, backend=Cpu())
-    return found
+    return NodeRefits(table, weights, filler or model, seed=1, backend=Cpu()).of(model)
 
 
 @pytest.mark.parametrize("reference", [0, None])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from hashlib import sha256
 from typing import Any, Literal, get_args
 
@@ -153,14 +154,14 @@ def select(
         objective,
         wanted_refit if rule.needs_likelihood else None,
         noise,
-        rule.noise_share,
+        rule.worth,
         own,
         _watch_fits(watch) if is_here and watch is not None else None,
     )
     results = run_pieces(
         work,
         [Part(seed_of_part(seed, 0)), *rule.parts(table.n_rows, seed)],
-        identity=_identify(work, _name_parts(rule, n_folds), learner.options),
+        identity=_identify(work, rule, _name_parts(rule, n_folds), learner.options),
         checkpoint=checkpoint,
         n_jobs=n_jobs,
         n_threads=n_threads,
@@ -259,8 +260,8 @@ def _take_first(result: Result, n_tried: int, n: int) -> Result:
     return {name: own[:n] if own.ndim and len(own) == n_tried else own for name, own in result.items()}
 
 
-def _identify(work: PathOfPart, takes: str, options: Options) -> dict[str, object]:
-    """Return what the paths depend on; other rules for the same paths may share a checkpoint."""
+def _identify(work: PathOfPart, rule: Rule, takes: str, options: Options) -> dict[str, object]:
+    """Return what the paths depend on: criteria may end them early."""
     own = {name: value for name, value in options.settings().items() if name != "n_threads"}
     if isinstance(options.init, PairwiseMRF):
         own["init"] = sha256(as_theta(options.init).tobytes()).hexdigest()[:16]
@@ -271,7 +272,7 @@ def _identify(work: PathOfPart, takes: str, options: Options) -> dict[str, objec
         "alphas": [float(alpha) for alpha in work.alphas],
         "objective": work.objective,
         "refit": work.refit,
-        "noise_share": work.noise_share,
+        **(asdict(rule) if isinstance(rule, ByInformation) else {}),
         "domain": sha256(repr(work.table.domain).encode()).hexdigest()[:16],
         **describe_rows(work.table, work.weights),
         **own,

@@ -26,22 +26,15 @@ _TOLERANCE = 1e-3  # nats that the last step gained, over all rows; criteria ask
 # imputation (Rubin 1987), which keeps 1 / (1 + g / 5) of the efficiency where a share g of the information is missing.
 _N_FILLED = 5
 _GIBBS_SWEEPS = 100  # where exact draws of missing cells are out of reach
+_MAX_SWEEPS = 2000  # within which chains must meet for these, unless given, as for `Completed`
 
 
-def refit_nodes(
-    table: Table,
-    weights: Values | None,
-    models: Sequence[PairwiseMRF],
-    filler: PairwiseMRF,
-    *,
-    seed: int,
-    backend: Backend,
-    max_sweeps: int = 2000,
-) -> Values:
-    """Return the pseudo-log-likelihood of the edges of each model, refitted without a penalty, in nats per row.
+class NodeRefits:
+    """The edges of models, refitted without a penalty, variable by variable.
 
     For each variable, the probability of its observed values given its neighbours is maximised: a logistic regression
-    on them, as Barber and Drton (2015) have it. An edge has two parameters, one at each end.
+    on them, as Barber and Drton (2015) have it. An edge has two parameters, one at each end. Neighbourhoods that
+    several models have in common are refitted once.
 
     Parameters
     ----------
@@ -49,8 +42,6 @@ def refit_nodes(
         The rows.
     weights : ndarray of shape (n_rows,), optional
         How often each counts.
-    models : sequence of PairwiseMRF
-        Those whose edges are refitted. Neighbourhoods that several have in common are refitted once.
     filler : PairwiseMRF
         Missing cells of neighbours are drawn from it, given the observed ones: the same for all models, so that they
         can be compared.
@@ -58,13 +49,28 @@ def refit_nodes(
         Where the random numbers of these draws start.
     backend : Backend
         What draws them.
-    max_sweeps : int
+    max_sweeps : int, optional
         As for `Completed`.
     """
-    own = np.ones(table.n_rows) if weights is None else weights
-    codes, rows = _fill(table, filler, seed, backend, max_sweeps)
-    nodes = _Nodes(table, codes, rows, own[rows] / np.bincount(rows)[rows])
-    return np.array([nodes.refit(model.interactions != 0) for model in models]) / float(own.sum())
+
+    def __init__(
+        self,
+        table: Table,
+        weights: Values | None,
+        filler: PairwiseMRF,
+        *,
+        seed: int,
+        backend: Backend,
+        max_sweeps: int | None = None,
+    ) -> None:
+        own = np.ones(table.n_rows) if weights is None else weights
+        codes, rows = _fill(table, filler, seed, backend, _MAX_SWEEPS if max_sweeps is None else max_sweeps)
+        self._nodes = _Nodes(table, codes, rows, own[rows] / np.bincount(rows)[rows])
+        self._total = float(own.sum())
+
+    def of(self, model: PairwiseMRF) -> float:
+        """Return the pseudo-log-likelihood of the edges of a model, in nats per row."""
+        return self._nodes.refit(model.interactions != 0) / self._total
 
 
 def _fill(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -13,11 +14,11 @@ from sparsefield.data import Table
 from sparsefield.fits import Fit
 from sparsefield.inference import make_backend
 from sparsefield.model import PairwiseMRF, as_theta, count_once
+from sparsefield.selection._following import Following, Worth
 from sparsefield.selection._likelihoods import Likelihood, seed_of_missing
-from sparsefield.selection._nodewise import refit_nodes
-from sparsefield.selection._noise import RISK
+from sparsefield.selection._nodewise import NodeRefits
 from sparsefield.selection._observed import ObservedRows
-from sparsefield.selection._path import Objective, Path, WatchFits, find_edges, path
+from sparsefield.selection._path import Objective, WatchFits, find_edges, path
 from sparsefield.solvers import Options
 
 Rows = NDArray[np.int64]
@@ -29,10 +30,6 @@ Refit = Literal["nodes", "joint", "none"]
 # least value, and by 60 to 100 with a gap of 0.05, in half the time. The least gap is for tables of many rows: with 400
 # parameters it takes 200,000 draws.
 _DRAWS_A_ROW, _LARGEST_GAP, _LEAST_GAP = 4, 0.05, 0.001
-
-# Noise makes ever more edges as penalties fall, and once it explains too many of them it hardly ever explains fewer
-# further down: three in a row are the end.
-_MOST_NOISY = 3
 
 # Seeds of parts have a first word of their own, beside those that the fits of one path take from the same seed.
 _FITS, _ROWS = 0, 1
@@ -108,8 +105,8 @@ class PathOfPart:
     noise : ndarray of shape (n_alphas,)
         How many edges noise makes among independent variables, at each penalty. Missing cells that variables are
         refitted on are drawn from the last fit before it makes one, with a probability of 0.05.
-    noise_share : float
-        The path ends where noise explains more than this share of the edges, three times in a row; never with 1.
+    worth : Worth, optional
+        An information criterion, by which the path may end early (`Following`).
     options : mapping
         Further options of `path`, without seed and threads.
     watch : callable, optional
@@ -122,13 +119,14 @@ class PathOfPart:
     objective: Objective
     refit: Refit | None
     noise: NDArray[np.float64]
-    noise_share: float
+    worth: Worth | None
     options: Mapping[str, Any]
     watch: WatchFits | None = None
 
     def __call__(self, part: Part, n_threads: int) -> dict[str, Any]:
         """Return what is known of each fit of the path, as arrays."""
         table, weights = self._take(part.fitted)
+        following = self._follow(part, table, weights, n_threads)
         own = {"gap": _find_gap(table, weights), **self.options, "seed": part.seed, "n_threads": n_threads}
         found = path(
             table,
@@ -138,7 +136,7 @@ class PathOfPart:
             likelihoods=self.refit in ("joint", "none"),
             sample_weight=weights,
             watch=self.watch,
-            stop=self._make_stop(),
+            stop=following,
             **own,
         )
         if not found.is_whole and self.options.get("max_seconds") is None:  # somebody has interrupted it
@@ -160,43 +158,40 @@ class PathOfPart:
             "interactions": [count_once(fit.model.interactions) for fit in fits],
             "log_likelihood": [np.nan if own is None else own.value for own in known],
             "error": [np.nan if own is None else own.error for own in known],
-            **self._refit_nodes(part, found, n_threads),
+            **self._take_refits(following),
             **self._hold_out(part, fits, known, n_threads),
         }
 
-    def _make_stop(self) -> Callable[[Fit], bool]:
-        """Return what ends a path: further penalties that the noise share rules out."""
-        in_a_row, noise = 0, iter(self.noise)
-
-        def stop(fit: Fit) -> bool:
-            nonlocal in_a_row
-            is_noise = next(noise) > self.noise_share * max(1, count_once(fit.model.interactions))
-            in_a_row = in_a_row + 1 if is_noise and self.noise_share < 1 else 0
-            return in_a_row == _MOST_NOISY
-
-        return stop
-
-    def _refit_nodes(self, part: Part, found: Path, n_threads: int) -> dict[str, Any]:
-        """Return what is known of the edges of each fit that are refitted variable by variable."""
-        if self.refit != "nodes" or not found.fits:
-            return {}
+    def _follow(
+        self, part: Part, table: Table, weights: NDArray[np.float64] | None, n_threads: int
+    ) -> Following | None:
+        """Return what follows the path, for a criterion."""
+        if self.worth is None:
+            return None
         options = Options(**self.options)
-        table, weights = self._take(part.fitted)
-        models = [fit.model for fit in found.fits]
-        values = refit_nodes(
+        make = partial(
+            NodeRefits,
             table,
             weights,
-            models,
-            models[max(0, int(np.count_nonzero(self.noise[: len(models)] <= RISK)) - 1)],
             seed=seed_of_missing(part.seed),
             backend=make_backend(options.backend, n_threads),
-            **({} if options.max_sweeps is None else {"max_sweeps": options.max_sweeps}),
+            max_sweeps=options.max_sweeps,
         )
-        n_pairs = np.array([count_once(model.interactions) for model in models])
-        n_main = np.array([self._count_parameters(model) for model in models]) - n_pairs
-        # An edge has a parameter at each of its ends. Where variables are nearly independent, the pseudo-log-likelihood
-        # rises with an edge by twice of what the log-likelihood does: all that is counted is twice as much.
-        return {"log_likelihood": values, "error": np.zeros(len(values)), "parameters": n_main + 2 * n_pairs}
+        return Following(
+            self.worth,
+            self.noise,
+            self._count_parameters,
+            make if self.refit == "nodes" else None,
+            n_rows=float(table.n_rows if weights is None else weights.sum()),
+            has_missing=bool(table.n_missing.any()),
+        )
+
+    def _take_refits(self, following: Following | None) -> dict[str, Any]:
+        """Return what is known of edges that were refitted variable by variable."""
+        if following is None or self.refit != "nodes":
+            return {}
+        values = following.likelihoods
+        return {"log_likelihood": values, "error": np.zeros(len(values)), "parameters": following.n_parameters}
 
     def _count_parameters(self, model: PairwiseMRF) -> int:
         """Count the parameters that the rows chose: free main effects, also those that happen to be zero."""

@@ -37,6 +37,7 @@ _OF_CRITERION = 0.5
 _MOST_LEFT = 2e-4
 
 WatchFits = Callable[[int, int, Fit], None]
+Stop = Callable[[Fit, Likelihood | None], bool]
 Objective = Literal["likelihood", "pseudolikelihood"]
 
 
@@ -121,7 +122,7 @@ def path(
     sample_weight: ArrayLike | None = None,
     max_seconds: float | None = None,
     watch: WatchFits | None = None,
-    stop: Callable[[Fit], bool] | None = None,
+    stop: Stop | None = None,
     **options: Any,
 ) -> Path:
     """Fit a table with one penalty after the other, from the largest to the smallest.
@@ -151,7 +152,8 @@ def path(
     watch : callable, optional
         Called with the number of fits made, that of all, and the last fit.
     stop : callable, optional
-        Called with each fit: whether it is to be the last one. The path counts as whole then.
+        Called with each fit, and with the log-likelihood of it, or of its edges without their penalty if these are
+        wanted: whether it is to be the last one. The path counts as whole then.
     **options
         Those of `learn`. The gap is 0.05 unless given, and not "auto". Where all states are enumerated, a fit ends when
         1 / (4 n) is left to gain of objective and log-likelihood, or 0.0002 or the gap where that is less; a `tol` of
@@ -183,7 +185,8 @@ def path(
             rows.append((fit, own, took))
             if watch is not None:
                 watch(len(rows), len(wanted), fit)
-            is_whole = len(rows) == len(wanted) or (stop is not None and stop(fit))
+            is_last = stop is not None and stop(fit, others[-1][1] if relax else own)
+            is_whole = is_last or len(rows) == len(wanted)
             if is_whole:
                 break
     fits, known, seconds = zip(*rows, strict=True) if rows else ((), (), ())

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sparsefield.selection._checkpoint import Result
 from sparsefield.selection._criteria import Information, average_folds, information, instability, within_one_error
+from sparsefield.selection._following import Worth
 from sparsefield.selection._noise import alpha_of_noise, edge_of_noise
 from sparsefield.selection._parts import Part, Refit, make_folds, make_subsamples, seed_of_part
 from sparsefield.solvers import Learner
@@ -77,8 +78,8 @@ class Rule(Protocol):
         ...
 
     @property
-    def noise_share(self) -> float:
-        """Which share of the edges may be noise, at the penalty that is chosen; 1 where that does not matter."""
+    def worth(self) -> Worth | None:
+        """The information criterion that it is, by which paths may end early; None for other rules."""
         ...
 
     @property
@@ -132,6 +133,11 @@ class ByInformation:
                 f"noise_share is {self.noise_share}: use a number above 0, such as 0.1; with 1 all penalties count."
             )
 
+    @property
+    def worth(self) -> ByInformation:
+        """The criterion itself."""
+        return self
+
     def first_alpha(self, learner: Learner, n_rows: int) -> float:  # noqa: ARG002
         """Return zero: `alpha_max` is large enough."""
         return 0.0
@@ -147,18 +153,11 @@ class ByInformation:
     def judge(self, found: Found) -> Verdict:
         """Choose the least, of those at which noise explains few of the edges."""
         whole, n_rows = found.whole, float(found.whole["n_rows"])
-        values = information(
-            self.kind,
-            whole["log_likelihood"],
-            whole["parameters"],
-            whole["interactions"] * (2 if self.refit == "nodes" else 1),  # at both ends
-            n_rows,
-            found.n_variables,
-            self.gamma,
-        )
+        counts = whole["parameters"], whole["interactions"]
+        values = self.values(whole["log_likelihood"], *counts, n_rows, found.n_variables)
         name = f"{self.kind.upper()} (gamma = {self.gamma:g})" if self.kind == "ebic" else self.kind.upper()
         of = _REFITTED[self.refit]
-        is_clear = self._is_clear(found)
+        is_clear = self.is_clear(found.noise, whole["interactions"])
         index, errors = _find_least(np.where(is_clear, values, np.inf), whole), 2 * n_rows * whole["error"]
         reason = f"has the least {name}, {values[index]:.6g}, of {_count_penalties(len(values))}, taken of {of}"
         n_less = np.count_nonzero(values < values[index])
@@ -182,16 +181,30 @@ class ByInformation:
             columns["standard_error"] = errors
         return Verdict(index, columns, reason)
 
-    def _is_clear(self, found: Found) -> NDArray[np.bool_]:
+    def values(
+        self,
+        likelihoods: NDArray[np.float64],
+        n_parameters: NDArray[np.int64],
+        n_interactions: NDArray[np.int64],
+        n_rows: float,
+        n_variables: int,
+    ) -> NDArray[np.float64]:
+        """Return the criterion of each fit.
+
+        Where variables are refitted, edges pay at both ends: where variables are nearly independent, the
+        pseudo-log-likelihood rises with an edge by twice of what the log-likelihood does.
+        """
+        n_edges = n_interactions * (2 if self.refit == "nodes" else 1)
+        return information(self.kind, likelihoods, n_parameters, n_edges, n_rows, n_variables, self.gamma)
+
+    def is_clear(self, noise: NDArray[np.float64], n_interactions: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Say at which penalties noise explains no more than a share of the edges (Benjamini and Hochberg 1995).
 
         Where all variables are independent, there is an edge in no more than about this share of all tables.
         """
         if self.noise_share == 1:
-            return np.ones(len(found.noise), dtype=bool)
-        return np.asarray(
-            found.noise * (found.whole["interactions"] > 0) <= self.noise_share * found.whole["interactions"]
-        )
+            return np.ones(len(noise), dtype=bool)
+        return np.asarray(noise * (n_interactions > 0) <= self.noise_share * n_interactions)
 
 
 @dataclass(frozen=True)
@@ -199,7 +212,7 @@ class ByHoldingOut:
     """The largest penalty whose held-out log-likelihood is within one standard error of the best."""
 
     n_folds: int | Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
-    needs_likelihood, takes, noise_share = True, "folds", 1.0
+    needs_likelihood, takes, worth = True, "folds", None
     without_edges = (
         "Edges do not raise the log-likelihood of rows that are held out by more than a standard error: the variables "
         "are nearly independent, or there are too few rows to tell."
@@ -246,7 +259,7 @@ class ByStability:
 
     beta: float
     n_subsamples: int
-    needs_likelihood, takes, noise_share = False, "subsamples", 1.0
+    needs_likelihood, takes, worth = False, "subsamples", None
     without_edges = (
         "No edges are as stable as asked for: the variables are independent, or subsamples are too small to tell."
     )
