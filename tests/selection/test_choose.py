@@ -466,6 +466,37 @@ def test_a_penalty_that_noise_rules_out_is_not_said_to_be_the_best():
     assert "of one penalty:" in str(select(table, alphas=[0.003]))
 
 
+def test_of_penalties_with_the_same_edges_the_smallest_is_chosen():
+    # One pair, whose weight log 16 every penalty below alpha_max shrinks, the smallest ones least.
+    table = sf.encode(np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], [400, 100, 100, 400], axis=0))
+    choice = select(table, criterion="bic")
+    is_clear = choice.table["noise"].to_numpy() <= 0.1
+    assert np.ptp(choice.table["bic"].to_numpy()[1:]) == 0
+    assert choice.alpha == choice.table["alpha"].to_numpy()[is_clear].min()
+    # The frequencies of equal values are 0.4 less alpha then, by the conditions of the optimum.
+    short = 0.8 - 2 * choice.alpha
+    weight = sf.learn(table, tol=TOL, alpha=choice.alpha).model.interactions[0, 1]
+    assert weight == pytest.approx(2 * np.log(short / (1 - short)), abs=OFF)
+    assert weight > 0.8 * np.log(16)
+
+
+def test_regressions_count_their_main_effects_also_where_fits_penalise_them():
+    table = sf.encode(np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], [400, 100, 100, 400], axis=0))
+    most = sf.alpha_max(table, penalize_main=True)
+    choice = select(table, penalize_main=True, alphas=[2 * most, 1.1 * most, 0.1], criterion="bic")
+    values = 1000 * np.array([-2 * np.log(2), -2 * np.log(2), 2 * (0.8 * np.log(0.8) + 0.2 * np.log(0.2))])
+    # An intercept of each regression, and a weight at both ends of the edge.
+    assert choice.table["parameters"].to_list() == [2, 2, 4]
+    # With their prior, log-likelihoods are below the largest by no more than it: 0.01 log(16)^2 / 2 = 0.04 at each end.
+    assert choice.table["bic"].to_numpy() == pytest.approx(-2 * values + np.array([2, 2, 4]) * np.log(1000), abs=0.16)
+
+
+def test_subsamples_part_rows_whatever_the_folds_are():
+    weights, folds = np.full(100, 2.0), [(np.arange(50), np.arange(50, 100)), (np.arange(50, 100), np.arange(50))]
+    options = {"criterion": "stars", "n_subsamples": 3, "n_alphas": 4, "sample_weight": weights}
+    assert_frame_equal(select(TABLE, **options).table, select(TABLE, n_folds=folds, **options).table)
+
+
 def test_ties_are_no_simulation_error():
     whole = {
         "edges": np.array([0, 1]),

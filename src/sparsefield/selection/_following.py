@@ -20,8 +20,8 @@ Values = NDArray[np.float64]
 # further down: three in a row are the end.
 _MOST_NOISY = 3
 
-# A path ends where a criterion has been above its least value so many times in a row. Of 51 tables (known fields of 14 to
-# 50 variables with 250 to 4000 rows, symptoms, the Senate with and without missing votes), all have the choice that
+# A path ends where a criterion has been above its least value so many times in a row. Of 51 tables (known fields of 14
+# to 50 variables with 250 to 4000 rows, symptoms, the Senate with and without missing votes), all have the choice that
 # whole paths have, in 21 seconds of a processor in place of 55; the Senate takes 2 in place of 16.
 _PATIENCE = 6
 

@@ -85,6 +85,13 @@ def _find_gap(table: Table, weights: NDArray[np.float64] | None) -> float:
     return float(np.clip(table.domain.n_slots / (2 * _DRAWS_A_ROW * n_rows), _LEAST_GAP, _LARGEST_GAP))
 
 
+def _count_free(model: PairwiseMRF) -> int:
+    """Count interactions, and all main effects; without a reference, one of each variable follows from the others."""
+    domain = model.domain
+    n_main = domain.n_slots - (domain.n_variables if domain.reference is None else 0)
+    return n_main + count_once(model.interactions)
+
+
 @dataclass(frozen=True, eq=False)
 class PathOfPart:
     """Fit a path to a part of a table: the function that `run_pieces` runs.
@@ -177,11 +184,12 @@ class PathOfPart:
             backend=make_backend(options.backend, n_threads),
             max_sweeps=options.max_sweeps,
         )
+        is_refitted = self.refit == "nodes"
         return Following(
             self.worth,
             self.noise,
-            self._count_parameters,
-            make if self.refit == "nodes" else None,
+            _count_free if is_refitted else self._count_parameters,
+            make if is_refitted else None,
             n_rows=float(table.n_rows if weights is None else weights.sum()),
             has_missing=bool(table.n_missing.any()),
         )
@@ -197,9 +205,7 @@ class PathOfPart:
         """Count the parameters that the rows chose: free main effects, also those that happen to be zero."""
         if self.options.get("penalize_main", False):
             return count_once(as_theta(model))
-        domain = model.domain
-        n_main = domain.n_slots - (domain.n_variables if domain.reference is None else 0)
-        return n_main + count_once(model.interactions)
+        return _count_free(model)
 
     def _hold_out(
         self, part: Part, fits: Sequence[Fit], known: Sequence[Likelihood | None], n_threads: int
