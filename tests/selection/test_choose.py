@@ -524,8 +524,20 @@ def test_variables_that_no_row_shows_together_have_a_choice():
 def test_levels_that_no_row_shows_have_a_choice_where_main_effects_are_penalised():
     ones = sf.Table(sf.Domain.binary(3), np.ones((50, 3), dtype=np.uint8))
     choice = select(ones, penalize_main=True, n_alphas=3)
-    assert choice.alpha == pytest.approx(sf.alpha_max(ones, penalize_main=True))
+    assert choice.alpha == pytest.approx(sf.alpha_max(ones, penalize_main=True), abs=1e-3)
     assert edges_at(choice) == 0
+
+
+@pytest.mark.parametrize(("missing", "penalize_main"), [(0.1, False), (0.0, True)])
+def test_the_first_penalty_leaves_no_edge(missing, penalize_main):
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        codes = (rng.random((200, 6)) < 0.4).astype(np.uint8)
+        codes[rng.random(codes.shape) < missing] = MISSING
+        table = sf.Table(sf.Domain.binary(6), np.asfortranarray(codes))
+        choice = select(table, penalize_main=penalize_main, n_alphas=3)
+        assert choice.table["edges"][0] == 0
+        assert choice.table["alpha"][0] == pytest.approx(sf.alpha_max(table, penalize_main=penalize_main), abs=1e-3)
 
 
 def test_noise_of_many_pairs_is_a_plain_number():

@@ -336,6 +336,11 @@ def grid(learner: Learner, n_alphas: int, at_least: float = 0.0, last: float | N
     most, noise = largest_alpha(learner), noise_of(learner)
     if most == 0:
         return [noise]
+    # A fit ends when its smallest subgradient, a difference of frequencies like alpha, is down to `tol`: at the largest
+    # alpha itself it may leave an edge of next to no weight. With whole rows and free main effects it begins at the
+    # optimum there.
+    if learner.options.penalize_main or learner.table.n_missing.any():
+        most += learner.options.tol
     most = max(most, at_least)
     end = last if last is not None and 0 < last < most else min(_LEAST_SHARE * most, noise)
     return [float(alpha) for alpha in np.geomspace(most, end, n_alphas)]
