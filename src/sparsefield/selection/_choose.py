@@ -140,7 +140,7 @@ def select(
         )
     learner = Learner(data, Options(**options, seed=seed, n_threads=n_threads), sample_weight)
     table, weights = learner.table, learner.weights
-    if rule.takes != "all rows" and not isinstance(n_folds, Sequence):
+    if rule.takes == "subsamples" or (rule.takes == "folds" and not isinstance(n_folds, Sequence)):
         table, weights = _part_rows(table, weights)
     first = rule.first_alpha(learner, table.n_rows)
     wanted = order_alphas(alphas) if alphas is not None else grid(learner, n_alphas, first, rule.last_alpha(learner))
