@@ -58,3 +58,8 @@ def test_weights_reach_the_choice_and_the_resamples():
 def test_tables_are_told_from_estimators():
     with pytest.raises(TypeError, match="estimator is of type Table: give SparseMRF"):
         sf.bootstrap(TABLE, 0.03)
+
+
+def test_a_penalty_of_its_own_counts_more_than_that_of_the_last_fit():
+    fitted = sf.SparseMRF(0.05, random_state=1).fit(TABLE).set_params(alpha=0.02)
+    assert sf.bootstrap(fitted, TABLE, n=2).fit.alpha == 0.02

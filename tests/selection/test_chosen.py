@@ -91,3 +91,20 @@ def test_time_is_shared_by_the_choice_and_the_fit():
     assert fit.alpha == pytest.approx(sf.alpha_max(TABLE))
     assert fit.status.code == "time"
     assert "no time to try others" in fit.settings["choice"]
+
+
+def test_missing_cells_and_the_pseudo_likelihood_do_not_go_together():
+    codes = TABLE.codes.copy()
+    codes[3, 2] = MISSING
+    table = sf.Table(TABLE.domain, codes)
+    for work in (select, sf.path, lambda *own, **more: sf.selection.bootstrap(*own, 0.1, n=2, **more)):
+        with pytest.raises(sf.TableError, match=r"1 missing value\(s\), most in column 'x2'.*set missing to 'drop'"):
+            work(table, objective="pseudolikelihood")
+        work(table, objective="pseudolikelihood", missing="drop")
+
+
+def test_weights_that_are_shares_count_rows():
+    shares = np.full(len(TABLE), 1 / len(TABLE))
+    own, other = select(TABLE, sample_weight=shares), select(TABLE)
+    assert own.alpha == pytest.approx(other.alpha)
+    np.testing.assert_allclose(own.table["noise"], other.table["noise"])

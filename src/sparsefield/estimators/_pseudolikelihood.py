@@ -76,19 +76,21 @@ class PseudoLikelihood(FieldEstimator):
         data = self._check_input(X)
         table, weights = take_counted(data if isinstance(data, Table) else encode(data), sample_weight)
         table, weights = resolve_missing(table, self.missing, weights, ways=self._ways_with_missing)
-        self._store_choice(self._choose_for(table, weights))
+        chosen = self._choose_for(table, weights)
+        alpha = chosen.alpha if isinstance(chosen, Choice) else chosen
         with ProgressBar(self.progress, self.max_iter) as watch:
             fit = solve_pseudo_likelihood(
                 table,
-                self.alpha_,
+                alpha,
                 penalize_main=self.penalize_main,
                 weights=weights,
                 max_iter=self.max_iter,
                 tol=self.tol,
                 watch=watch,
             )
-        said = {} if self.choice_ is None else {"choice": self.choice_.sentence}
-        self._store(fit, **describe_rows(table, weights), **said, alpha=self.alpha_)
+        said = {"choice": chosen.sentence} if isinstance(chosen, Choice) else {}
+        self._store(fit, **describe_rows(table, weights), **said, alpha=alpha)
+        self._store_choice(chosen)
         return self
 
     def _choose_for(self, table: Table, sample_weight: ArrayLike | None) -> float | Choice:

@@ -151,8 +151,8 @@ class _Asked:
 
 
 def _find_alpha(estimator: FieldEstimator, table: Table, sample_weight: ArrayLike | None) -> float:
-    """Return the penalty of an estimator that is fitted, or the one that it has or chooses."""
-    if _is_fitted(estimator, "alpha_"):
+    """Return the penalty that an estimator has, by itself or by a choice, or the one that it chooses now."""
+    if estimator.get_params().get("alpha", "auto") == "auto" and _is_fitted(estimator, "alpha_"):
         return float(estimator.alpha_)
     chosen = estimator._choose_for(table, sample_weight)
     return chosen.alpha if isinstance(chosen, Choice) else float(chosen)

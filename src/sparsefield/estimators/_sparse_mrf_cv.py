@@ -165,9 +165,9 @@ class SparseMRFCV(FieldEstimator):
         # Refused before the choice, which takes long, if an option of the last fit makes no sense.
         learner = Learner(table, self._make_options(), sample_weight)
         choice = self._choose_for(table, sample_weight)
+        self._fit_chosen(learner, choice)
         self._store_choice(choice)
         self.path_table_ = choice.table
-        self._fit_chosen(learner, choice)
         return self
 
     def _make_options(self) -> Options:

@@ -130,7 +130,6 @@ def select(
     >>> int((truth.interactions != 0).sum()) // 2, choice.table["edges"][choice.index]
     (3, 3)
     """
-    check_objective(objective)
     wanted_refit = _check_refit(refit, criterion)
     rule = _make_rule(criterion, gamma, n_folds, beta, n_subsamples, wanted_refit, noise_share)
     if max_seconds is not None and (rule.takes != "all rows" or checkpoint is not None):
@@ -140,6 +139,7 @@ def select(
         )
     learner = Learner(data, Options(**options, seed=seed, n_threads=n_threads), sample_weight)
     table, weights = learner.table, learner.weights
+    check_objective(objective, table)
     if rule.takes == "subsamples" or (rule.takes == "folds" and not isinstance(n_folds, Sequence)):
         table, weights = _part_rows(table, weights)
     first = rule.first_alpha(learner, table.n_rows)
@@ -315,8 +315,8 @@ def _tabulate(found: Found, refit: Refit, columns: Mapping[str, NDArray[Any]]) -
 
 
 def describe_noise(alpha: float, learner: Learner) -> str:
-    """Say that noise makes edges at a penalty, where it does."""
-    noise = edge_of_noise(learner)
+    """Say that noise makes edges at a penalty, where it does; how many is known for free main effects."""
+    noise = 0.0 if learner.options.penalize_main else edge_of_noise(learner)
     if alpha >= noise:
         return ""
     n_pairs = count_noise(learner, alpha)

@@ -41,7 +41,10 @@ class Choice:
     @property
     def criterion(self) -> str:
         """The column of the table that it was chosen by."""
-        return next(name for name in CRITERION_COLUMNS if name in self.table.columns)
+        found = [name for name in CRITERION_COLUMNS if name in self.table.columns]
+        if not found:
+            raise ValueError("There was no time to choose by a criterion.")
+        return found[0]
 
     def __str__(self) -> str:
         return self.sentence

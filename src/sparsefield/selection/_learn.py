@@ -162,7 +162,7 @@ def describe_alpha(fit: Fit, learner: Learner) -> str:
     if fit.alpha is None or fit.status.code in ("time", "interrupted"):
         return ""
     if count_edges(fit.model):
-        return "" if learner.options.penalize_main else describe_noise(fit.alpha, learner)
+        return describe_noise(fit.alpha, learner)
     most = largest_alpha(learner)
     if fit.alpha < most:
         return ""

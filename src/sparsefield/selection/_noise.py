@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from sparsefield.selection._alpha_max import independent_means
-from sparsefield.selection._path import count_rows
+from sparsefield.selection._rows import count_rows
 from sparsefield.solvers import Learner
 
 RISK = 0.05  # that noise makes an edge where there is none, over all pairs together: the convention of tests
@@ -74,7 +74,9 @@ def _errors(learner: Learner, n_rows: float | None = None) -> NDArray[np.float64
     domain = learner.table.domain
     variables = domain.slot_variables
     means = independent_means(learner)
-    deviations = np.sqrt(means * (1 - means) / np.sqrt(count_rows(learner) if n_rows is None else n_rows))
+    deviations = np.sqrt(
+        means * (1 - means) / np.sqrt(count_rows(learner.table, learner.weights) if n_rows is None else n_rows)
+    )
     a, b = np.triu_indices(len(means), 1)
     is_pair = variables[a] != variables[b]
     errors = (deviations[a] * deviations[b])[is_pair]
@@ -88,4 +90,5 @@ def _share_observed(learner: Learner) -> NDArray[np.float64]:
     is_seen = (~learner.table.mask).astype(np.float32)  # sums of up to 2^24 rows are whole numbers
     weights = None if learner.weights is None else learner.weights.astype(np.float32)
     both = is_seen.T @ (is_seen if weights is None else is_seen * weights[:, None])
-    return np.asarray(both / count_rows(learner), dtype=np.float64)
+    total = learner.table.n_rows if weights is None else weights.sum()
+    return np.asarray(both / total, dtype=np.float64)

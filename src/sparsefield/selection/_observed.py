@@ -11,6 +11,7 @@ from sparsefield.data import Table, Unseen, weighted_moments
 from sparsefield.inference import Backend
 from sparsefield.model import Matrix, PairwiseMRF, as_theta, sum_once
 from sparsefield.objective import Completed, DataTerm, Observed
+from sparsefield.selection._rows import count_rows
 
 Values = NDArray[np.float64]
 
@@ -89,7 +90,7 @@ class ObservedRows:
         unseen: Unseen | None = None,
         max_sweeps: int | None = None,
     ) -> None:
-        n_rows = float(table.n_rows if weights is None else weights.sum())
+        n_rows = count_rows(table, weights)
         self._most, self._n_draws = _LARGEST_CORRECTION / n_rows, int(np.ceil(_DRAWS_A_ROW * n_rows))
         self._unseen = Unseen(table.domain, (), n_rows) if unseen is None else unseen
         self._missing = np.average(table.mask, axis=0, weights=weights)

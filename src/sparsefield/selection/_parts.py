@@ -19,6 +19,7 @@ from sparsefield.selection._likelihoods import Likelihood, seed_of_missing
 from sparsefield.selection._nodewise import NodeRefits
 from sparsefield.selection._observed import ObservedRows
 from sparsefield.selection._path import Objective, WatchFits, find_edges, path
+from sparsefield.selection._rows import count_rows
 from sparsefield.solvers import Options
 
 Rows = NDArray[np.int64]
@@ -81,7 +82,7 @@ def _generator(seed: int) -> np.random.Generator:
 
 def _find_gap(table: Table, weights: NDArray[np.float64] | None) -> float:
     """Return how far above its optimum the objective of a fit on draws may be: little, beside the noise of the rows."""
-    n_rows = float(table.n_rows if weights is None else weights.sum())
+    n_rows = count_rows(table, weights)
     return float(np.clip(table.domain.n_slots / (2 * _DRAWS_A_ROW * n_rows), _LEAST_GAP, _LARGEST_GAP))
 
 
@@ -190,7 +191,7 @@ class PathOfPart:
             self.noise,
             _count_free if is_refitted else self._count_parameters,
             make if is_refitted else None,
-            n_rows=float(table.n_rows if weights is None else weights.sum()),
+            n_rows=count_rows(table, weights),
             has_missing=bool(table.n_missing.any()),
         )
 

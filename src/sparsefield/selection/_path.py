@@ -14,12 +14,13 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from sparsefield._deadline import OutOfTimeError, until
-from sparsefield.data import describe_rows
+from sparsefield.data import Table, TableError, describe_rows
 from sparsefield.fits import Fit
 from sparsefield.model import Matrix, PairwiseMRF, as_theta, count_once, independent_theta
 from sparsefield.selection._alpha_max import independent_means, largest_alpha
 from sparsefield.selection._likelihoods import Known, Likelihood, Likelihoods
 from sparsefield.selection._relax import relax as relax_fit
+from sparsefield.selection._rows import count_rows
 from sparsefield.solvers import ExactStand, Learner, Options, solve_pseudo_likelihood
 
 # A path ends where noise makes edges of about a third of all pairs: at the largest standard error of a pair's frequency
@@ -168,8 +169,8 @@ def path(
     (0, 5)
     """
     began = time.perf_counter()
-    check_objective(objective)
     learner = Learner(data, Options(**{"gap": _GAP, **options}), sample_weight)
+    check_objective(objective, learner.table)
     wanted = order_alphas(alphas) if alphas is not None else grid(learner, n_alphas)
     way: _Way = _ByLikelihood(learner) if objective == "likelihood" else _ByPseudoLikelihood(learner)
     known_by = Likelihoods(learner) if likelihoods else None
@@ -191,14 +192,16 @@ def path(
                 break
     fits, known, seconds = zip(*rows, strict=True) if rows else ((), (), ())
     relaxed, relaxed_known = zip(*others[: len(rows)], strict=True) if others else ((), ())
-    return Path(fits, known, seconds, count_rows(learner), is_whole, relaxed, relaxed_known)
+    return Path(fits, known, seconds, count_rows(learner.table, learner.weights), is_whole, relaxed, relaxed_known)
 
 
 def find_enough(learner: Learner) -> float:
     """Return how much fits of enumerated tables may leave to gain; zero where a `tol` of one's own decides."""
     if learner.options.tol != Options.tol:
         return 0.0
-    return min(learner.options.largest_gap, _OF_CRITERION / (2 * count_rows(learner)), _MOST_LEFT)
+    return min(
+        learner.options.largest_gap, _OF_CRITERION / (2 * count_rows(learner.table, learner.weights)), _MOST_LEFT
+    )
 
 
 def _fit_each(way: _Way, alphas: Sequence[float]) -> Iterator[tuple[Fit, float]]:
@@ -284,15 +287,19 @@ class _Relaxed:
         return last if np.array_equal(theta, last.theta) else replace(last, theta=theta, moments=None)
 
 
-def check_objective(objective: str) -> None:
-    """Refuse what nothing can be penalised of."""
+def check_objective(objective: str, table: Table | None = None) -> None:
+    """Refuse what nothing can be penalised of, and missing cells where it is the pseudo-likelihood."""
     if objective not in get_args(Objective):
         raise ValueError(f"objective is {objective!r}: use 'likelihood' or 'pseudolikelihood'.")
-
-
-def count_rows(learner: Learner) -> float:
-    """Return how many rows there are, weights added up."""
-    return float(learner.table.n_rows if learner.weights is None else learner.weights.sum())
+    if table is not None and objective == "pseudolikelihood" and table.n_missing.any():
+        name = table.domain.names[int(table.n_missing.argmax())]
+        raise TableError(
+            f"The table has {table.n_missing.sum()} missing value(s), most in column {name!r}, which the "
+            "pseudo-likelihood cannot take",
+            "penalise the likelihood, or set {option} to 'drop' or 'zero'",
+            column=name,
+            option="missing",
+        )
 
 
 def count_edges(model: PairwiseMRF) -> int:
@@ -351,7 +358,7 @@ def noise_of(learner: Learner) -> float:
     means = independent_means(learner)
     deviations = np.sort(np.sqrt(means * (1 - means)))[::-1]
     largest = deviations[0] * deviations[1] if len(deviations) > 1 else 0.25
-    return float(max(largest, 1e-12) / np.sqrt(count_rows(learner)))
+    return float(max(largest, 1e-12) / np.sqrt(count_rows(learner.table, learner.weights)))
 
 
 def order_alphas(alphas: Sequence[float]) -> list[float]:

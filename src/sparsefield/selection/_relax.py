@@ -5,6 +5,7 @@ from __future__ import annotations
 from sparsefield.fits import Fit
 from sparsefield.model import as_theta
 from sparsefield.objective import Support
+from sparsefield.selection._rows import count_rows
 from sparsefield.solvers import ExactStand, Learner, Stand
 
 
@@ -25,7 +26,7 @@ def relax(learner: Learner, fit: Fit, stand: Stand | ExactStand | None = None, *
     enough : float, optional
         With enumerated states: what may be left to gain (`Learner.learn`).
     """
-    n = float(learner.table.n_rows if learner.weights is None else learner.weights.sum())
+    n = count_rows(learner.table, learner.weights)
     theta, domain = as_theta(fit.model), learner.table.domain
     penalty = Support(domain, 1 / (2 * n), float(learner.options.penalize_main), theta != 0)
     start = theta if stand is None else stand

@@ -147,8 +147,8 @@ def fit_whole(
     drops : bool
         Whether rows are to be dropped, which those that count in part cannot be.
     """
-    check_objective(objective)
     learner = Learner(data, Options(**{**options, "seed": seed}), sample_weight)
+    check_objective(objective, learner.table)
     weights = np.ones(learner.table.n_rows) if learner.weights is None else learner.weights
     if drops and (weights != np.round(weights)).any():
         raise ValueError("Some weights are not whole numbers: rows that count in part cannot be dropped one by one.")
