@@ -1,5 +1,7 @@
 """Edges refitted variable by variable: against regressions of scikit-learn and of a general optimiser."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import optimize, special
@@ -93,3 +95,19 @@ def test_neighbours_that_are_missing_are_drawn_given_what_is_observed():
     # With the prior, weights of 20 in all take at most 0.01 / 2 * 20^2 nats each, of all rows.
     assert -2 * PRECISION / 2 * 20**2 / N - 0.01 <= known <= 0
     assert unknown < known - 0.1
+
+
+def test_refits_hold_no_statistics_of_all_rows():
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 2, (1000, 300)).astype(np.uint8)
+    codes[np.arange(1000), rng.integers(0, 300, 1000)] = MISSING  # a cell of each row, so that each is filled
+    table = sf.Table(sf.Domain.binary(300), np.asfortranarray(codes))
+    interactions = np.zeros((300, 300))
+    interactions[0, 1] = interactions[1, 0] = 0.1
+    model = sf.PairwiseMRF(table.domain, np.zeros(300), interactions)
+    NodeRefits(table, None, model, seed=1, backend=Cpu()).of(model)  # compiles
+    tracemalloc.start()
+    NodeRefits(table, None, model, seed=1, backend=Cpu()).of(model)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 5 * 1000 * 300 * 8  # of doubles; codes are bytes
