@@ -54,6 +54,20 @@ def encode_column(
     return levels
 
 
+def is_ordered_column(raw: Any) -> bool:
+    """Say whether a column declares that its levels are ordered: an ordered category of pandas, an Enum of polars."""
+    return not isinstance(raw, np.ndarray) and raw.dtype == nw.Enum
+
+
+def is_text_column(raw: Any) -> bool:
+    """Say whether a column holds text, whose alphabetical order says nothing about its levels."""
+    if isinstance(raw, np.ndarray):
+        return raw.dtype.kind in "OUT" and any(isinstance(value, str) for value in raw.tolist())
+    return raw.dtype in (nw.String, nw.Categorical) or (
+        raw.dtype == nw.Object and any(isinstance(value, str) for value in raw.to_list())
+    )
+
+
 def _with_type(name: str, raw: Any) -> Any:
     """Return an array of numbers as it is, and everything else as a series whose type says what it holds."""
     if isinstance(raw, np.ndarray):

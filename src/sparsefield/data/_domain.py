@@ -30,6 +30,11 @@ class Domain:
         The levels of each variable in order; the code of a level is its index.
     reference : tuple of int, or None
         The code of the level without parameters, for each variable; None keeps parameters for all levels.
+    scores : tuple of tuples or None, optional
+        For each variable whose levels are ordered, the score of every level, strictly ascending, and None for others;
+        None where no variable is ordered. Scores say how a learner is to describe interactions (by one number for two
+        ordered variables), and nothing about what a field can be. With fewer than three levels there is nothing to
+        order, and no score is kept.
 
     Attributes
     ----------
@@ -39,6 +44,8 @@ class Domain:
         The variable and the code that each main effect belongs to.
     is_binary : bool
         Whether every variable has two levels, the first of them the reference.
+    is_ordered : ndarray of shape (n_variables,)
+        Which variables have scores.
 
     Examples
     --------
@@ -51,10 +58,12 @@ class Domain:
     names: tuple[str, ...]
     levels: tuple[tuple[Level, ...], ...]
     reference: tuple[int, ...] | None
+    scores: tuple[tuple[float, ...] | None, ...] | None = None
     n_levels: NDArray[np.int64] = field(init=False, repr=False, compare=False)
     slot_variables: NDArray[np.int64] = field(init=False, repr=False, compare=False)
     slot_levels: NDArray[np.int64] = field(init=False, repr=False, compare=False)
     is_binary: bool = field(init=False, repr=False, compare=False)
+    is_ordered: NDArray[np.bool_] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         # Plain Python values, so that domains compare, print and are saved alike wherever they came from.
@@ -71,6 +80,8 @@ class Domain:
         for name, levels in zip(self.names, self.levels, strict=True):
             _check_levels(name, levels)
         _check_reference(self)
+        scores = _check_scores(self)
+        object.__setattr__(self, "scores", scores)
         slots = [
             (i, k)
             for i, levels in enumerate(self.levels)
@@ -82,6 +93,7 @@ class Domain:
             ("n_levels", np.array([len(levels) for levels in self.levels], dtype=np.int64)),
             ("slot_variables", variables.copy()),
             ("slot_levels", codes.copy()),
+            ("is_ordered", np.array([own is not None for own in scores or (None,) * len(self.names)], dtype=bool)),
         ):
             array.flags.writeable = False
             object.__setattr__(self, name, array)
@@ -207,3 +219,23 @@ def _check_reference(domain: Domain) -> None:
     for name, levels, code in zip(domain.names, domain.levels, domain.reference, strict=True):
         if not isinstance(code, int) or not 0 <= code < len(levels):
             raise ValueError(f"The reference of variable {name!r} is code {code}: use 0 to {len(levels) - 1}.")
+
+
+def _check_scores(domain: Domain) -> tuple[tuple[float, ...] | None, ...] | None:
+    """Return the scores of variables with more than two levels as plain numbers; refuse those that do not ascend."""
+    if domain.scores is None:
+        return None
+    if len(domain.scores) != len(domain.names):
+        raise ValueError(f"There are {len(domain.names)} variables but {len(domain.scores)} lists of scores.")
+    found: list[tuple[float, ...] | None] = []
+    for name, levels, own in zip(domain.names, domain.levels, domain.scores, strict=True):
+        scores = None if own is None else tuple(float(score) for score in own)
+        if scores is not None:
+            if len(scores) != len(levels):
+                raise ValueError(f"Variable {name!r} has {len(levels)} levels but {len(scores)} scores.")
+            if not (np.all(np.isfinite(scores)) and np.all(np.diff(scores) > 0)):
+                raise ValueError(
+                    f"Variable {name!r} has the scores {preview(scores)}: they must ascend with its levels."
+                )
+        found.append(scores if len(levels) > 2 else None)
+    return tuple(found) if any(own is not None for own in found) else None

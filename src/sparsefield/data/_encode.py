@@ -8,11 +8,13 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsefield.data._columns import code_of, encode_column
-from sparsefield.data._domain import MOST_LEVELS, Domain, Level, check_names, make_names
+from sparsefield.data._domain import MISSING, MOST_LEVELS, Domain, Level, check_names, make_names
 from sparsefield.data._errors import TableError
 from sparsefield.data._listing import preview
+from sparsefield.data._ordered import Ordinal, check_ordinal, find_order, find_scores
 from sparsefield.data._reading import MISSING_MARKERS, read_table
 from sparsefield.data._table import Table
 
@@ -24,6 +26,7 @@ def encode(
     *,
     domain: Domain | None = None,
     reference: Mapping[str, Level] | str | None = "first",
+    ordinal: Ordinal = None,
     max_levels: int = MAX_LEVELS,
     missing_markers: Iterable[str] = MISSING_MARKERS,
     separator: str | None = None,
@@ -39,6 +42,12 @@ def encode(
         Use these names and levels instead of finding them; a value outside is an error.
     reference : "first", mapping of names to levels, or None
         The level without parameters: the first of each variable, those named (the first elsewhere), or none.
+    ordinal : iterable of names, mapping of names, bool, optional
+        Which columns have ordered levels, besides those that the table declares to be (ordered categories of pandas,
+        Enum of polars): the names of columns of numbers; or for each name its levels in order (text), or a score for
+        each of its levels (numbers). True: all columns with more than two levels; False: none. Unless given, scores
+        are the numbers themselves, or the positions 0, 1, 2, ... of levels among those declared, whether these occur
+        or not. The interaction of two ordered variables is one number with a sign.
     max_levels : int
         Columns with more levels are refused; at most 254 can be held.
     missing_markers : iterable of str
@@ -70,14 +79,31 @@ def encode(
     if domain is not None:
         _check_same_names(names, domain)
         max_levels = MOST_LEVELS
+    elif isinstance(ordinal, Iterable):
+        ordinal = ordinal if isinstance(ordinal, Mapping) else tuple(ordinal)
+        check_ordinal(names, ordinal)
     codes = np.empty((n_rows, len(names)), dtype=np.uint8, order="F")
-    found = []
+    found, scores = [], []
     for i, name in enumerate(names):
-        known = None if domain is None else domain.levels[i]
-        found.append(encode_column(name, column_of(i), known, max_levels, codes[:, i]))
+        column = column_of(i)
+        known = find_order(name, column, ordinal) if domain is None else domain.levels[i]
+        levels = encode_column(name, column, known, max_levels, codes[:, i])
+        if domain is None:
+            levels = _take_seen(levels, codes[:, i]) if known else levels
+            scores.append(find_scores(name, column, levels, known, ordinal))
+        found.append(levels)
     if domain is None:
-        domain = Domain(names, tuple(found), _choose_reference(names, found, reference))
+        domain = Domain(names, tuple(found), _choose_reference(names, found, reference), tuple(scores))
     return Table(domain, codes)
+
+
+def _take_seen(levels: tuple[Level, ...], codes: NDArray[np.uint8]) -> tuple[Level, ...]:
+    """Return the levels that occur, and give their codes to the cells."""
+    seen = np.flatnonzero(np.bincount(codes, minlength=256)[: len(levels)])
+    new = np.full(256, MISSING, dtype=np.uint8)
+    new[seen] = np.arange(len(seen))
+    codes[:] = new[codes]
+    return tuple(levels[k] for k in seen)
 
 
 def _open_columns(

@@ -42,6 +42,8 @@ def write_parameters(
         "levels": domain.levels,
         "reference": domain.reference,
     }
+    if domain.scores is not None:
+        header["scores"] = domain.scores
     with whole_file(Path(path)) as rough, zipfile.ZipFile(rough, "x", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(_HEADER, json.dumps(header, ensure_ascii=False, indent=1))
         arrays = {_MAIN: main, _PAIRS: pairs, _VALUES: interactions[pairs[:, 0], pairs[:, 1]]}
@@ -120,6 +122,7 @@ def _assemble(
             tuple(header["names"]),
             tuple(tuple(levels) for levels in header["levels"]),
             None if reference is None else tuple(reference),
+            None if header.get("scores") is None else tuple(header["scores"]),
         )
         interactions = np.zeros((domain.n_slots, domain.n_slots))
         if main.shape != (domain.n_slots,) or pairs.shape != (len(values), 2) or (pairs < 0).any():
