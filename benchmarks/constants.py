@@ -195,13 +195,13 @@ def bench_power(trials: Sequence[Trial]) -> list[Row]:
             with choice.set_to(value):
                 for trial in (trial for trial in trials if trial.kind == "exact"):
                     model = trial.problem.model(trial.optimum)
-                    products, _ = EnumeratedStates(model).second_moments(*np.triu_indices(10))
+                    products, _, _ = EnumeratedStates(model).second_moments(*np.triu_indices(10))
                     means = np.diagonal(products)
                     largest = np.linalg.eigvalsh(products - np.outer(means, means))[-1]
                     for seed in range(10):
                         chains = Chains(model.domain, _curvature._N_CHAINS, seed=seed)
                         chains.sweep(Scan(model), _curvature._ROUGH_SWEEPS)
-                        ratios.append(1 / _curvature.rough_curvature(chains)[1] / largest)
+                        ratios.append(1 / _curvature.rough_curvature(trial.problem, chains)[1] / largest)
             own = {"mean": float(np.mean(ratios)), "spread": float(np.std(ratios))}
             rows.append({"name": choice.name, "value": value, **own})
     return rows
@@ -286,7 +286,7 @@ def bench_memory() -> list[Row]:
     rows = []
     for size in (1024, 2048, 4096):
         tracemalloc.start()
-        counts, _ = draws.second_moments(first[:size], second[:size])
+        counts, _, _ = draws.second_moments(first[:size], second[:size])
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         rows.append({"parameters": size, "counts_mib": counts.nbytes / 2**20, "peak_mib": peak / 2**20})

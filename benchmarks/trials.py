@@ -136,7 +136,7 @@ def find_optimum(problem: Problem, theta: Matrix) -> Matrix:
             if norm(problem.subgradient(theta, problem.gradient(moments))) <= 1e-6:
                 return theta
             draws = Perfect(100_000, seed=1000 + k).run(model).draws()
-            theta = theta + find_move(problem, draws, theta, moments.pair).made
+            theta = theta + find_move(problem, draws, theta, moments).made
     raise RuntimeError("The optimum was not found in 100 steps.")
 
 

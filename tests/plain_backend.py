@@ -35,10 +35,14 @@ class Draws:
         self.n = len(states) if probabilities is None else None
         self.p = np.full(len(states), 1 / len(states)) if probabilities is None else probabilities
         self.s = domain.indicators(states.astype(np.uint8))
+        self._states = states
+
+    def codes(self):
+        return None if self.n is None else self._states.astype(np.uint8)
 
     def second_moments(self, a, b):
         products = self.s[:, a] * self.s[:, b]
-        return (products.T * self.p) @ products, 1.0
+        return (products.T * self.p) @ products, 1.0, self.p @ products
 
     def along(self, move):
         return (((self.s @ move) * self.s).sum(axis=1) + self.s @ np.diagonal(move)) / 2

@@ -22,7 +22,7 @@ def test_draws_know_their_moments(name, storage):
     a, b = np.triu_indices(d)
     psi = s[:, a] * s[:, b]
     draws = chains.draws()
-    counts, scale = draws.second_moments(a, b)
+    counts, scale, _ = draws.second_moments(a, b)
     np.testing.assert_array_equal(counts, psi.T @ psi)
     assert scale == 1 / 700
     move = np.random.default_rng(2).normal(size=(d, d))
@@ -43,7 +43,7 @@ def test_enumerated_states_are_draws_without_noise():
     exactly, drawn = EnumeratedStates(model), model_draws(model, 200_000).draws()
     np.testing.assert_allclose(exactly.moments.pair, model.moments().pair, atol=1e-12)
     a, b = np.triu_indices(d)
-    counts, scale = drawn.second_moments(a, b)
+    counts, scale, _ = drawn.second_moments(a, b)
     # Products of indicators are indicators.
     assert_moments_agree(scale * counts, exactly.second_moments(a, b)[0], 200_000)
     move = 0.1 * (model.interactions + np.diag(model.main))

@@ -44,9 +44,33 @@ def test_edges_of_levels_have_norms_without_sign():
     for row in network.edges.iter_rows(named=True):
         i, j = network.index[row["first"]], network.index[row["second"]]
         block = model.interactions[np.ix_(variables == i, variables == j)]
+        centred = block - block.mean(axis=0) - block.mean(axis=1, keepdims=True) + block.mean()
         assert not network.is_signed[i, j]
-        assert row["weight"] == pytest.approx(np.linalg.norm(block), rel=1e-12)
+        assert row["weight"] == pytest.approx(2 * np.linalg.norm(centred), rel=1e-12)
         assert network.mains[i] is None
+
+
+@pytest.mark.parametrize("reference", [(0, 0, 0), (1, 0, 2), (0, 1, 1), None])
+def test_signs_do_not_depend_on_references(reference):
+    """Two levels, or ordered ones: a weight is positive where higher levels go together."""
+    levels, scores = ((0, 1), ("no", "yes"), (1, 2, 3)), (None, None, (0, 1, 3))
+    domain = sf.Domain(("a", "b", "c"), levels, reference, scores)
+    size = domain.n_slots
+    values = [np.array([0.0, 1.0]), np.array([0.0, 1.0]), np.array([0.0, 1.0, 3.0])]
+    interactions = np.zeros((size, size))
+    for (i, j), weight in {(0, 1): -0.7, (1, 2): 0.4, (0, 2): -0.2}.items():
+        own, other = domain.slot_variables == i, domain.slot_variables == j
+        first, second = values[i][domain.slot_levels[own]], values[j][domain.slot_levels[other]]
+        at = (0, 0) if reference is None else (values[i][reference[i]], values[j][reference[j]])
+        interactions[np.ix_(own, other)] = weight * np.outer(first - at[0], second - at[1])
+    model = sf.PairwiseMRF(domain, np.zeros(size), interactions + interactions.T)
+    network = Network.of(model)
+    assert network.is_signed.all()
+    # Centred scores 0, 1, 3 have the norm sqrt(14) / sqrt(3), and those of two levels 1 / sqrt(2).
+    wide = 2 * np.sqrt(14 / 3) / np.sqrt(2)
+    expected = {("a", "b"): -0.7, ("b", "c"): 0.4 * wide, ("a", "c"): -0.2 * wide}
+    found = {(row["first"], row["second"]): row["weight"] for row in network.edges.iter_rows(named=True)}
+    assert found == pytest.approx(expected, rel=1e-12)
 
 
 def test_exports_of_a_network_are_those_of_its_fit(tmp_path):

@@ -21,7 +21,7 @@ def look(problem, theta, schedule, simulation):
     point = Point(1, theta, problem.model(theta), 1.0)
     estimate = schedule.estimate(problem, point, simulation)
     here = Stand(theta, problem, estimate, estimate.draws(point, simulation), simulation.n_chains)
-    return here, find_move(problem, here.draws, theta, estimate.moments.pair)
+    return here, find_move(problem, here.draws, theta, estimate.moments)
 
 
 def sizes_of_edges(problem, theta):

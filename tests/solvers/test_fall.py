@@ -37,7 +37,7 @@ def look(problem, theta, n, seed, iteration=1):
 
 def move_by(before, step):
     """Return a move with a step of one's own, as if the draws at its start had suggested it."""
-    found = find_move(before.problem, before.draws, before.theta, before.estimate.moments.pair)
+    found = find_move(before.problem, before.draws, before.theta, before.estimate.moments)
     return replace(found, whole=step, share=1.0)
 
 
@@ -190,7 +190,7 @@ def test_steps_that_fit_noise_alone_are_told_from_steps_that_lead_up():
     n_up = 0
     for seed in range(100):
         before = look(problem, theta, 2000, seed)
-        move = replace(find_move(problem, before.draws, theta, before.estimate.moments.pair), share=1.0)
+        move = replace(find_move(problem, before.draws, theta, before.estimate.moments), share=1.0)
         after = look(problem, theta + move.whole, 2000, seed, iteration=2)
         n_up += not measure_fall(before, move, after).is_noise
     tail = max(stats.chi2.sf(k + 3 * np.sqrt(2 * k), k) for k in range(1, 100)) + stats.norm.sf(3)

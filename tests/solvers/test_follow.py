@@ -45,7 +45,7 @@ class Counting(Cpu):
 def test_fits_of_a_path_leave_little_of_objective_and_likelihood(name, penalize_main):
     table = TABLES[name]
     n = table.n_rows
-    found = sf.path(table, n_alphas=12, relax=True, penalize_main=penalize_main)
+    found = sf.path(table, n_alphas=12, relax=True, penalty="l1", penalize_main=penalize_main)
     data = Learner(table, Options(penalize_main=penalize_main)).data
     kinds = [(found.fits, found.likelihoods), (found.relaxed, found.relaxed_likelihoods)]
     for fits, likelihoods in kinds:

@@ -180,7 +180,7 @@ def test_a_step_that_gains_nothing_is_not_made():
     problem = make_problem(6, 0.05, seed=2)
     optimum = solve_newton(problem, ExactMoments(), tol=1e-12, max_iter=30)
     sample = EnumeratedStates(optimum.model)
-    move = find_move(problem, sample, theta_of(optimum), sample.moments.pair)
+    move = find_move(problem, sample, theta_of(optimum), sample.moments)
     assert np.abs(move.made).max() < 1e-9
 
 
@@ -275,7 +275,7 @@ def test_a_fit_that_is_not_surely_lower_than_its_start_is_its_start(monkeypatch)
     said = re.search(r"about ([0-9.e-]+) above its optimum, by ([0-9]+) draws", fit.status.sentence)
     gap, n = float(said[1]), int(said[2])
     states = EnumeratedStates(problem.model(start))
-    exact = find_move(problem, states, start, states.moments.pair).predicted
+    exact = find_move(problem, states, start, states.moments).predicted
     share = 1 / 20 + 2 * np.sqrt(21 / n) + stats.norm.isf(FALSE_ALARM / 2) * np.sqrt(2 / (n * exact))
     assert gap == pytest.approx(exact, rel=share)
     assert fit.undecided is not None

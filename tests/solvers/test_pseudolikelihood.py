@@ -79,7 +79,7 @@ def test_pseudo_likelihood_of_the_zoo_is_optimal(name, penalize_main):
     observed = sf.Table(model.domain, model.sample(300, n_sweeps=20, seed=1).codes)
     weights = np.random.default_rng(1).random(300)
     assert not find_unseen(observed, weights).levels  # of which half a row would be in the loss
-    fit = solve_pseudo_likelihood(observed, 0.05, penalize_main=penalize_main, weights=weights, tol=1e-9)
+    fit = solve_pseudo_likelihood(observed, 0.05, penalty="l1", penalize_main=penalize_main, weights=weights, tol=1e-9)
     assert fit.status.code == "converged"
     loss = PseudoLikelihoodLoss(observed, weights)
     theta = fit.model.interactions + np.diag(fit.model.main)

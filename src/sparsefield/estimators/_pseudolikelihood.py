@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sparsefield.data import Table, describe_rows, encode, resolve_missing, take_counted
 from sparsefield.estimators._field_estimator import FieldEstimator
 from sparsefield.estimators._progress import ProgressBar, choose_shown
+from sparsefield.objective import PenaltyKind
 from sparsefield.selection import Alpha, Choice, Objective
 from sparsefield.solvers import Learner, Options, solve_pseudo_likelihood
 
@@ -25,6 +26,8 @@ class PseudoLikelihood(FieldEstimator):
     alpha : float or "auto"
         Strength of the penalty; "auto" chooses it, as for `SparseMRF`. It is on the scale of `SparseMRF`: where no
         pair's frequency differs by alpha from that of independent variables, there is no edge.
+    penalty : "auto", "group" or "l1"
+        As for `SparseMRF`.
     penalize_main : bool
         Whether main effects are penalised too; they are free unless told so. A level that no row shows then counts as
         half a row, and the status says so.
@@ -58,6 +61,7 @@ class PseudoLikelihood(FieldEstimator):
         self,
         alpha: Alpha = "auto",
         *,
+        penalty: PenaltyKind = "auto",
         penalize_main: bool = False,
         max_iter: int = 100,
         tol: float = 1e-4,
@@ -65,6 +69,7 @@ class PseudoLikelihood(FieldEstimator):
         progress: bool | Literal["auto"] = "auto",
     ) -> None:
         self.alpha = alpha
+        self.penalty = penalty
         self.penalize_main = penalize_main
         self.max_iter = max_iter
         self.tol = tol
@@ -82,6 +87,7 @@ class PseudoLikelihood(FieldEstimator):
             fit = solve_pseudo_likelihood(
                 table,
                 alpha,
+                penalty=self.penalty,
                 penalize_main=self.penalize_main,
                 weights=weights,
                 max_iter=self.max_iter,
@@ -97,5 +103,7 @@ class PseudoLikelihood(FieldEstimator):
         if self.alpha != "auto":
             return self.alpha
         missing: Any = self.missing
-        learner = Learner(table, Options(penalize_main=self.penalize_main, missing=missing), sample_weight)
+        learner = Learner(
+            table, Options(penalty=self.penalty, penalize_main=self.penalize_main, missing=missing), sample_weight
+        )
         return choose_shown(learner, None, self.progress, objective="pseudolikelihood")

@@ -12,6 +12,7 @@ from sparsefield.estimators._field_estimator import FieldEstimator, seed_of
 from sparsefield.estimators._progress import ProgressBar, choose_shown
 from sparsefield.gradients import CertificateKind, Schedule
 from sparsefield.model import PairwiseMRF
+from sparsefield.objective import PenaltyKind
 from sparsefield.selection import Alpha, Choice, learn_with
 from sparsefield.solvers import Learner, Options
 
@@ -53,6 +54,10 @@ class SparseMRF(FieldEstimator):
         over the number of slots. Steps on all states have no simulation error, and go on until `tol`.
     step_size : float or "auto"
         Length of the paper's steps; "auto" follows the inverse of the largest curvature. The paper's is 0.4.
+    penalty : "auto", "group" or "l1"
+        What is penalised: with "group" the interactions of two variables together, so that nothing depends on which
+        level is the reference; with "l1" each by itself. "auto" takes groups where a variable has more than two levels;
+        with two levels there is no difference where main effects are free.
     penalize_main : bool
         Whether main effects are penalised too, as in the paper; they are free unless told so. A penalty on main effects
         of 0/1 variables can make edges between variables that are independent, and other ones where 0 and 1 are
@@ -152,6 +157,7 @@ class SparseMRF(FieldEstimator):
         n_chains: int = 2000,
         gap: float | Literal["auto"] = "auto",
         step_size: float | Literal["auto"] = "auto",
+        penalty: PenaltyKind = "auto",
         penalize_main: bool = False,
         max_iter: int | None = None,
         max_sweeps: int | None = None,
@@ -172,6 +178,7 @@ class SparseMRF(FieldEstimator):
         self.n_chains = n_chains
         self.gap = gap
         self.step_size = step_size
+        self.penalty = penalty
         self.penalize_main = penalize_main
         self.max_iter = max_iter
         self.max_sweeps = max_sweeps

@@ -17,11 +17,12 @@ from sparsefield.data import WAYS_WITH_MISSING, Table, encode
 from sparsefield.estimators._field_estimator import FieldEstimator, seed_of
 from sparsefield.estimators._progress import PiecesBar, ProgressBar
 from sparsefield.gradients import Schedule
+from sparsefield.objective import PenaltyKind
 from sparsefield.selection import Choice, Criterion, relax, select
 from sparsefield.solvers import Learner, Options
 
 # What `select` and the last fit have in common. The path has a gap of its own, unless one is given.
-_COMMON = ("schedule", "n_chains", "penalize_main", "max_iter", "max_sweeps", "tol", "missing", "n_threads")
+_COMMON = ("schedule", "n_chains", "penalty", "penalize_main", "max_iter", "max_sweeps", "tol", "missing", "n_threads")
 
 
 class SparseMRFCV(FieldEstimator):
@@ -55,7 +56,7 @@ class SparseMRFCV(FieldEstimator):
     relax : bool
         Whether the edges of the last fit are fitted again without their penalty, so that their weights are not
         shrunken.
-    schedule, n_chains, penalize_main, max_iter, max_sweeps, tol, missing
+    schedule, n_chains, penalty, penalize_main, max_iter, max_sweeps, tol, missing
         As for `SparseMRF`, for all fits.
     gap : float or "auto"
         As for `SparseMRF`, for the last fit; a number is also that of the fits to choose from, for which `select` has
@@ -112,6 +113,7 @@ class SparseMRFCV(FieldEstimator):
         schedule: str | int | Schedule = "auto",
         n_chains: int = 2000,
         gap: float | Literal["auto"] = "auto",
+        penalty: PenaltyKind = "auto",
         penalize_main: bool = False,
         max_iter: int | None = None,
         max_sweeps: int | None = None,
@@ -136,6 +138,7 @@ class SparseMRFCV(FieldEstimator):
         self.schedule = schedule
         self.n_chains = n_chains
         self.gap = gap
+        self.penalty = penalty
         self.penalize_main = penalize_main
         self.max_iter = max_iter
         self.max_sweeps = max_sweeps

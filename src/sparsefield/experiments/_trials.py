@@ -190,7 +190,7 @@ def find_optimum(problem: Problem) -> tuple[Matrix, float]:
         violation = float(np.abs(problem.subgradient(theta, problem.gradient(moments))).max())
         if violation <= TOLERANCE * problem.penalty.alpha:
             return theta, violation
-        theta = theta + find_move(problem, states, theta, moments.pair).made
+        theta = theta + find_move(problem, states, theta, moments).made
     raise RuntimeError(
         f"The optimum was not found in {_MOST_POLISHES} steps: the subgradient is still {violation:.2g}."
     )

@@ -24,8 +24,12 @@ class Draws(Protocol):
 
     n: int | None  # how many; None if they are all states, each with its probability
 
-    def second_moments(self, a: Index, b: Index) -> tuple[NDArray[Any], float]:
-        """Return sums of products of the statistics s_a s_b, (w, w), and the factor that makes means of them."""
+    def second_moments(self, a: Index, b: Index) -> tuple[NDArray[Any], float, Matrix]:
+        """Return sums of products of the statistics s_a s_b, (w, w), what makes means of them, and their means (w,)."""
+        ...
+
+    def codes(self) -> NDArray[np.uint8] | None:
+        """Return the codes of the draws, (n, n_variables); None if they are all states."""
         ...
 
     def along(self, move: Matrix) -> Matrix:
@@ -83,8 +87,12 @@ class ChainDraws:
         self.n: int | None = n
         self._domain, self._n, self._indicators, self._codes, self._n_threads = domain, n, indicators, codes, n_threads
 
-    def second_moments(self, a: Index, b: Index) -> tuple[NDArray[Any], float]:
-        """Return counts of common ones of the statistics s_a s_b, and 1 / n."""
+    def codes(self) -> NDArray[np.uint8]:
+        """Return the codes of the draws."""
+        return self._codes()
+
+    def second_moments(self, a: Index, b: Index) -> tuple[NDArray[Any], float, Matrix]:
+        """Return counts of common ones of the statistics s_a s_b, 1 / n, and their means."""
         size = len(a)
         counts = np.zeros((size, size), dtype=np.int32)
         n_lines = -(-size // 8) * 8  # as the counting wants them
@@ -93,7 +101,7 @@ class ChainDraws:
             products = np.zeros((len(part), n_lines, 16), dtype=np.uint32)
             fill_products(part, a, b, products)
             counts += count_packed(products, size, min(self._n - 512 * start, 512 * len(part)), self._n_threads)
-        return counts, 1 / self._n
+        return counts, 1 / self._n, np.asarray(1 / self._n * np.diagonal(counts))
 
     def along(self, move: Matrix) -> Matrix:
         """Return the inner product of a move and the statistics of each draw."""

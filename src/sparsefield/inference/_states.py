@@ -76,9 +76,14 @@ class EnumeratedStates:
         """The exact moments."""
         return Moments.of_pairs(self._look_up_pairs(self._table), None)
 
-    def second_moments(self, a: Index, b: Index) -> tuple[NDArray[Any], float]:
-        """Return means of products of the statistics s_a s_b, and 1."""
-        return self._look_up(self._table, a, b), 1.0
+    def second_moments(self, a: Index, b: Index) -> tuple[NDArray[Any], float, Matrix]:
+        """Return means of products of the statistics s_a s_b, 1, and their means."""
+        found = self._look_up(self._table, a, b)
+        return found, 1.0, np.diagonal(found).copy()
+
+    def codes(self) -> None:
+        """Return nothing: these are all states."""
+        return
 
     def along(self, move: Matrix) -> Matrix:
         """Return the inner product of a move and the statistics of each state."""

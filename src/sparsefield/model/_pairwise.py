@@ -24,6 +24,7 @@ from sparsefield.inference import (
     reduce_to_binary,
 )
 from sparsefield.model._file import read_parameters, write_parameters
+from sparsefield.model._layout import independent_theta
 from sparsefield.model._partition import LogPartition, find_log_partition
 
 Method = Literal["gibbs", "perfect"]
@@ -89,6 +90,19 @@ class PairwiseMRF:
         domain = Domain.binary(_names_or_count(main, names))
         p = domain.n_variables
         return cls(domain, _as_floats("main", main, (p,)), _as_floats("interactions", interactions, (p, p)))
+
+    @classmethod
+    def independent(cls, domain: Domain, means: NDArray[np.float64]) -> PairwiseMRF:
+        """Make a field without interactions.
+
+        Parameters
+        ----------
+        domain : Domain
+            The variables.
+        means : ndarray of shape (n_slots,)
+            How often each level that has parameters is taken.
+        """
+        return cls(domain, np.diagonal(independent_theta(domain, means)), np.zeros((domain.n_slots,) * 2))
 
     @classmethod
     def from_spins(cls, fields: ArrayLike, couplings: ArrayLike, names: Iterable[str] | None = None) -> PairwiseMRF:

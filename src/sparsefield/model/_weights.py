@@ -12,7 +12,10 @@ from sparsefield.model._layout import Matrix
 def pair_weights(domain: Domain, interactions: Matrix) -> Matrix:
     """Return the weight of each pair of variables, (n_variables, n_variables).
 
-    It is the interaction where both variables have one slot, otherwise the L2 norm of the interactions of their levels.
+    Its size is twice the Frobenius norm of the interactions of their levels in the zero-sum gauge, which does not
+    depend on reference levels or on the order of levels. Where both variables have two levels that is the absolute
+    value of their interaction. Its sign, where both have two levels or are ordered (`has_sign`), says whether higher
+    levels go with higher ones.
 
     Parameters
     ----------
@@ -21,17 +24,37 @@ def pair_weights(domain: Domain, interactions: Matrix) -> Matrix:
     interactions : ndarray of shape (n_slots, n_slots)
         The interactions of their levels.
     """
-    member = membership(domain)
-    if np.array_equal(member, np.eye(len(member))):
+    if domain.is_binary:
         return interactions.copy()
-    norms = np.sqrt(member.T @ interactions**2 @ member)
-    # With one slot each, the sum over slots is the interaction itself.
-    return np.asarray(np.where(has_sign(domain), member.T @ interactions @ member, norms))
+    variables = np.repeat(np.arange(domain.n_variables), domain.n_levels)
+    starts = np.cumsum(domain.n_levels) - domain.n_levels
+    slots = starts[domain.slot_variables] + domain.slot_levels
+    pair = np.zeros((len(variables), len(variables)))
+    pair[np.ix_(slots, slots)] = interactions
+    # Take the means over the levels of either variable from each block.
+    member = np.asarray(variables[:, None] == np.arange(domain.n_variables), dtype=np.float64)
+    shares = member / domain.n_levels
+    pair -= member @ (shares.T @ pair)
+    pair -= (pair @ shares) @ member.T
+    norms = 2 * np.sqrt(member.T @ pair**2 @ member)
+    scores = _scores(domain)
+    trend = member.T @ (np.outer(scores, scores) * pair) @ member
+    return np.asarray(np.where(has_sign(domain), np.sign(trend) * norms, norms))
+
+
+def _scores(domain: Domain) -> NDArray[np.float64]:
+    """Return the score of each level, centred, of variables with two levels or ordered ones; zero for the others."""
+    found = []
+    for i, n in enumerate(domain.n_levels):
+        own = None if domain.scores is None else domain.scores[i]
+        scores = np.arange(n) * (n == 2) if own is None else np.array(own)
+        found.append(scores - scores.mean())
+    return np.concatenate(found)
 
 
 def has_sign(domain: Domain) -> NDArray[np.bool_]:
-    """Say of which pairs the weight has a sign, (n_variables, n_variables): where both variables have one slot."""
-    is_single = np.bincount(domain.slot_variables, minlength=domain.n_variables) == 1
+    """Say of which pairs the weight has a sign, (n_variables, n_variables): both have two levels, or are ordered."""
+    is_single = (domain.n_levels == 2) | domain.is_ordered
     return np.asarray(is_single[:, None] & is_single)
 
 

@@ -22,10 +22,10 @@ class Network:
     names : tuple of str
         The variables.
     strengths : ndarray of shape (n_variables, n_variables)
-        The interaction of each pair where both variables have one slot, otherwise the L2 norm of the interactions of
-        their levels.
+        The interaction of each pair where both variables have two levels; in general twice the Frobenius norm of the
+        interactions of their levels in the zero-sum gauge, with a sign where both have two levels or are ordered.
     is_signed : ndarray of shape (n_variables, n_variables)
-        Whether the strength of each pair has a sign: where both variables have a single slot.
+        Whether the strength of each pair has a sign.
     mains : tuple of float or None
         The main effect of each variable that has a single one.
     undecided : ndarray of shape (n_variables, n_variables), optional

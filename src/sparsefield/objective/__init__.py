@@ -1,9 +1,17 @@
 """The objective: likelihood or pseudo-likelihood of the data, and a penalty."""
 
 from sparsefield.objective._completed import Completed
+from sparsefield.objective._coordinates import Coordinates, Features, Slots, variances_of
 from sparsefield.objective._data import DataTerm, Observed
 from sparsefield.objective._expectation import expected_moments
-from sparsefield.objective._facts import describe_penalty, make_penalty
+from sparsefield.objective._facts import (
+    PenaltyKind,
+    check_penalty_kind,
+    choose_penalty,
+    describe_penalty,
+    make_penalty,
+)
+from sparsefield.objective._group import Group, descend_by_group
 from sparsefield.objective._penalty import L1, Penalty
 from sparsefield.objective._problem import Problem
 from sparsefield.objective._pseudolikelihood import PseudoLikelihoodLoss, count_by_variable, pseudo_log_likelihood
@@ -15,18 +23,27 @@ __all__ = [
     "L1",
     "RARE",
     "Completed",
+    "Coordinates",
     "DataTerm",
+    "Features",
+    "Group",
     "Observed",
     "Penalty",
+    "PenaltyKind",
     "Problem",
     "PseudoLikelihoodLoss",
     "Quadratic",
+    "Slots",
     "Support",
+    "check_penalty_kind",
     "choose_active",
+    "choose_penalty",
     "count_by_variable",
+    "descend_by_group",
     "describe_penalty",
     "expected_moments",
     "make_penalty",
     "pseudo_log_likelihood",
     "size_of_working_set",
+    "variances_of",
 ]

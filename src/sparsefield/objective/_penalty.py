@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from sparsefield._kernels._descent import descend_moments
 from sparsefield._kernels._proximal import largest_step_norm, step_norm
 from sparsefield.data import Domain
-from sparsefield.model import Matrix, across_variables, norm, sum_once
+from sparsefield.model import Matrix, norm, sum_once
+from sparsefield.objective._coordinates import Coordinates, Features, Slots
 from sparsefield.objective._quadratic import Quadratic
 
 
@@ -27,16 +28,20 @@ class Penalty(ABC):
     ----------
     alpha : float
         Strength of the penalty.
-    weights : ndarray of shape (n_slots, n_slots) or None
-        What each parameter pays for its absolute value, where the penalty is a sum over parameters; else None.
-    groups : ndarray of shape (n_slots, n_slots), integers, or None
+    weights : ndarray of shape (size, size) or None
+        What each parameter pays for its absolute value, or its group for its norm, where the penalty is a sum of
+        these; else None. Free parameters pay nothing.
+    groups : ndarray of shape (size, size), integers, or None
         The group of each parameter, symmetric, where some of them vanish together; a parameter that is on its own, or
         free, has a number of its own. None where each is on its own.
+    coordinates : Coordinates or None
+        What the parameters are parameters of; those of the field itself where it is None.
     """
 
     alpha: float
     weights: Matrix | None = None
     groups: NDArray[np.int64] | None = None
+    coordinates: Coordinates | None = None
 
     @property
     def frees_main(self) -> bool | None:
@@ -64,6 +69,20 @@ class Penalty(ABC):
 
         It is infinite where the gradient of a free parameter is not zero.
         """
+
+    def sizes(self, values: Matrix) -> Matrix:
+        """Return for each parameter what its weight is to be compared with: its absolute value, or its group's norm."""
+        return np.abs(values)
+
+    def project(self, values: Matrix) -> Matrix:
+        """Return the nearest values whose sizes are within the weights: what subgradients of the penalty can be."""
+        assert self.weights is not None
+        return np.clip(values, -self.weights, self.weights)
+
+    def direction(self, theta: Matrix) -> Matrix:
+        """Return the gradient of the penalty where theta is not zero, and zero elsewhere."""
+        assert self.weights is not None
+        return self.weights * np.sign(theta)
 
     def step_norm(self, theta: Matrix, pair: Matrix, data: Matrix, step_size: float) -> float:
         """Return the norm of the step map at theta, whose moments are `pair`."""
@@ -146,14 +165,19 @@ class L1(Penalty):
     alpha: float
     main: float = 1.0
     weights: Matrix = field(init=False, repr=False)
+    coordinates: Coordinates = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not (isinstance(self.alpha, Real) and np.isfinite(self.alpha) and self.alpha >= 0):
             raise ValueError(f"alpha is {self.alpha!r}: use a number from zero on.")
         if not 0 <= self.main <= 1:
             raise ValueError(f"main is {self.main!r}: use a multiple from 0 to 1.")
-        weights = across_variables(self.domain, self.alpha)
+        # Indicators of ordered levels do not interact one by one.
+        is_plain = not self.domain.is_ordered.any()
+        coordinates = Slots(self.domain) if is_plain else Features(self.domain, "levels")
+        weights = np.where(coordinates.is_parameter, self.alpha, 0.0)
         np.fill_diagonal(weights, self.alpha * self.main)
+        object.__setattr__(self, "coordinates", coordinates)
         object.__setattr__(self, "weights", weights)
 
     def value(self, theta: Matrix) -> float:
@@ -172,7 +196,7 @@ class L1(Penalty):
 
     def dual_norm(self, gradient: Matrix) -> float:
         """Return the largest absolute entry, each divided by the multiple of alpha that it pays."""
-        sizes = np.abs(across_variables(self.domain, gradient))
+        sizes = np.abs(np.where(self.coordinates.is_parameter, gradient, 0.0))
         diagonal = np.diagonal(sizes).copy()
         np.fill_diagonal(sizes, 0.0)
         beside, on = float(sizes.max(initial=0.0)), float(diagonal.max(initial=0.0))

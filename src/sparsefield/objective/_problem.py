@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield.data import Domain, Moments
 from sparsefield.inference import enumerate_states
-from sparsefield.model import Matrix, PairwiseMRF, sum_once
+from sparsefield.model import Matrix, PairwiseMRF, as_theta, sum_once
+from sparsefield.objective._coordinates import Coordinates, Slots
 from sparsefield.objective._data import DataTerm, Observed
 from sparsefield.objective._penalty import L1, Penalty
 
@@ -19,7 +21,8 @@ class Problem:
     """Minimise g(theta) = log partition(theta) - theta . data + penalty(theta).
 
     Parameters are held in a symmetric matrix laid out like `Moments.pair`: main effects on the diagonal, interactions
-    beside it, zero between levels of one variable. Norms and sums count every parameter once.
+    beside it, zero between features of one variable. Norms and sums count every parameter once. The features, whose
+    parameters these are, are for the penalty to choose (`Penalty.coordinates`); unless it does, they are the slots.
 
     Parameters
     ----------
@@ -52,14 +55,43 @@ class Problem:
         """Return the problem with another data term."""
         return self if data is self.data else replace(self, data=data)
 
+    @cached_property
+    def coordinates(self) -> Coordinates:
+        """What the parameters are parameters of."""
+        own = self.penalty.coordinates
+        return Slots(self.domain) if own is None else own
+
+    @property
+    def unit(self) -> float:
+        """What a draw of a statistic that is hardly ever seen adds to its second moment, times the number of draws."""
+        return self.coordinates.unit
+
+    @cached_property
+    def target(self) -> Matrix:
+        """The data moments of the features."""
+        return self.coordinates.moments(self.data.moments).pair
+
     def model(self, theta: Matrix) -> PairwiseMRF:
         """Return the field with these parameters."""
-        main = np.diagonal(theta)
-        return PairwiseMRF(self.domain, main, theta - np.diag(main))
+        slots = self.coordinates.to_slots(theta)
+        main = np.diagonal(slots)
+        return PairwiseMRF(self.domain, main, slots - np.diag(main))
+
+    def theta(self, model: PairwiseMRF) -> Matrix:
+        """Return the parameters of a field."""
+        return self.coordinates.of_slots(as_theta(model))
+
+    def see(self, moments: Moments) -> Moments:
+        """Return moments of the features, from those of slots."""
+        return self.coordinates.moments(moments)
+
+    def variance_along(self, move: Matrix) -> float:
+        """Return the variance of a move times the statistics that missing values have (`DataTerm.variance_along`)."""
+        return self.data.variance_along(self.coordinates.to_slots(move))
 
     def gradient(self, moments: Moments) -> Matrix:
-        """Return the gradient of the smooth part: model moments minus data moments."""
-        return moments.pair - self.data.moments.pair
+        """Return the gradient of the smooth part: moments of the model, of features, minus those of the data."""
+        return moments.pair - self.target
 
     def update(self, theta: Matrix, gradient: Matrix, step_size: float) -> Matrix:
         """Return the proximal update: a gradient step, then what the penalty makes of it."""
@@ -70,8 +102,8 @@ class Problem:
         return np.asarray((theta - self.update(theta, gradient, step_size)) / step_size)
 
     def step_norm(self, theta: Matrix, moments: Moments, step_size: float) -> float:
-        """Return the norm of the step map."""
-        return self.penalty.step_norm(theta, moments.pair, self.data.moments.pair, step_size)
+        """Return the norm of the step map, from moments of slots."""
+        return self.penalty.step_norm(theta, self.see(moments).pair, self.target, step_size)
 
     def largest_step_norm(self, theta: Matrix, step_size: float, means: NDArray[np.float64] | None = None) -> float:
         """Bound the norm of the step map over all moments that chains can have.
@@ -81,6 +113,8 @@ class Problem:
         """
         size = self.domain.n_slots
         low, high = (np.zeros(size), np.ones(size)) if means is None else (means, means)
+        if not self.coordinates.is_plain:
+            return np.inf
         data = self.data.moments.pair
         return self.penalty.largest_step_norm(theta, low, high, data, self.domain.slot_variables, step_size)
 
@@ -90,5 +124,5 @@ class Problem:
 
     def objective(self, theta: Matrix) -> float:
         """Return g(theta), by enumeration."""
-        smooth = enumerate_states(self.model(theta))[0] - sum_once(theta * self.data.moments.pair)
+        smooth = enumerate_states(self.model(theta))[0] - sum_once(theta * self.target)
         return smooth + self.penalty.value(theta)

@@ -12,6 +12,7 @@ from scipy.special import expit
 
 from sparsefield.data import Domain, Moments, Table, Unseen, weighted_moments
 from sparsefield.model import Matrix, PairwiseMRF
+from sparsefield.objective._coordinates import Coordinates, Features, Slots
 
 _ROWS_AT_ONCE = 8192  # whose indicators are held as floats at one time
 _MOST_HELD = 2**28  # cells whose indicators are kept from one iteration to the next
@@ -35,11 +36,21 @@ class PseudoLikelihoodLoss:
         How often each row counts.
     unseen : Unseen, optional
         Levels that no row shows, and that count as half a row: each row shows them with a small probability in place of
-        its own level. They have no interactions, as those of independent variables have none.
+        its own level. Where the parameters are those of slots they have no interactions, as those of independent
+        variables have none.
+    coordinates : Coordinates, optional
+        What theta are parameters of; of slots unless given.
     """
 
-    def __init__(self, table: Table, weights: NDArray[np.float64], unseen: Unseen | None = None) -> None:
+    def __init__(
+        self,
+        table: Table,
+        weights: NDArray[np.float64],
+        unseen: Unseen | None = None,
+        coordinates: Coordinates | None = None,
+    ) -> None:
         self.domain = table.domain
+        self.coordinates: Coordinates = Slots(table.domain) if coordinates is None else coordinates
         n_cells = table.n_rows * self.domain.n_slots
         self.dtype: type[np.floating[Any]] = np.float64 if n_cells <= _MOST_DOUBLE else np.float32
         self._table, self._weights = table, weights / weights.sum()
@@ -67,7 +78,7 @@ class PseudoLikelihoodLoss:
 
     def evaluate(self, theta: Matrix) -> tuple[float, Matrix]:
         """Return the loss and its gradient."""
-        size = self.domain.n_slots
+        theta, size = self.coordinates.to_slots(theta), self.domain.n_slots
         total, pairs, main_gradient = 0.0, np.zeros((size, size), dtype=self.dtype), np.zeros(size)
         for s, w in self._rows():
             exponents = _exponents(s, theta)
@@ -83,9 +94,11 @@ class PseudoLikelihoodLoss:
             main_gradient += residuals.sum(axis=1, dtype=np.float64)
         gradient = (pairs + pairs.T).astype(np.float64) / 2
         # Inside a variable there is nothing to learn but the main effects.
-        gradient[self._is_alone | (self.domain.slot_variables[:, None] == self.domain.slot_variables)] = 0.0
+        gradient[self.domain.slot_variables[:, None] == self.domain.slot_variables] = 0.0
+        if self.coordinates.is_plain:
+            gradient[self._is_alone] = 0.0
         np.fill_diagonal(gradient, main_gradient / 2)
-        return total / 2, gradient
+        return total / 2, self.coordinates.pull(gradient)
 
     def curvatures(self, theta: Matrix, active: NDArray[np.bool_]) -> tuple[Floats, NDArray[np.int64]]:
         """Return the Hessian of each conditional in the parameters that are active, (n_slots, n_slots) and symmetric.
@@ -93,7 +106,7 @@ class PseudoLikelihoodLoss:
         Block i is about the exponents of the slots of variable i: the parameters of their rows of `active`, row by row,
         where a slot's own entry is its main effect. Blocks come by rows, one after the other, with their starts.
         """
-        sizes = count_by_variable(self.domain, active)
+        sizes = count_by_variable(self.domain.slot_variables, active)
         starts = np.concatenate([[0], np.cumsum(sizes**2)])
         blocks = np.zeros(starts[-1], dtype=self.dtype)
         slots = [np.flatnonzero(self.domain.slot_variables == i) for i in range(len(sizes))]
@@ -113,11 +126,54 @@ class PseudoLikelihoodLoss:
                     part += (features[k] * spread) @ features[m].T
         return blocks, starts
 
+    def feature_curvature(self, theta: Matrix, a: NDArray[np.int64], b: NDArray[np.int64]) -> Matrix:
+        """Return the Hessian of the loss in the parameters theta[a, b] of features, (w, w).
 
-def count_by_variable(domain: Domain, active: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Count the parameters of `active` that are in the exponents of each variable."""
-    counts = np.zeros(domain.n_variables, dtype=np.int64)
-    np.add.at(counts, domain.slot_variables, active.sum(axis=1))
+        In the conditional of a variable a parameter multiplies a feature of its own by one of another variable, or by
+        one. The Hessian is the mean over rows of the covariance of the former, given the others, times products of the
+        latter.
+        """
+        assert isinstance(self.coordinates, Features)
+        basis, slots = self.coordinates.basis, self.coordinates.to_slots(theta)
+        variables, size, found = basis.variables, len(a), np.zeros((len(a), len(a)))
+        rows, at = basis.rows.toarray().astype(self.dtype), basis.reference.astype(self.dtype)
+        # Each parameter is in the conditionals of both its variables; main effects in one.
+        parts = np.concatenate([np.arange(size), np.flatnonzero(a != b)])
+        own, other = np.concatenate([a, b[a != b]]), np.concatenate([b, a[a != b]])
+        of = [np.flatnonzero(variables[own] == i) for i in range(self.domain.n_variables)]
+        for s, w in self._rows():
+            probabilities, _ = _conditionals(_exponents(s, slots), s, self.domain)
+            f = rows.T @ s + at[:, None]
+            for i, mine in enumerate(of):
+                if not len(mine):
+                    continue
+                features = np.flatnonzero(variables == i)
+                spread = self._spread(probabilities, i, rows, features)
+                index, column = parts[mine], np.searchsorted(features, own[mine])
+                values = np.where((own[mine] == other[mine])[:, None], self.dtype(1), f[other[mine]])
+                for k, m in itertools.combinations_with_replacement(range(len(features)), 2):
+                    first, second = column == k, column == m
+                    if not (first.any() and second.any()):
+                        continue
+                    product = (values[first] * (spread[k, m] * w)) @ values[second].T
+                    found[np.ix_(index[first], index[second])] += product
+                    if k != m:
+                        found[np.ix_(index[second], index[first])] += product.T
+        return (found + found.T) / 4
+
+    def _spread(self, probabilities: Floats, i: int, rows: Floats, features: NDArray[np.int64]) -> Floats:
+        """Return the covariances of the features of variable i given the others, (d, d, rows of the table)."""
+        mine = np.flatnonzero(self.domain.slot_variables == i)
+        q, own = probabilities[mine], rows[np.ix_(mine, features)]
+        means = own.T @ q
+        squares = np.einsum("ka,kb,kn->abn", own, own, q, optimize=True)
+        return np.asarray(squares - means[:, None] * means[None])
+
+
+def count_by_variable(variables: NDArray[np.int64], active: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Count the parameters of `active` that are in the exponents of each variable, given those of the rows."""
+    counts = np.zeros(variables.max(initial=-1) + 1, dtype=np.int64)
+    np.add.at(counts, variables, active.sum(axis=1))
     return counts
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield.inference import Draws
 from sparsefield.model import Matrix
+
+Values = NDArray[np.float64]
 
 # A statistic that no draw shows may still have an expected count of up to four: a Poisson count of mean 4 is zero with
 # probability exp(-4) = 0.018. So no variance is taken to be below that of four draws. `make bench-constants` fits
@@ -29,20 +32,32 @@ class Quadratic:
         Sums of products of statistics over the draws.
     scale : float
         What makes means of these.
+    means : ndarray of shape (w,)
+        Means of the statistics.
     n : int, optional
         The number of draws; None if it is exact.
+    unit : float
+        What a single draw of a statistic that is hardly ever seen adds to its second moment, times n: 1 where
+        statistics are 0 or 1.
     """
 
     first: NDArray[np.int64]
     second: NDArray[np.int64]
     products: NDArray[Any]
     scale: float
+    means: Values
     n: int | None
+    unit: float = 1.0
+
+    @classmethod
+    def of(cls, draws: Draws, a: NDArray[np.int64], b: NDArray[np.int64], unit: float = 1.0) -> Self:
+        """Return the curvature that draws show of some statistics."""
+        return cls(a, b, *draws.second_moments(a, b), draws.n, unit)
 
     @property
-    def means(self) -> Matrix:
-        """Means of the statistics (w,), which are their own squares."""
-        return np.asarray(self.scale * np.diagonal(self.products))
+    def variances(self) -> Values:
+        """Variances of the statistics (w,)."""
+        return np.asarray(self.scale * np.diagonal(self.products) - self.means**2)
 
     @property
     def ridge(self) -> Matrix:
@@ -53,8 +68,12 @@ class Quadratic:
         """
         if self.n is None:
             return np.full(len(self.first), 1e-12)  # so that no variance of zero is divided by
-        variances = self.means * (1 - self.means)
-        return np.asarray(variances * len(self.first) / self.n + np.maximum(0.0, RARE / self.n - variances))
+        rare = np.maximum(0.0, self.unit * RARE / self.n - self.variances)
+        return np.asarray(self.variances * len(self.first) / self.n + rare)
+
+    def centred(self) -> Matrix:
+        """Return the covariance of the statistics (w, w), without a ridge."""
+        return np.asarray(self.scale * self.products - np.outer(self.means, self.means))
 
     def covariance(self, some: NDArray[np.int64]) -> Matrix:
         """Return the covariance of some of the statistics, with its ridge."""

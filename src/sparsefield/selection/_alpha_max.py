@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sparsefield.data import MISSING, Moments
 from sparsefield.model import Matrix, across_variables
+from sparsefield.objective import PenaltyKind
 from sparsefield.solvers import Learner, Options
 
 Values = NDArray[np.float64]
@@ -26,6 +27,7 @@ _ROWS_AT_ONCE = 4096
 def alpha_max(
     data: Any,
     *,
+    penalty: PenaltyKind = "auto",
     penalize_main: bool = False,
     missing: Literal["model", "zero", "drop", "error"] = "model",
     sample_weight: ArrayLike | None = None,
@@ -41,7 +43,7 @@ def alpha_max(
     ----------
     data : Table, array, pandas or polars data frame, or path
         Observations, one row each; see `encode`.
-    penalize_main, missing
+    penalty, penalize_main, missing
         As for `SparseMRF`.
     sample_weight : array-like of shape (n_rows,), optional
         How often each row counts.
@@ -54,7 +56,9 @@ def alpha_max(
     >>> [sf.SparseMRF(alpha).fit(table).graph().number_of_edges() for alpha in (most, 0.99 * most)]
     [0, 1]
     """
-    return largest_alpha(Learner(data, Options(penalize_main=penalize_main, missing=missing), sample_weight))
+    return largest_alpha(
+        Learner(data, Options(penalty=penalty, penalize_main=penalize_main, missing=missing), sample_weight)
+    )
 
 
 def largest_alpha(learner: Learner) -> float:

@@ -12,7 +12,7 @@ from sparsefield.fits import Fit
 from sparsefield.gradients import CertificateKind, Schedule
 from sparsefield.inference import Backend
 from sparsefield.model import PairwiseMRF
-from sparsefield.objective import Penalty
+from sparsefield.objective import Penalty, PenaltyKind
 from sparsefield.selection._alpha_max import largest_alpha
 from sparsefield.selection._choose import describe_noise, select
 from sparsefield.selection._criteria import Choice
@@ -39,7 +39,7 @@ def learn(
     gap: float | Literal["auto"] = "auto",
     step_size: float | Literal["auto"] = "auto",
     penalize_main: bool = False,
-    penalty: Penalty | None = None,
+    penalty: Penalty | PenaltyKind = "auto",
     max_iter: int | None = None,
     max_sweeps: int | None = None,
     max_seconds: float | None = None,
@@ -66,9 +66,9 @@ def learn(
     solver, schedule, certificate, chains, n_chains, gap, step_size, penalize_main, max_iter, max_sweeps, tol, init, \
 missing, certify
         As for `SparseMRF`.
-    penalty : Penalty, optional
-        A penalty of one's own in place of the L1 penalty. Its `alpha` counts, and not the one given here; a start is
-        found with an L1 penalty of that strength, on main effects unless they are free. Whether they are is for the
+    penalty : "auto", "group", "l1" or Penalty
+        As for `SparseMRF`; or a penalty of one's own. Its `alpha` counts, and not the one given here; a start is
+        found with the usual penalty of that strength, on main effects unless they are free. Whether they are is for the
         `weights` of the penalty to say, and for `penalize_main` where it has none. A level that no row shows counts as
         half a row then.
     max_seconds : float, optional
@@ -99,10 +99,12 @@ missing, certify
     ('converged', ('x1', 'x5'))
     """
     clock = time.perf_counter()
-    options = Options(**{name: value for name, value in locals().items() if name in _OPTIONS})
+    own = penalty if isinstance(penalty, Penalty) else None
+    given = {name: value for name, value in locals().items() if name in _OPTIONS}
+    options = Options(**{**given, "penalty": "auto" if own is not None else penalty})
     learner = Learner(data, options, sample_weight)
-    if penalty is not None:
-        return learner.learn(penalty.alpha, penalty=penalty, began=clock, watch=watch)
+    if own is not None:
+        return learner.learn(own.alpha, penalty=own, began=clock, watch=watch)
     chosen = choose(learner, began=clock) if alpha == "auto" else alpha
     return learn_with(learner, chosen, began=clock, watch=watch)
 
@@ -135,6 +137,7 @@ def choose(
         learner.table,
         objective=objective,
         sample_weight=learner.weights,
+        penalty=options.penalty,
         penalize_main=options.penalize_main,
         max_seconds=left,
         seed=options.seed,

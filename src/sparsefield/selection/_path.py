@@ -247,6 +247,7 @@ class _ByPseudoLikelihood:
         fit = solve_pseudo_likelihood(
             self._learner.table,
             alpha,
+            penalty=options.penalty,
             penalize_main=options.penalize_main,
             weights=self._learner.weights,
             start=self._last,

@@ -175,6 +175,7 @@ def fit_rows(learner: Learner, alpha: float, objective: Objective, start: Matrix
     fit = solve_pseudo_likelihood(
         learner.table,
         alpha,
+        penalty=options.penalty,
         penalize_main=options.penalize_main,
         weights=learner.weights,
         start=start,

@@ -40,12 +40,14 @@ class Batch:
     def __init__(self, problem: Problem, theta: Matrix, n: int, seed: int, backend: Backend) -> None:
         self.n = min(n, max(BLOCK, _MOST_CELLS // max(1, problem.domain.n_slots)))
         chains, _ = backend.draw(problem.model(theta), self.n, seed=seed, max_sweeps=_MOST_SWEEPS)
-        self.draws, self.pair = chains.draws(), chains.moments().pair
-        self.gradient = self.pair - problem.data.moments.pair
+        self.draws = problem.coordinates.draws(chains.draws())
+        self.moments = problem.see(chains.moments())
+        self.pair = self.moments.pair
+        self.gradient = self.pair - problem.target
 
     def covariance(self, a: Index, b: Index) -> Matrix:
         """Return the covariance of the statistics s_a s_b, (k, k), with the divisor n - 1."""
-        products, scale = self.draws.second_moments(a, b)
+        products, scale, _ = self.draws.second_moments(a, b)
         means = self.pair[a, b]
         return np.asarray((scale * products - np.outer(means, means)) * (self.n / (self.n - 1)))
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield.data import Domain
 from sparsefield.gradients import Point, Simulation
-from sparsefield.inference import ChainStates
+from sparsefield.inference import ChainStates, Draws
 from sparsefield.model import Matrix, norm
 from sparsefield.objective import Problem
 
@@ -28,43 +31,52 @@ _ROUGH_SWEEPS = 30
 _LEAST = 0.25
 
 
-def power_step(direction: Matrix, s: NDArray[np.float32]) -> tuple[Matrix, float]:
-    """Improve a direction by a product with the covariance of the statistics over chains; return the step size too.
-
-    The chains are given by their indicators s, (chains, n_slots).
-    """
-    v = (direction / max(norm(direction), 1e-300)).astype(np.float32)
-    # sum_{a <= b} v_ab s_a s_b for each chain, centred.
-    along = (((s @ v) * s).sum(axis=1) + s @ np.diagonal(v)) / 2
-    along -= along.mean()
-    product = (s.T * along).astype(np.float64) @ s / len(s)
-    return product, 1 / max(norm(product), _LEAST)
+def power_step(problem: Problem, direction: Matrix, rows: _Rows) -> tuple[Matrix, float]:
+    """Improve a direction by a product with the covariance of the statistics over chains; return the step size too."""
+    seen: Any = problem.coordinates.draws(cast(Draws, rows))
+    product = seen.project(seen.along(direction / max(norm(direction), 1e-300)))
+    return product, 1 / max(norm(product), problem.unit * _LEAST)
 
 
-def rough_curvature(chains: ChainStates) -> tuple[Matrix, float]:
+def rough_curvature(problem: Problem, chains: ChainStates) -> tuple[Matrix, float]:
     """Return a direction of large curvature at some chains, and the step size that it allows."""
-    size, s = chains.domain.n_slots, _indicators(chains)
+    size, rows = problem.coordinates.size, _Rows(problem.domain, chains)
     direction, step_size = np.ones((size, size)), 1.0
+    if not problem.coordinates.is_plain:
+        direction = np.where(problem.coordinates.is_parameter, direction, 0.0)
     for _ in range(_ROUGH_STEPS):
-        direction, step_size = power_step(direction, s)
+        direction, step_size = power_step(problem, direction, rows)
     return direction, step_size
 
 
 def initial_curvature(problem: Problem, simulation: Simulation) -> tuple[Matrix, float]:
     """Return the curvature where chains start, at independent uniform levels."""
-    return rough_curvature(simulation.backend.chains(problem.domain, _N_CHAINS, seed=simulation.seed_of(0)))
+    return rough_curvature(problem, simulation.backend.chains(problem.domain, _N_CHAINS, seed=simulation.seed_of(0)))
 
 
 def follow_curvature(
-    direction: Matrix, chains: ChainStates | None, point: Point, simulation: Simulation
+    problem: Problem, direction: Matrix, chains: ChainStates | None, point: Point, simulation: Simulation
 ) -> tuple[Matrix, float]:
     """Follow the curvature at a point, seen by its chains, or by some of its own if it has none."""
     if chains is None:
         chains = simulation.backend.chains(point.model.domain, _N_CHAINS, seed=simulation.seed_of(point.iteration))
         chains.sweep(simulation.backend.prepare(point.model), _ROUGH_SWEEPS)
-    return power_step(direction, _indicators(chains))
+    return power_step(problem, direction, _Rows(problem.domain, chains))
 
 
-def _indicators(chains: ChainStates) -> NDArray[np.float32]:
-    """Return the indicators of some of the chains, (chains, n_slots)."""
-    return chains.domain.indicators(chains.codes(_N_CHAINS)).astype(np.float32)
+class _Rows:
+    """The indicators of some of the chains, which know no more than inner products."""
+
+    def __init__(self, domain: Domain, chains: ChainStates) -> None:
+        self.n: int | None = None
+        self._s = domain.indicators(chains.codes(_N_CHAINS)).astype(np.float32)
+
+    def along(self, move: Matrix) -> NDArray[np.float32]:
+        """Return sum_{a <= b} move_ab s_a s_b for each chain."""
+        s, v = self._s, move.astype(np.float32)
+        return np.asarray((((s @ v) * s).sum(axis=1) + s @ np.diagonal(v)) / 2)
+
+    def project(self, values: NDArray[np.float32]) -> Matrix:
+        """Return the covariance of every statistic with values."""
+        values = values - values.mean()
+        return np.asarray((self._s.T * values).astype(np.float64) @ self._s / len(self._s))

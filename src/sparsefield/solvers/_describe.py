@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsefield.gradients import Estimate
 from sparsefield.inference import States, count_states
 from sparsefield.model import Matrix, count_once, norm, sum_once
-from sparsefield.objective import DataTerm, Problem
+from sparsefield.objective import Problem, variances_of
 
 # Fields up to this size have their objective computed in every iteration. That takes 0.5 ms with 2^10 states and 1.7 ms
 # with 2^12; the rest of a gradient step on 2000 exact draws of 10 variables takes 1.3 ms (`make bench-constants`).
@@ -28,23 +29,24 @@ def find_objective(problem: Problem, theta: Matrix, states: States | None) -> fl
     """Return the objective of a small field, or that which all states tell of; None where it is not known."""
     if states is None or not problem.data.is_fixed:
         return problem.objective(theta) if is_small(problem) else None
-    return states.log_normaliser - sum_once(theta * problem.data.moments.pair) + problem.penalty.value(theta)
+    return states.log_normaliser - sum_once(theta * problem.target) + problem.penalty.value(theta)
 
 
 def check_start(problem: Problem, start: Matrix | None) -> Matrix:
     """Return the parameters to start from, zero unless given."""
-    size = problem.domain.n_slots
+    size = problem.coordinates.size
     theta = np.zeros((size, size)) if start is None else np.array(start, dtype=np.float64)
     if theta.shape != (size, size) or not np.array_equal(theta, theta.T):
         raise ValueError(f"start must be a symmetric matrix of shape {(size, size)}.")
     return theta
 
 
-def describe(iteration: int, estimate: Estimate, data: DataTerm, violation: Matrix, theta: Matrix) -> dict[str, Any]:
-    """Return what a StepInfo says of a step to theta whose gradient was estimated with these data.
+def describe(iteration: int, estimate: Estimate, problem: Problem, violation: Matrix, theta: Matrix) -> dict[str, Any]:
+    """Return what a StepInfo says of a step to theta whose gradient was estimated with the data of a problem.
 
     `violation` is the step map or the smallest subgradient: simulation error counts where it is not zero.
     """
+    data, counted = problem.data, violation != 0
     certificate, caveat = estimate.certificate, data.caveat
     if certificate is not None and certificate.simulation_error and np.isfinite(data.n_effective):
         caveat = caveat or "the simulation error of missing values is not part of the bound"
@@ -58,7 +60,9 @@ def describe(iteration: int, estimate: Estimate, data: DataTerm, violation: Matr
         "confidence": None if certificate is None else certificate.confidence,
         "is_certified": estimate.is_certified and not caveat,
         "is_promised": estimate.is_promised and not caveat,
-        "noise_norm": float(np.hypot(_noise(estimate, violation), data.noise(violation != 0))),
+        "noise_norm": float(
+            np.hypot(_noise(problem, estimate, counted), data.noise(problem.coordinates.spread(counted)))
+        ),
         "n_nonzero": count_once(theta),
         "seconds": 0.0,  # told by the loop
         "reason": f"{estimate.reason}; {caveat}" if caveat else estimate.reason,
@@ -67,9 +71,8 @@ def describe(iteration: int, estimate: Estimate, data: DataTerm, violation: Matr
     }
 
 
-def _noise(estimate: Estimate, violation: Matrix) -> float:
+def _noise(problem: Problem, estimate: Estimate, counted: NDArray[np.bool_]) -> float:
     """Return the expected norm of the simulation error in those entries that are not thresholded away."""
     if estimate.is_exact:
         return 0.0
-    means = np.clip(estimate.moments.pair, 0.0, 1.0)
-    return norm(np.sqrt(means * (1 - means) / estimate.n_chains) * (violation != 0))
+    return norm(np.sqrt(variances_of(problem.see(estimate.moments)) / estimate.n_chains) * counted)

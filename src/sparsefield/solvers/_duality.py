@@ -59,7 +59,7 @@ def bound_by_entropy(
 
 def _bound_gap(problem: Problem, here: Means, there: Means, entropy: float) -> float:
     """Bound g(here) - H(P) from above, P the field of `there` with as much of the data mixed in as it takes."""
-    domain, data = problem.domain, problem.data.moments.pair
+    domain, data = problem.domain, problem.target
     # Free parameters are equalities, which only the data meet.
     excess = problem.penalty.dual_norm(np.abs(there.pair - data) + there.errors)
     mixed = max(0.0, 1 - problem.penalty.alpha / max(excess, 1e-300))

@@ -8,7 +8,7 @@ import numpy as np
 
 from sparsefield.gradients import ExactMoments, Simulation
 from sparsefield.inference import Backend, count_states
-from sparsefield.model import Matrix, across_variables, as_theta, scatter, sum_once
+from sparsefield.model import Matrix, scatter, sum_once
 from sparsefield.objective import Problem
 from sparsefield.solvers._newton import solve_newton
 
@@ -34,7 +34,7 @@ def polish(problem: Problem, theta: Matrix, backend: Backend) -> tuple[Matrix, f
         )
         if found.status.code == "interrupted":
             raise KeyboardInterrupt
-        end = as_theta(found.model)
+        end = problem.theta(found.model)
         lower = enumerate_fall(problem, theta, end, backend)
         if found.status.code == "converged":
             return end, lower
@@ -47,7 +47,7 @@ def enumerate_fall(problem: Problem, here: Matrix, there: Matrix, backend: Backe
     """Return what the objective is lower there than here."""
 
     def objective(theta: Matrix) -> float:
-        smooth = backend.enumerate(problem.model(theta))[0] - sum_once(theta * problem.data.moments.pair)
+        smooth = backend.enumerate(problem.model(theta))[0] - sum_once(theta * problem.target)
         return smooth + problem.penalty.value(theta)
 
     return objective(here) - objective(there)
@@ -63,14 +63,15 @@ def bound_by_states(problem: Problem, theta: Matrix, backend: Backend) -> float:
     """
     weights = problem.penalty.weights
     assert weights is not None  # the penalties that are certified are sums over parameters
-    is_real = across_variables(problem.domain, 1.0) > 0
+    penalty, is_real = problem.penalty, problem.coordinates.is_parameter
     is_free = is_real & (weights == 0)
-    states = backend.states(problem.model(theta))
-    moments = states.moments.pair
-    gradient = moments - problem.data.moments.pair
-    t = np.where(theta != 0, weights * np.sign(theta), np.clip(-gradient, -weights, weights))
-    a, b = np.nonzero(np.triu(is_free | (is_real & ((theta != 0) | (np.abs(gradient) > weights)))))
-    products, scale = states.second_moments(a, b)
+    all_states = backend.states(problem.model(theta))
+    states, moments = problem.coordinates.draws(all_states), problem.see(all_states.moments).pair
+    gradient = moments - problem.target
+    is_held = penalty.sizes(theta) > 0
+    t = np.where(is_held, penalty.direction(theta), penalty.project(-gradient))
+    a, b = np.nonzero(np.triu(is_free | (is_real & (is_held | (penalty.sizes(gradient) > weights)))))
+    products, scale, _ = states.second_moments(a, b)
     covariance = scale * products - np.outer(moments[a, b], moments[a, b])
     c = np.linalg.lstsq(covariance, (gradient + t)[a, b], rcond=None)[0]
     direction = scatter(a, b, np.asarray(-c, dtype=np.float64), len(theta))
@@ -79,14 +80,15 @@ def bound_by_states(problem: Problem, theta: Matrix, backend: Backend) -> float:
     covariances = states.project(h)
     square = share**2 * sum_once(direction * covariances)
     beyond = np.where(is_real, gradient + share * covariances, 0.0)  # moments of p (1 + h), less those of the data
-    largest = float((np.abs(beyond)[is_real & ~is_free] / weights[is_real & ~is_free]).max(initial=0.0))
+    pays = is_real & ~is_free
+    largest = float((penalty.sizes(beyond)[pays] / weights[pays]).max(initial=0.0))
     mixed = max(0.0, 1 - 1 / max(largest, 1.0))
     unmet = np.where(is_free, np.abs(beyond), 0.0)
     if unmet.max(initial=0.0) > count_states(problem.domain) * 2.0**-52:  # more than rounding
         return np.inf
     # A free parameter whose moment is off by so much moves the bound by its size at the optimum times that: here it is
     # no more than one larger than twice its size at theta.
-    slackness = sum_once(weights * np.abs(theta) + beyond * theta)
+    slackness = penalty.value(theta) + sum_once(beyond * theta)
     n_states = count_states(problem.domain)
     return float(
         np.log1p(max(0.0, square)) + slackness + mixed * math.log(n_states) + sum_once(unmet * (1 + 2 * np.abs(theta)))
@@ -95,5 +97,5 @@ def bound_by_states(problem: Problem, theta: Matrix, backend: Backend) -> float:
 
 def rounding(problem: Problem, *thetas: Matrix) -> float:
     """Bound what doubles round objectives by: each exponent is a sum of up to n_slots^2 products, row by row."""
-    size = problem.domain.n_slots
+    size = problem.coordinates.size
     return float(2.0**-52 * size * sum(1 + 2 * sum_once(np.abs(theta)) for theta in thetas))

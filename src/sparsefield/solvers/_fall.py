@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from sparsefield.gradients import Estimate
+from sparsefield.data import Moments
+from sparsefield.gradients import Estimate, Point, Simulation
 from sparsefield.inference import Draws, States
 from sparsefield.model import Matrix, count_once, sum_once
 from sparsefield.objective import Problem
@@ -36,7 +38,7 @@ class Stand:
     estimate : Estimate
         Moments here.
     draws : Draws
-        The draws behind them, as far as they are held.
+        The draws behind them, as far as they are held, in the coordinates of the problem.
     n_asked : int
         How many were asked for.
     missing : float
@@ -49,6 +51,11 @@ class Stand:
     draws: Draws
     n_asked: int
     missing: float = 1.0
+
+    @cached_property
+    def moments(self) -> Moments:
+        """Moments of the features here."""
+        return self.problem.see(self.estimate.moments)
 
     @property
     def is_exact(self) -> bool:
@@ -68,6 +75,12 @@ class Stand:
     def noise(self) -> float:
         """What a step on the draws here loses to their noise: nonzeros / (2 n)."""
         return max(1, count_once(self.theta)) * self.share / 2
+
+
+def make_stand(problem: Problem, point: Point, estimate: Estimate, simulation: Simulation, n: int) -> Stand:
+    """Return where a fit stands at a point, with the draws of an estimate that so many were asked of."""
+    draws = problem.coordinates.draws(estimate.draws(point, simulation))
+    return Stand(point.theta, problem, estimate, draws, n)
 
 
 @dataclass(frozen=True)
@@ -126,23 +139,23 @@ def measure_decrease(
         All states at the start, where they are at hand: their normalising constant is known then.
     """
     penalty, data, step = problem.penalty, problem.data, after.theta - start
-    known = sum_once(step * data.moments.pair) + penalty.value(start) - penalty.value(after.theta)
-    by_data = 0.0 if np.isinf(data.n_effective) else data.variance_along(step) / data.n_effective
+    known = sum_once(step * problem.target) + penalty.value(start) - penalty.value(after.theta)
+    by_data = 0.0 if np.isinf(data.n_effective) else problem.variance_along(step) / data.n_effective
     if states is not None and after.estimate.states is not None:
         decrease, variance = states.log_normaliser - after.estimate.states.log_normaliser, 0.0
     else:
-        decrease, variance = log_ratio(step, after.estimate, after.draws)
+        decrease, variance = log_ratio(step, after.moments, after.estimate.n_chains, after.draws)
     return known + decrease, float(np.sqrt(variance + by_data))
 
 
-def log_ratio(step: Matrix, estimate: Estimate, draws: Draws) -> tuple[float, float]:
+def log_ratio(step: Matrix, moments: Moments, n: int, draws: Draws) -> tuple[float, float]:
     """Return log Z(before) - log Z(after) by draws after a step, or a lower bound, and its squared standard error.
 
     With x = step . s it is log E exp(-x) >= -E x: the first is estimated where draws at the end speak for the start
     too, else the second, which is convexity. Draws at the start cannot do this: a step may open a phase that they never
     visit.
     """
-    mean = sum_once(step * estimate.moments.pair)
+    mean = sum_once(step * moments.pair)
     values = -draws.along(step)
     if draws.n is None:
         return draws.reweight(values)[0], 0.0
@@ -150,7 +163,7 @@ def log_ratio(step: Matrix, estimate: Estimate, draws: Draws) -> tuple[float, fl
     # what is not linear is as uncertain as the draws at hand leave it.
     values -= values.mean()
     log_mean, effective = draws.reweight(values)
-    variance = float(values.var() / estimate.n_chains)
+    variance = float(values.var() / n)
     if effective < LEAST_SHARE:
         return -mean, variance
     rest = np.exp(values - log_mean) - values
@@ -173,4 +186,4 @@ def missing_share(here: Stand, move: Move) -> float:
     """Return the share of the curvature along a move that missing values take from it; zero where there are none."""
     if here.problem.data.is_fixed or move.curvature <= 0:
         return 0.0
-    return min(_LARGEST_SHARE, here.problem.data.variance_along(move.whole) / move.curvature)
+    return min(_LARGEST_SHARE, here.problem.variance_along(move.whole) / move.curvature)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -123,7 +123,7 @@ class _Following:
         if move is not None and decrease is not None and decrease < -ROUNDING:
             self._take_back(move)
             return self._describe(there, decrease, None)
-        self.stand, self._n_cuts = _remember(before, there), 0
+        self.stand, self._n_cuts = self._remember(before, there), 0
         self._move = self._find_move()
         return self._describe(self.stand, decrease, self._move)
 
@@ -138,6 +138,15 @@ class _Following:
         if self._enough:
             said = f"the objective is less than {self._enough:.2g} above its optimum, as its curvature has it"
         return Status("converged", f"Converged in {k} iterations: {said}, without simulation error.")
+
+    def _remember(self, before: ExactStand, there: ExactStand) -> ExactStand:
+        """Return where a step led, with what it changed of the moments."""
+        step = there.theta - before.theta
+        if before.moments is None or there.moments is None or np.abs(step).max(initial=0.0) < _SHORTEST:
+            return there
+        change = self._problem.see(there.moments).pair - self._problem.see(before.moments).pair
+        secant = step, change, count_once(step)
+        return replace(there, secants=(*there.secants, secant)[-_MOST_SECANTS:])
 
     def _look(self, stand: ExactStand) -> ExactStand:
         """Enumerate the field, unless its moments are known."""
@@ -160,7 +169,8 @@ class _Following:
     def _suggest(self) -> Move:
         own = self.stand
         assert own.moments is not None  # since it was looked at
-        return find_whole(self._problem, own.states, own.theta, own.moments.pair, lambda near: _correct(near, own))
+        draws, moments = self._problem.coordinates.draws(own.states), self._problem.see(own.moments)
+        return find_whole(self._problem, draws, own.theta, moments, lambda near: _correct(near, own.secants))
 
     def _hold_states(self) -> None:
         """Hold all states here, in place of those nearby."""
@@ -180,22 +190,22 @@ class _Following:
     def _is_enough(self, move: Move) -> bool:
         """Say whether a step promises next to nothing."""
         assert self.stand.moments is not None  # since it was looked at
-        gradient = self._problem.gradient(self.stand.moments)
+        gradient = self._problem.gradient(self._problem.see(self.stand.moments))
         of_likelihood = sum_once(np.abs(move.whole * gradient)) + move.curvature / 2
         return max(_AT_LEAST * move.predicted, of_likelihood) <= self._enough
 
     def _objective(self, stand: ExactStand) -> float:
         assert stand.log_normaliser is not None  # since it was looked at
         penalty = self._problem.penalty.value(stand.theta)
-        return stand.log_normaliser - sum_once(stand.theta * self._problem.data.moments.pair) + penalty
+        return stand.log_normaliser - sum_once(stand.theta * self._problem.target) + penalty
 
     def _describe(self, stand: ExactStand, decrease: float | None, move: Move | None) -> NewtonStep:
         problem, theta = self._problem, stand.theta
         assert stand.moments is not None  # since it was looked at
         exact = Certificate.exact(problem.model(theta))
         estimate = Estimate(stand.moments, 0, "enumeration", None, exact, is_certified=True, is_promised=True)
-        violation = problem.subgradient(theta, problem.gradient(stand.moments))
-        said = describe(self._n_made, estimate, problem.data, violation, theta)
+        violation = problem.subgradient(theta, problem.gradient(problem.see(stand.moments)))
+        said = describe(self._n_made, estimate, problem, violation, theta)
         if move is None:
             said["reason"] += "; taken back, since the objective is no lower here"
         return NewtonStep(
@@ -209,30 +219,11 @@ class _Following:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _Covariance(Quadratic):
-    """A curvature whose products are covariances: those of centred statistics."""
-
-    @property
-    def means(self) -> Matrix:
-        """Means of the statistics: zero."""
-        return np.zeros(len(self.first))
-
-
-def _remember(before: ExactStand, there: ExactStand) -> ExactStand:
-    """Return where a step led, with what it changed of the moments."""
-    step = there.theta - before.theta
-    if before.moments is None or there.moments is None or np.abs(step).max(initial=0.0) < _SHORTEST:
-        return there
-    secant = step, there.moments.pair - before.moments.pair, count_once(step)
-    return replace(there, secants=(*there.secants, secant)[-_MOST_SECANTS:])
-
-
-def _correct(quadratic: Quadratic, stand: ExactStand) -> Quadratic:
+def _correct(quadratic: Quadratic, secants: Iterable[tuple[Matrix, Matrix, int]]) -> Quadratic:
     """Return the curvature nearby, made to say of each of the last steps what it changed of the moments (BFGS)."""
     a, b = quadratic.first, quadratic.second
-    curvature = quadratic.scale * quadratic.products - np.outer(quadratic.means, quadratic.means)
-    for whole_step, whole_change, n_moved in stand.secants:
+    curvature = quadratic.centred()
+    for whole_step, whole_change, n_moved in secants:
         step, change = whole_step[a, b], whole_change[a, b]
         if np.count_nonzero(step) < n_moved:  # what is zero again is not in the working set
             continue
@@ -240,4 +231,4 @@ def _correct(quadratic: Quadratic, stand: ExactStand) -> Quadratic:
         along, changed = float(step @ bent), float(step @ change)
         if along > 0 and changed > 0:
             curvature += np.outer(change, change) / changed - np.outer(bent, bent) / along
-    return _Covariance(a, b, curvature, 1.0, None)
+    return Quadratic(a, b, curvature, 1.0, np.zeros(len(a)), None)  # that of centred statistics

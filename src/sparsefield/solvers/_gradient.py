@@ -15,7 +15,7 @@ from sparsefield.fits import Fit, GradientStep, Status, StepInfo
 from sparsefield.gradients import Estimate, Point, Schedule, Simulation
 from sparsefield.inference import ChainStates
 from sparsefield.model import Matrix, norm, sum_once
-from sparsefield.objective import RARE, DataTerm, Problem, describe_penalty
+from sparsefield.objective import RARE, DataTerm, Problem, describe_penalty, variances_of
 from sparsefield.solvers._curvature import follow_curvature, initial_curvature, rough_curvature
 from sparsefield.solvers._describe import check_start, describe, is_small
 from sparsefield.solvers._fall import log_ratio
@@ -98,7 +98,7 @@ def step(
     data = data.given(point.model, simulation.n_chains)
     problem = problem.with_data(data)
     estimate = schedule.estimate(problem, point, simulation)
-    theta = problem.update(state.theta, problem.gradient(estimate.moments), state.step_size)
+    theta = problem.update(state.theta, problem.gradient(problem.see(estimate.moments)), state.step_size)
     step_map = (state.theta - theta) / state.step_size
     is_taken_back = state.curvature is not None and _has_risen(problem, state, point, estimate, simulation)
     if is_taken_back:
@@ -106,11 +106,11 @@ def step(
         theta = state.before + _CUT * (state.theta - state.before)
     after = State(theta, state.step_size, k, state.curvature, estimate.chains, estimate.disagreement, data)
     if state.curvature is not None:
-        curvature, step_size = follow_curvature(state.curvature, estimate.chains, point, simulation)
+        curvature, step_size = follow_curvature(problem, state.curvature, estimate.chains, point, simulation)
         caution = _CUT * state.caution if is_taken_back else min(1.0, state.caution / _CUT)
         before = state.before if is_taken_back else state.theta
         after = replace(after, curvature=curvature, step_size=caution * step_size, before=before, caution=caution)
-    said = describe(k, estimate, data, step_map, theta)
+    said = describe(k, estimate, problem, step_map, theta)
     if is_taken_back:
         said["reason"] += "; the last step is taken back, since the objective is higher here"
     said["seconds"] = time.perf_counter() - start
@@ -128,16 +128,17 @@ def _has_risen(problem: Problem, state: State, point: Point, estimate: Estimate,
     if state.before is None or (estimate.chains is None and estimate.states is None):
         return False
     step = state.theta - state.before
-    data = problem.data if state.data is None else state.data
-    known = (
-        sum_once(step * data.moments.pair) + problem.penalty.value(state.before) - problem.penalty.value(state.theta)
-    )
-    slope, n = sum_once(step * estimate.moments.pair) - known, max(1, estimate.n_chains)
-    means = np.clip(estimate.moments.pair, 0.0, 1.0)
-    noise = sum_once(np.abs(step) * np.sqrt(np.maximum(means * (1 - means), RARE / n) / n))
+    before = problem if state.data is None else problem.with_data(state.data)
+    known = sum_once(step * before.target) + problem.penalty.value(state.before) - problem.penalty.value(state.theta)
+    moments, n = problem.see(estimate.moments), max(1, estimate.n_chains)
+    slope = sum_once(step * moments.pair) - known
+    variances = np.maximum(variances_of(moments), problem.unit * RARE / n)
+    noise = sum_once(np.abs(step) * np.sqrt(variances / n))
     if not estimate.is_exact and slope <= _STANDARD_ERRORS * noise:
         return False
-    decrease, variance = log_ratio(step, estimate, estimate.draws(point, simulation))
+    decrease, variance = log_ratio(
+        step, moments, estimate.n_chains, problem.coordinates.draws(estimate.draws(point, simulation))
+    )
     return bool(known + decrease < -_STANDARD_ERRORS * np.sqrt(variance) - ROUNDING)
 
 
@@ -287,7 +288,7 @@ class _GradientSteps:
             # Exact objectives are rounded to about 1e-12: one that rises by 1e-9 does rise.
             objectives = np.array([s.objective for s in self._steps[-_WINDOW:] if s.objective is not None])
             return self._steps[-1].step_size / 2 if np.any(np.diff(objectives) > 1e-9) else np.inf
-        return 2 * rough_curvature(self.state.chains)[1]
+        return 2 * rough_curvature(self._problem, self.state.chains)[1]
 
 
 def check_step_size(step_size: float | str) -> None:

@@ -24,8 +24,19 @@ from sparsefield.data import (
 from sparsefield.fits import Fit
 from sparsefield.gradients import Simulation
 from sparsefield.inference import make_backend
-from sparsefield.model import Matrix, PairwiseMRF, as_theta, independent_theta
-from sparsefield.objective import L1, Completed, DataTerm, Observed, Penalty, Problem, describe_penalty, make_penalty
+from sparsefield.model import Matrix, PairwiseMRF
+from sparsefield.objective import (
+    L1,
+    Completed,
+    DataTerm,
+    Group,
+    Observed,
+    Penalty,
+    Problem,
+    choose_penalty,
+    describe_penalty,
+    make_penalty,
+)
 from sparsefield.solvers._fall import Stand
 from sparsefield.solvers._follow import ExactStand, follow
 from sparsefield.solvers._gradient import solve
@@ -120,7 +131,7 @@ class Learner:
         limits = options.limits(
             is_slow=bool(self.table.n_missing.any()), began=time.perf_counter() if began is None else began
         )
-        own = L1(self.table.domain, alpha, float(options.penalize_main)) if penalty is None else penalty
+        own = self.make_penalty(alpha) if penalty is None else penalty
         if options.certify and make_penalty(self.table.domain, **describe_penalty(own)) is None:
             raise ValueError(
                 "certify=True is for the L1 penalty, on all parameters or on interactions alone, and for a support "
@@ -132,8 +143,13 @@ class Learner:
         if is_free != self._is_free or (self._n_learned > 1 and self._moments is None):
             self._take_rows(is_free=is_free)
         problem = Problem(self.data, self.table.domain, own)
-        start = self._find_start(problem, limits) if start is None else start
-        theta = start.theta if isinstance(start, Stand | ExactStand) else start
+        theta: Matrix | None
+        if start is None:
+            theta = self._find_start(problem, limits)
+        elif isinstance(start, Stand | ExactStand):
+            theta = start.theta
+        else:
+            theta = problem.coordinates.of_slots(start)
         self.stand = None
         if options.solver == "newton" and isinstance(start, ExactStand) and enough is not None:
             fit, self.stand = follow(problem, self._simulation.backend, limits, start, enough, watch)
@@ -158,8 +174,14 @@ class Learner:
         if options.certify and fit.status.code != "interrupted":
             fit = self._certify(fit, problem, limits, watch)
         status = replace(fit.status, sentence=f"{fit.status.sentence} {self.unseen}".rstrip())
-        kept = {"alpha": own.alpha, "penalty": penalty, **options.settings(), "seed": self._simulation.seed}
+        kind = options.penalty if penalty is None else penalty
+        kept = {"alpha": own.alpha, **options.settings(), "penalty": kind, "seed": self._simulation.seed}
         return replace(fit, status=status, settings={**kept, **self._facts})
+
+    def make_penalty(self, alpha: float) -> L1 | Group:
+        """Return the penalty of a fit with this strength, of the kind that the options ask for."""
+        options = self.options
+        return choose_penalty(self.table.domain, alpha, options.penalty, penalize_main=options.penalize_main)
 
     def _turn_seeds(self) -> None:
         """Take random numbers that no fit has had, so that none judges what they chose."""
@@ -183,13 +205,16 @@ class Learner:
                 raise ValueError(
                     "init is a model over other variables or levels than the table: fit it to the same columns."
                 )
-            return as_theta(init)
-        empty = None if is_penalised else independent_theta(problem.domain, problem.data.moments.main)
+            return problem.theta(init)
+        empty = (
+            None if is_penalised else problem.theta(PairwiseMRF.independent(problem.domain, problem.data.moments.main))
+        )
         if init == "zero" or (init == "auto" and self.options.solver == "spg"):
             return empty
         found = solve_pseudo_likelihood(
             self.table.fill_first(),
             problem.penalty.alpha,
+            penalty=self.options.penalty,
             penalize_main=is_penalised,
             weights=self.weights,
             max_seconds=limits.max_seconds,
@@ -197,7 +222,7 @@ class Learner:
         )
         if found.status.code == "interrupted":
             raise KeyboardInterrupt
-        return as_theta(found.model) if found.steps else empty  # there was no time for any
+        return problem.theta(found.model) if found.steps else empty  # there was no time for any
 
     def _certify(self, fit: Fit, problem: Problem, limits: Limits, watch: Watch | None) -> Fit:
         """Make the gap a promise: further steps, by Newton's way, and draws until it is certified."""

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sparsefield.data import Moments
 from sparsefield.inference import Draws
 from sparsefield.model import Matrix, count_once, scatter, sum_once
-from sparsefield.objective import RARE, Problem, Quadratic, choose_active
+from sparsefield.objective import RARE, Problem, Quadratic, choose_active, variances_of
 
 # `make bench-constants` varies what is chosen here, and measured the numbers of steps, draws and gaps below. Gaps are
 # exact, over what was asked for: with the values in use 1.04 on average for fits that start from the pseudo-likelihood,
@@ -94,7 +95,7 @@ class Move:
         return self.share * self.whole
 
 
-def find_move(problem: Problem, draws: Draws, theta: Matrix, moments: Matrix) -> Move:
+def find_move(problem: Problem, draws: Draws, theta: Matrix, moments: Moments) -> Move:
     """Minimise the quadratic model of the objective, and go as far that way as the draws speak and the objective falls.
 
     Parameters
@@ -105,13 +106,13 @@ def find_move(problem: Problem, draws: Draws, theta: Matrix, moments: Matrix) ->
         Draws at theta.
     theta : ndarray of shape (n_slots, n_slots)
         Where.
-    moments : ndarray of shape (n_slots, n_slots)
-        Moments at theta.
+    moments : Moments
+        Moments of the features at theta.
     """
     move = find_whole(problem, draws, theta, moments)
     a, b = move.quadratic.first, move.quadratic.second
     # Where further draws than those at hand are behind the moments, they shift the mean of all that is reweighted.
-    shift = float(move.whole[a, b] @ (moments[a, b] - move.quadratic.means))
+    shift = float(move.whole[a, b] @ (moments.pair[a, b] - move.quadratic.means))
     share, decrease, effective = _go(problem, draws, theta, move.whole, shift)
     return replace(move, share=share, decrease=decrease, effective=effective)
 
@@ -120,7 +121,7 @@ def find_whole(
     problem: Problem,
     draws: Draws,
     theta: Matrix,
-    moments: Matrix,
+    moments: Moments,
     correct: Callable[[Quadratic], Quadratic] | None = None,
 ) -> Move:
     """Minimise the quadratic model of the objective, and go all the way.
@@ -133,18 +134,19 @@ def find_whole(
         Draws at theta, or near it: their covariance is the curvature.
     theta : ndarray of shape (n_slots, n_slots)
         Where.
-    moments : ndarray of shape (n_slots, n_slots)
-        Moments at theta.
+    moments : Moments
+        Moments of the features at theta.
     correct : callable, optional
         Returns a curvature that is nearer to that at theta.
     """
     penalty = problem.penalty
-    gradient = moments - problem.data.moments.pair
+    gradient = moments.pair - problem.target
     violation = penalty.subgradient(theta, gradient)
     most = _MOST_ACTIVE if draws.n is None else min(_MOST_ACTIVE, max(1, draws.n // DRAWS_EACH))
-    active = choose_active(theta, violation, lambda some: count_once(some) <= most, penalty.groups)
+    sizes = np.abs(violation) if penalty.groups is None else penalty.sizes(violation)
+    active = choose_active(theta, sizes, lambda some: count_once(some) <= most, penalty.groups)
     a, b = np.nonzero(np.triu(active))
-    quadratic = Quadratic(a, b, *draws.second_moments(a, b), draws.n)
+    quadratic = Quadratic.of(draws, a, b, problem.unit)
     quadratic = quadratic if correct is None else correct(quadratic)
     tol = _INNER_TOL * np.abs(violation[a, b]).max(initial=0.0)
     if draws.n is not None:
@@ -156,7 +158,7 @@ def find_whole(
     predicted = -(float(moves @ gradient[a, b]) + curvature / 2 + by_penalty)
     # What is outside the working set would gain this, each parameter by itself. Exact variances may be zero, and are
     # not divided by then.
-    variances = np.maximum(moments * (1 - moments), 1e-12 if draws.n is None else RARE / draws.n)
+    variances = np.maximum(variances_of(moments), 1e-12 if draws.n is None else problem.unit * RARE / draws.n)
     missed = sum_once(np.where(active, 0.0, violation**2 / (2 * variances)))
     return Move(whole, 1.0, predicted + missed, predicted, 1.0, curvature, quadratic)
 
@@ -165,7 +167,7 @@ def _go(problem: Problem, draws: Draws, theta: Matrix, whole: Matrix, shift: flo
     """Find the largest share of a step that keeps draws enough and lowers the reweighted objective."""
     values = draws.along(whole)
     values += shift
-    toward_data = sum_once(whole * problem.data.moments.pair)
+    toward_data = sum_once(whole * problem.target)
     start = problem.penalty.value(theta)
     share = 1.0
     for _ in range(_MOST_CUTS):

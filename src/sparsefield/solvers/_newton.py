@@ -20,7 +20,15 @@ from sparsefield.solvers._agreement import draws_for_agreement
 from sparsefield.solvers._batches import MOST_DRAWS, estimate_in_batches
 from sparsefield.solvers._describe import check_start, describe, find_objective
 from sparsefield.solvers._ending import add_advice, say_noise
-from sparsefield.solvers._fall import SURELY, Fall, Stand, measure_decrease, measure_fall, missing_share
+from sparsefield.solvers._fall import (
+    SURELY,
+    Fall,
+    Stand,
+    make_stand,
+    measure_decrease,
+    measure_fall,
+    missing_share,
+)
 from sparsefield.solvers._follow import ExactStand
 from sparsefield.solvers._loop import Limits, Watch, run, stalled
 from sparsefield.solvers._move import DRAWS_EACH, Move, find_move
@@ -214,7 +222,7 @@ class _NewtonSteps:
         self._problem = self._problem.with_data(self._problem.data.given(point.model, n))
         estimate = estimate_in_batches(self._problem, point, self._schedule, replace(self._simulation, n_chains=n))
         self._pace = (time.perf_counter() - clock) / n
-        return Stand(theta, self._problem, estimate, estimate.draws(point, self._simulation), n)
+        return make_stand(self._problem, point, estimate, self._simulation, n)
 
     def _complete_anew(self, before: Stand) -> Stand:
         """Draw the missing values before a step again: those that chose it speak for it, since it fits their noise."""
@@ -261,8 +269,8 @@ class _NewtonSteps:
 
     def _describe(self, stand: Stand, fall: Fall | None, move: Move | None) -> NewtonStep:
         problem, theta = stand.problem, stand.theta
-        violation = problem.subgradient(theta, problem.gradient(stand.estimate.moments))
-        said = describe(self._n_made, stand.estimate, problem.data, violation, theta)
+        violation = problem.subgradient(theta, problem.gradient(stand.moments))
+        said = describe(self._n_made, stand.estimate, problem, violation, theta)
         if move is None:
             said["reason"] += "; taken back, since the objective is no lower here"
         return NewtonStep(
@@ -360,7 +368,8 @@ class _NewtonSteps:
             return None
         here, _ = self.last
         if here.is_exact:
-            return np.zeros(self.theta.shape, dtype=bool) if status.code == "converged" else None
+            size = self._problem.domain.n_slots
+            return np.zeros((size, size), dtype=bool) if status.code == "converged" else None
         return find_undecided(here.problem, here.theta, here.draws, here.estimate)
 
     def find_stand(self) -> Stand | ExactStand | None:
@@ -387,7 +396,7 @@ class _NewtonSteps:
 
 def _find_move(there: Stand) -> tuple[Stand, Move]:
     """Find the step that the draws at some parameters suggest, and what missing values take from the curvature."""
-    move = find_move(there.problem, there.draws, there.theta, there.estimate.moments.pair)
+    move = find_move(there.problem, there.draws, there.theta, there.moments)
     return replace(there, missing=missing_share(there, move)), move
 
 

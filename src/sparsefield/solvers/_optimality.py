@@ -21,8 +21,8 @@ from sparsefield.data import (
 )
 from sparsefield.fits import Fit, GapKind, Optimality
 from sparsefield.inference import MOST_ENTRIES, Backend, OutOfReachError, count_entries, make_backend
-from sparsefield.model import PairwiseMRF, as_theta
-from sparsefield.objective import L1, Observed, Problem, Support, expected_moments, make_penalty
+from sparsefield.model import PairwiseMRF
+from sparsefield.objective import L1, Group, Observed, Problem, Support, expected_moments, make_penalty
 from sparsefield.solvers._duality import USES, Means, bound_by_entropy, entropy_of
 from sparsefield.solvers._enumerated import rounding
 from sparsefield.solvers._gap import bound_gap
@@ -136,7 +136,7 @@ def problem_of(fit: Fit, table: Table, weights: NDArray[np.float64] | None, back
     return Problem(Observed(unseen.fill(moments)), table.domain, penalty)
 
 
-def _penalty_of(fit: Fit) -> L1 | None:
+def _penalty_of(fit: Fit) -> L1 | Group | None:
     """Return the penalty of a fit, or None where it is not known."""
     return make_penalty(fit.model.domain, fit.alpha, fit.penalty, fit.penalize_main, fit.support)
 
@@ -166,7 +166,7 @@ def assess(
     confidence, n_draws, seed, backend, max_states, watch
         As for `certify`.
     """
-    theta = as_theta(model)
+    theta = problem.theta(model)
     if count_entries(problem.domain) <= min(max_states, MOST_ENTRIES):
         found = bound_gap(problem, theta, backend=backend)
         return _state(problem, found, _largest_entry(problem, model, backend), found.bound, found.bound, 0), found
@@ -224,14 +224,14 @@ def _state(
 
 def _bound_entry(problem: Problem, here: Means) -> float:
     """Bound the largest entry of the smallest subgradient, from draws."""
-    violation = problem.subgradient(here.theta, here.pair - problem.data.moments.pair)
+    violation = problem.subgradient(here.theta, here.pair - problem.target)
     return float((np.abs(violation) + here.errors).max(initial=0.0))
 
 
 def _largest_entry(problem: Problem, model: PairwiseMRF, backend: Backend) -> float:
     """Return the largest entry of the smallest subgradient, by enumeration."""
-    theta = as_theta(model)
-    gradient = problem.gradient(backend.enumerate(model)[1])
+    theta = problem.theta(model)
+    gradient = problem.gradient(problem.see(backend.enumerate(model)[1]))
     return float(np.abs(problem.subgradient(theta, gradient)).max(initial=0.0)) + rounding(problem, theta)
 
 

@@ -22,6 +22,7 @@ from sparsefield.gradients import (
 )
 from sparsefield.inference import Backend
 from sparsefield.model import PairwiseMRF
+from sparsefield.objective import PenaltyKind, check_penalty_kind
 from sparsefield.solvers._gradient import check_step_size
 from sparsefield.solvers._loop import Limits
 from sparsefield.solvers._newton import check_gap
@@ -42,6 +43,7 @@ class Options:
     n_chains: int = 2000
     gap: float | Literal["auto"] = "auto"
     step_size: float | Literal["auto"] = "auto"
+    penalty: PenaltyKind = "auto"
     penalize_main: bool = False
     max_iter: int | None = None
     max_sweeps: int | None = None
@@ -61,6 +63,7 @@ class Options:
             raise ValueError(f"chains is {self.chains!r}: use 'restart' or 'persistent'.")
         Tay(self.certificate)  # checks its own argument
         check_step_size(self.step_size)
+        check_penalty_kind(self.penalty)
         if not isinstance(self.init, PairwiseMRF) and self.init not in ("auto", "pseudolikelihood", "zero"):
             raise ValueError(f"init is {self.init!r}: use a model, 'auto', 'pseudolikelihood' or 'zero'.")
         if self.gap != "auto":

@@ -131,7 +131,7 @@ def _attempts(
             if n_left < 1:
                 return
             wanted /= _GROWTH
-            start = as_theta(fit.model) if found.better is None else found.better
+            start = problem.theta(fit.model) if found.better is None else found.better
             fit = _go_on(fit, solve(start, wanted, simulation.seed_of(0, _MOST_ATTEMPTS + attempt), n_left))
             if fit.status.code == "interrupted":
                 raise KeyboardInterrupt

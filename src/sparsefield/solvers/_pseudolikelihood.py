@@ -12,12 +12,27 @@ from sparsefield._kernels._descent import descend_pairs
 from sparsefield.data import Table, check_observed, find_unseen
 from sparsefield.fits import Fit, NewtonStep, Status, StepInfo
 from sparsefield.model import Matrix, PairwiseMRF, count_once, independent_theta, norm, scatter
-from sparsefield.objective import L1, PseudoLikelihoodLoss, choose_active, count_by_variable
+from sparsefield.objective import (
+    L1,
+    Group,
+    PenaltyKind,
+    PseudoLikelihoodLoss,
+    Quadratic,
+    Slots,
+    choose_active,
+    choose_penalty,
+    count_by_variable,
+)
+from sparsefield.solvers._accelerated import Accelerated
 from sparsefield.solvers._loop import Limits, Watch, run, stalled
 
 # The quadratic model holds at most so many entries at one time: 256 MiB in single precision, and 512 MiB in double
 # precision, which is for tables of up to 2^18 cells.
 _MOST_CURVATURES = 2**26
+
+# In features the model is one matrix, 128 MiB with so many parameters. Where more than half of them differ from zero,
+# there is no room for as many zeros, and gradient steps are made in place of Newton's.
+_MOST_ACTIVE = 4096
 
 # A quadratic model is solved to this share of the largest violation, in so many epochs at most. `make bench-constants`
 # counts steps with 20 and with 100 variables: 7 and 5; with tolerances of 0.005 and 0.5 in place of 0.05, 6 and 5, and
@@ -32,6 +47,7 @@ def solve_pseudo_likelihood(
     table: Table,
     alpha: float,
     *,
+    penalty: PenaltyKind = "auto",
     penalize_main: bool = False,
     weights: NDArray[np.float64] | None = None,
     start: Matrix | None = None,
@@ -51,38 +67,45 @@ def solve_pseudo_likelihood(
     """
     check_observed(table)
     limits = Limits(max_iter, tol, max_seconds, began)
-    penalty = L1(table.domain, alpha, 0.5 * penalize_main)
-    is_free = bool(penalty.frees_main)
+    own = choose_penalty(table.domain, alpha, penalty, penalize_main=0.5 * penalize_main)
+    is_free = bool(own.frees_main)
     unseen = find_unseen(table, weights, is_free=is_free)
     ones = np.ones(table.n_rows)
-    loss = PseudoLikelihoodLoss(table, ones if weights is None else weights, unseen)
+    loss = PseudoLikelihoodLoss(table, ones if weights is None else weights, unseen, own.coordinates)
     if start is None and is_free:
         start = independent_theta(table.domain, unseen.fill(loss.moments()).main)
-    method = _PseudoSteps(loss, penalty, tol, start)
+    method = _PseudoSteps(loss, own, tol, None if start is None else own.coordinates.of_slots(start))
     steps, status = run(method, limits, watch)
-    main = np.diagonal(method.theta)
+    slots = own.coordinates.to_slots(method.theta)
+    main = np.diagonal(slots)
     status = replace(status, sentence=f"{status.sentence} {unseen}".rstrip())
-    model = PairwiseMRF(table.domain, main, method.theta - np.diag(main))
-    return Fit(model, status, steps, penalize_main=penalize_main)
+    model = PairwiseMRF(table.domain, main, slots - np.diag(main))
+    return Fit(model, status, steps, penalty=type(own).__name__, penalize_main=penalize_main)
 
 
 class _PseudoSteps:
     """Newton steps on the pseudo-likelihood, one after the other."""
 
-    def __init__(self, loss: PseudoLikelihoodLoss, penalty: L1, tol: float, start: Matrix | None) -> None:
+    def __init__(self, loss: PseudoLikelihoodLoss, penalty: L1 | Group, tol: float, start: Matrix | None) -> None:
         self._loss, self._penalty, self._tol = loss, penalty, tol
+        self._coordinates = penalty.coordinates
         # Main effects first: without them every pair looks as if it interacted. Those that are free are known.
         self._is_ready = start is not None
-        self.theta = np.zeros((loss.domain.n_slots,) * 2) if start is None else start
+        self.theta = np.zeros((self._coordinates.size,) * 2) if start is None else start
         self._at: tuple[float, Matrix] | None = None  # loss and gradient at theta
         self._n_made, self._is_stalled = 0, False
+        self._accelerated: Accelerated | None = None
 
     def advance(self) -> StepInfo:
         """Make one step."""
         value, gradient = self._loss.evaluate(self.theta) if self._at is None else self._at
         violation = self._penalty.subgradient(self.theta, gradient)
-        move = self._solve_model(gradient, violation, self._choose_active(violation))
-        objective, share = self._go(value + self._penalty.value(self.theta), move)
+        active = self._choose_active(violation)
+        if active is None:
+            objective, share = self._accelerate(value, gradient)
+        else:
+            move = self._solve_model(gradient, violation, active)
+            objective, share = self._go(value + self._penalty.value(self.theta), move)
         _, gradient = (value, gradient) if self._at is None else self._at
         self._n_made += 1
         return NewtonStep(
@@ -116,26 +139,50 @@ class _PseudoSteps:
         said = f"Converged in {len(steps)} iterations: the smallest subgradient is down to {left:.2g}."
         return Status("converged", said)
 
-    def _choose_active(self, violation: Matrix) -> NDArray[np.bool_]:
+    def _accelerate(self, value: float, gradient: Matrix) -> tuple[float, float]:
+        """Make accelerated gradient steps, where the parameters are too many for a quadratic model."""
+        self._accelerated = self._accelerated or Accelerated(self._loss, self._penalty)
+        self.theta, value, gradient = self._accelerated.advance(self.theta, value, gradient)
+        self._at = value, gradient
+        return value + self._penalty.value(self.theta), 1.0
+
+    def _choose_active(self, violation: Matrix) -> NDArray[np.bool_] | None:
+        """Choose a working set; None where what it is to have does not fit."""
         if self._n_made == 0 and not self._is_ready:
             return np.eye(len(violation), dtype=bool)
-        domain = self._loss.domain
+        groups, sizes = self._penalty.groups, self._penalty.sizes(violation)
+        if self._coordinates.is_plain:
+            variables = self._coordinates.variables
 
-        def fits(active: NDArray[np.bool_]) -> bool:
-            return bool((count_by_variable(domain, active) ** 2).sum() <= _MOST_CURVATURES)
+            def fits(active: NDArray[np.bool_]) -> bool:
+                return bool((count_by_variable(variables, active) ** 2).sum() <= _MOST_CURVATURES)
 
-        return choose_active(self.theta, violation, fits)
+            return choose_active(self.theta, violation, fits)
+        active = choose_active(self.theta, sizes, lambda some: count_once(some) <= _MOST_ACTIVE, groups)
+        is_all = not np.any((self.theta != 0) & ~active)
+        return active if is_all and count_once(self.theta) <= _MOST_ACTIVE // 2 else None
 
     def _solve_model(self, gradient: Matrix, violation: Matrix, active: NDArray[np.bool_]) -> Matrix:
         """Return the move that minimises the quadratic model over the working set."""
         theta, weights = self.theta, self._penalty.weights
+        if not isinstance(self._coordinates, Slots):
+            return self._solve_features(gradient, violation, active)
         blocks, starts = self._loss.curvatures(theta, active)
         a, b = np.nonzero(np.triu(active))
         # Which row of the blocks of its two variables is a parameter's.
-        variables = self._loss.domain.slot_variables
-        ends = np.cumsum(count_by_variable(self._loss.domain, active))
+        variables = self._coordinates.variables
+        ends = np.cumsum(count_by_variable(variables, active))
         rows = np.cumsum(active).reshape(active.shape) - 1 - np.concatenate([[0], ends])[variables][:, None]
         pairs = np.column_stack([variables[a], rows[a, b], variables[b], rows[b, a]])
         tol = _INNER_TOL * np.abs(violation[a, b]).max(initial=0.0)
         moves = descend_pairs(pairs, theta[a, b], gradient[a, b], weights[a, b], blocks, starts, _MOST_EPOCHS, tol)
         return scatter(a, b, moves, len(theta))
+
+    def _solve_features(self, gradient: Matrix, violation: Matrix, active: NDArray[np.bool_]) -> Matrix:
+        """Return the move that minimises the quadratic model of parameters of features."""
+        a, b = np.nonzero(np.triu(active))
+        curvature = self._loss.feature_curvature(self.theta, a, b)
+        quadratic = Quadratic(a, b, curvature, 1.0, np.zeros(len(a)), None)
+        tol = _INNER_TOL * np.abs(violation[a, b]).max(initial=0.0)
+        moves, _ = self._penalty.minimise(quadratic, self.theta, gradient, tol=tol, max_epochs=_MOST_EPOCHS)
+        return scatter(a, b, moves, len(self.theta))

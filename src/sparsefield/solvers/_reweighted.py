@@ -50,7 +50,7 @@ class Curvature(Quadratic):
     def ridge(self) -> Matrix:
         """What the curvature of each parameter gets on top of its variance (w,)."""
         assert self.n is not None
-        return np.asarray(np.maximum(0.0, RARE / self.n - self.means * (1 - self.means)))
+        return np.asarray(np.maximum(0.0, self.unit * RARE / self.n - self.variances))
 
 
 def reweight_to_optimum(
@@ -79,7 +79,7 @@ def reweight_to_optimum(
     """
     n = estimate.n_chains
     size, finest = _SETTLED / np.sqrt(n), _SETTLED * np.sqrt(RARE) / n
-    start = gradient = problem.gradient(estimate.moments)
+    start = gradient = problem.gradient(problem.see(estimate.moments))
     there, quadratic, is_near = theta, None, False
     stride, last = 1.0, np.inf
     for _ in range(_MOST_ROUNDS):
@@ -90,7 +90,7 @@ def reweight_to_optimum(
             active = active | more
             if not is_feasible(active, draws):
                 return None
-            quadratic = find_curvature(draws, active)
+            quadratic = find_curvature(problem, draws, active)
         a, b = quadratic.first, quadratic.second
         tol = finest if is_near else max(finest, _INNER_TOL * float(violation.max(initial=0.0)))
         moves, bends = problem.penalty.minimise(quadratic, there, gradient, tol=tol, max_epochs=_MOST_EPOCHS)
@@ -116,7 +116,7 @@ def is_feasible(some: Mask, draws: Draws) -> bool:
     return count_once(some) <= min(_MOST_POSSIBLE, draws.n // DRAWS_EACH)
 
 
-def find_curvature(draws: Draws, some: Mask) -> Curvature:
+def find_curvature(problem: Problem, draws: Draws, some: Mask) -> Curvature:
     """Return the covariance of some statistics over the draws."""
     a, b = np.nonzero(np.triu(some))
-    return Curvature(a, b, *draws.second_moments(a, b), draws.n)
+    return Curvature.of(draws, a, b, problem.unit)

@@ -9,10 +9,10 @@ import numpy as np
 from sparsefield._deadline import OutOfTimeError, until
 from sparsefield.fits import Fit, Status
 from sparsefield.gradients import BestDraws, Point, Simulation
-from sparsefield.model import Matrix, as_theta
+from sparsefield.model import Matrix
 from sparsefield.objective import Problem
 from sparsefield.solvers._batches import MOST_DRAWS, estimate_in_batches
-from sparsefield.solvers._fall import SURELY, Stand, measure_decrease
+from sparsefield.solvers._fall import SURELY, make_stand, measure_decrease
 from sparsefield.solvers._loop import Limits
 
 # Where draws do not tell two objectives apart there are sixteen times as many, which quarters the error, three times at
@@ -38,7 +38,7 @@ def keep_if_lower(problem: Problem, fit: Fit, start: Matrix | None, simulation: 
     limits : Limits
         When to end at the latest.
     """
-    theta = as_theta(fit.model)
+    theta = problem.theta(fit.model)
     first = np.zeros_like(theta) if start is None else start
     if fit.status.code == "interrupted" or np.array_equal(theta, first):
         return fit
@@ -64,7 +64,7 @@ def _is_lower(problem: Problem, first: Matrix, theta: Matrix, n_made: int, simul
         before = problem.with_data(problem.data.given(problem.model(first), n))
         point = Point(n_made + attempt, theta, problem.model(theta), 1.0)
         estimate = estimate_in_batches(problem, point, BestDraws(), replace(simulation, n_chains=n))
-        there = Stand(theta, problem, estimate, estimate.draws(point, simulation), n)
+        there = make_stand(problem, point, estimate, simulation, n)
         decrease, error = measure_decrease(first, before, there)
         if abs(decrease) > SURELY * error or n >= MOST_DRAWS:
             break

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import ndtri
 
-from sparsefield.model import Matrix, across_variables, count_once, count_statistics, scatter, sum_once
+from sparsefield.model import Matrix, count_once, count_statistics, scatter, sum_once
 from sparsefield.objective import RARE, Problem, Quadratic
 from sparsefield.solvers._batch import Batch, Index, Values
 from sparsefield.solvers._regression import rest_variances
@@ -93,7 +93,7 @@ def choose_targets(problem: Problem, theta: Matrix, batch: Batch, z: float) -> T
     weights = problem.penalty.weights
     if weights is None:
         raise RefusalError("the penalty is not a sum over parameters")
-    is_real = across_variables(problem.domain, 1.0) > 0
+    is_real = problem.coordinates.is_parameter
     inside = is_real & ((theta != 0) | (weights == 0))
     if count_once(inside) > _MOST_ACTIVE:
         raise RefusalError(f"{count_once(inside)} parameters are not zero or free, of at most {_MOST_ACTIVE}")
@@ -141,7 +141,7 @@ def _find_step(problem: Problem, theta: Matrix, batch: Batch, active: NDArray[np
     a, b = np.nonzero(np.triu(active))
     if len(a) > _MOST_ACTIVE:
         raise RefusalError(f"{len(a)} statistics are near their penalties, of at most {_MOST_ACTIVE}: use more draws")
-    quadratic = Quadratic(a, b, *batch.draws.second_moments(a, b), batch.n)
+    quadratic = Quadratic.of(batch.draws, a, b, problem.unit)
     tol = _INNER_NOISE * 0.5 / np.sqrt(batch.n)
     moves, _ = problem.penalty.minimise(quadratic, theta, batch.gradient, tol=tol, max_epochs=_MOST_EPOCHS)
     return quadratic, scatter(a, b, moves, len(theta))

@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from sparsefield.gradients import Estimate, negligible_bias
 from sparsefield.inference import Draws
-from sparsefield.model import Matrix, across_variables
+from sparsefield.model import Matrix
 from sparsefield.objective import Problem
 from sparsefield.solvers._regression import rest_variances
 from sparsefield.solvers._reweighted import Curvature, Mask, find_curvature, is_feasible, reweight_to_optimum
@@ -77,6 +77,8 @@ def find_undecided(problem: Problem, theta: Matrix, draws: Draws, estimate: Esti
     """
     if draws.n is None:
         return np.zeros(theta.shape, dtype=bool)
+    if problem.penalty.groups is not None or not problem.coordinates.is_plain:
+        return None
     weights, certificate = problem.penalty.weights, estimate.certificate
     if weights is None or certificate is None or not estimate.is_certified:
         return None
@@ -96,7 +98,7 @@ def find_undecided(problem: Problem, theta: Matrix, draws: Draws, estimate: Esti
 
 def _find_free(problem: Problem) -> Mask:
     """Return which parameters pay nothing."""
-    return np.asarray((across_variables(problem.domain, 1.0) > 0) & (problem.penalty.weights == 0))
+    return np.asarray(problem.coordinates.is_parameter & (problem.penalty.weights == 0))
 
 
 def _find_optimum(problem: Problem, theta: Matrix, draws: Draws, estimate: Estimate) -> _Optimum | None:
@@ -106,7 +108,7 @@ def _find_optimum(problem: Problem, theta: Matrix, draws: Draws, estimate: Estim
     assert certificate is not None
     is_free = _find_free(problem)
     variances = rest_variances(estimate.moments.pair, np.diagonal(is_free))
-    n, sizes = estimate.n_chains, np.abs(problem.gradient(estimate.moments))
+    n, sizes = estimate.n_chains, np.abs(problem.gradient(problem.see(estimate.moments)))
     is_held = (theta != 0) | is_free
     # About as many as at the optimum: where these are too many, the way there is not made.
     if not is_feasible(is_held | _may_differ(sizes, weights, variances, n, certificate.total), draws):
@@ -119,7 +121,7 @@ def _find_optimum(problem: Problem, theta: Matrix, draws: Draws, estimate: Estim
     possible = is_held | (there != 0) | _may_differ(np.abs(gradient), weights, variances, left, certificate.total)
     if not is_feasible(possible, draws):
         return None
-    return _Optimum(there, gradient, find_curvature(draws, possible), left, certificate.total)
+    return _Optimum(there, gradient, find_curvature(problem, draws, possible), left, certificate.total)
 
 
 def _may_differ(sizes: Matrix, weights: Matrix, variances: Matrix, n: float, bias: float) -> Mask:
@@ -186,7 +188,7 @@ def _covariance(quadratic: Curvature) -> Matrix:
 
     What is singular without one leaves parameters with standard errors that are larger than any parameter.
     """
-    found = np.asarray(quadratic.scale * quadratic.products - np.outer(quadratic.means, quadratic.means))
+    found = quadratic.centred()
     found[np.diag_indices(len(found))] += 1e-12 + 1e-9 * np.diagonal(found)
     return found
 

@@ -117,7 +117,7 @@ class Walk:
     def _step(self, chose: Batch) -> bool:
         """Make a step that one batch chooses, and measure the fall on another; say whether there was one to make."""
         problem, here = self._problem, self._theta
-        made = find_move(problem, chose.draws, here, chose.pair).made
+        made = find_move(problem, chose.draws, here, chose.moments).made
         if not made.any():
             return False
         fresh = self._draw()
@@ -125,7 +125,7 @@ class Walk:
         log_mean, effective = fresh.draws.reweight(values)
         there = here + made
         penalties = problem.penalty.value(here) - problem.penalty.value(there)
-        self._fall += sum_once(made * problem.data.moments.pair) - log_mean + penalties
+        self._fall += sum_once(made * problem.target) - log_mean + penalties
         self._variance += (1 / effective - 1) / fresh.n  # of the logarithm of a mean of weights
         self._theta, self._n_steps = there, self._n_steps + 1
         return True

@@ -1,0 +1,219 @@
+"""The coordinates in which a field is learned: parameters of features of levels.
+
+A field with main effects h and interactions Z of features f has the exponent sum_a h_a f_a + sum_{a<b} Z_ab f_a f_b.
+Statistics are f_a and f_a f_b less what they are where all variables have their reference levels, so that exponents are
+those of the field.
+Indicators of levels (slots) are one choice of features, for which h and Z are the parameters of the field itself. Other
+ones are linear combinations of these, variable by variable: the same fields, with parameters that mean something else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from sparsefield.data import Domain, Moments
+from sparsefield.inference import Draws, expand
+from sparsefield.model import Matrix, PairwiseMRF, across_variables
+from sparsefield.objective._feature_draws import FeatureDraws
+from sparsefield.objective._features import Basis, make_basis
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureMoments(Moments):
+    """Moments of features.
+
+    Parameters
+    ----------
+    main, pair, n
+        As of other moments: means of features, also on the diagonal of `pair`, and of products of two of them, less
+        those at the reference levels.
+    variances : ndarray of shape (size, size)
+        Variances of the same.
+    """
+
+    variances: Matrix
+
+
+class Slots:
+    """The parameters of a field themselves: the features are the indicators of levels.
+
+    Parameters
+    ----------
+    domain : Domain
+        The variables.
+    """
+
+    is_plain = True
+    unit = 1.0  # what a draw of a rare statistic adds to its second moment, times the number of draws
+
+    def __init__(self, domain: Domain) -> None:
+        self.domain = domain
+
+    @property
+    def size(self) -> int:
+        """How many features there are."""
+        return self.domain.n_slots
+
+    @property
+    def variables(self) -> NDArray[np.int64]:
+        """The variable of each feature."""
+        return self.domain.slot_variables
+
+    @cached_property
+    def is_parameter(self) -> Mask:
+        """Which entries of theta are parameters: the diagonal, and pairs of features that may interact."""
+        return np.asarray(across_variables(self.domain, 1.0) > 0)
+
+    def to_slots(self, theta: Matrix) -> Matrix:
+        """Return the parameters of the field, laid out like theta."""
+        return theta
+
+    def of_slots(self, slots: Matrix) -> Matrix:
+        """Return theta of the field with these parameters."""
+        return slots
+
+    def moments(self, moments: Moments) -> Moments:
+        """Return the moments of features."""
+        return moments
+
+    def draws(self, draws: Draws) -> Draws:
+        """Return draws whose statistics are features and products of two of them."""
+        return draws
+
+    def pull(self, gradient: Matrix) -> Matrix:
+        """Return the gradient of a function in theta, from that in the parameters of the field."""
+        return gradient
+
+    def spread(self, marks: Mask) -> Mask:
+        """Return marks of parameters as marks of slots."""
+        return marks
+
+
+class Features:
+    """Parameters of other features than the indicators of levels.
+
+    Parameters
+    ----------
+    domain : Domain
+        The variables.
+    kind : "contrasts" or "levels"
+        Features of a variable whose levels are not ordered: contrasts of its levels that add up to zero, orthogonal and
+        with squared norms of 1/2, so that the interaction of two binary variables is what it always was; or indicators
+        of levels. Ordered variables have contrasts in both cases, the first of which is the score: they interact by
+        that one alone.
+    """
+
+    is_plain = False
+
+    def __init__(self, domain: Domain, kind: str) -> None:
+        self.domain = domain
+        self._basis: Basis = make_basis(domain, kind)
+        # A pair of levels adds 1 to the second moments of its features in all, each of which has a squared norm of 1/4.
+        self.unit = 0.25 if kind == "contrasts" else 1.0
+
+    @property
+    def size(self) -> int:
+        """How many features there are."""
+        return len(self._basis.variables)
+
+    @property
+    def variables(self) -> NDArray[np.int64]:
+        """The variable of each feature."""
+        return self._basis.variables
+
+    @cached_property
+    def is_parameter(self) -> Mask:
+        """Which entries of theta are parameters: the diagonal, and pairs of features that may interact."""
+        basis = self._basis
+        found = (basis.variables[:, None] != basis.variables) & basis.interacts[:, None] & basis.interacts
+        np.fill_diagonal(found, True)
+        return np.asarray(found)
+
+    def to_slots(self, theta: Matrix) -> Matrix:
+        """Return the parameters of the field, laid out like `Moments.pair`.
+
+        A feature is f = r + A's, s being the indicators of slots and r its value at the reference level. So the
+        interactions are A Z A', and the main effects A (h + Z r).
+        """
+        rows, at = self._basis.rows, self._basis.reference
+        main = np.diagonal(theta)
+        off = theta - np.diag(main)
+        found = np.triu(rows @ (rows @ off).T, 1)
+        return np.asarray(found + found.T + np.diag(rows @ (main + off @ at)))
+
+    def of_slots(self, slots: Matrix) -> Matrix:
+        """Return theta of the field with these parameters, or of one near it that these features can describe.
+
+        What interactions have of main effects, their means over the levels of the other variable, joins these.
+        """
+        main, pair = expand(PairwiseMRF(self.domain, np.diagonal(slots), slots - np.diag(np.diagonal(slots))))
+        inverse, shares = self._basis.inverse, self._basis.shares
+        off = np.where(self.is_parameter, inverse @ (inverse @ pair).T, 0.0)
+        off = (off + off.T) / 2
+        np.fill_diagonal(off, inverse @ (main + pair @ shares))
+        return np.asarray(off)
+
+    def moments(self, moments: Moments) -> FeatureMoments:
+        """Return the moments of features, and their variances."""
+        basis = self._basis
+        whole = self._pull(moments.pair, basis.rows, basis.reference, 1.0)
+        squares = self._pull(moments.pair, basis.square_rows, basis.reference**2, 1.0)
+        pair = self.pull(moments.pair)
+        return FeatureMoments(np.diagonal(pair).copy(), pair, moments.n, np.maximum(squares - whole**2, 0.0))
+
+    @property
+    def basis(self) -> Basis:
+        """The features."""
+        return self._basis
+
+    def draws(self, draws: Draws) -> FeatureDraws:
+        """Return draws whose statistics are features and products of two of them."""
+        return FeatureDraws(draws, self.domain, self._basis, self.to_slots, self.pull)
+
+    def pull(self, gradient: Matrix) -> Matrix:
+        """Return the gradient of a function in theta, from that in the parameters of the field."""
+        return self._pull(gradient, self._basis.rows, self._basis.reference, 0.0)
+
+    def _pull(self, pair: Matrix, rows: csr_array, at: NDArray[np.float64], mass: float) -> Matrix:
+        """Return the means of features and of their products, from those of slots; `mass` is the mean of one."""
+        main = np.asarray(rows.T @ np.diagonal(pair))
+        off = np.asarray(rows.T @ (rows.T @ _without_diagonal(pair)).T)
+        off = off + np.outer(main, at) + np.outer(at, main) + mass * np.outer(at, at)
+        found = np.where(self.is_parameter, (off + off.T) / 2, 0.0)
+        np.fill_diagonal(found, main + mass * at)
+        return found
+
+    def spread(self, marks: Mask) -> Mask:
+        """Return marks of parameters as marks of slots: all those that a marked parameter is part of."""
+        touched = (np.abs(self._basis.rows) > 0).astype(np.float64)
+        off = marks.copy()
+        np.fill_diagonal(off, False)
+        found = np.asarray(touched @ (touched @ off.astype(np.float64)).T > 0)
+        np.fill_diagonal(found, touched @ np.diagonal(marks).astype(np.float64) > 0)
+        return found
+
+
+Coordinates = Slots | Features
+
+
+def _without_diagonal(pair: Matrix) -> Matrix:
+    """Return a matrix with zeros on its diagonal."""
+    found = pair.copy()
+    np.fill_diagonal(found, 0.0)
+    return found
+
+
+def variances_of(moments: Moments) -> NDArray[Any]:
+    """Return the variances of statistics with these means, (size, size)."""
+    if isinstance(moments, FeatureMoments):
+        return moments.variances
+    means = np.clip(moments.pair, 0.0, 1.0)
+    return np.asarray(means * (1 - means))
