@@ -7,11 +7,11 @@ from scipy.linalg import helmert
 
 
 def contrasts(n, scores=None):
-    """Return features of n levels, (n, d): those of Helmert, or centred scores, with squared norms of 1/2."""
+    """Return features of n levels, (n, d): those of Helmert, or centred scores, with squared norms of n / 4."""
     if scores is None:
-        return helmert(n).T / np.sqrt(2)
+        return helmert(n).T * np.sqrt(n) / 2
     centred = np.array(scores, dtype=float) - np.mean(scores)
-    return (centred / np.linalg.norm(centred) / np.sqrt(2))[:, None]
+    return (centred / np.linalg.norm(centred) * np.sqrt(n) / 2)[:, None]
 
 
 def indicators(n, reference=0):
@@ -20,7 +20,9 @@ def indicators(n, reference=0):
 
 
 def minimise(codes, features, alpha, *, groups, weights=None, n_steps=20_000):
-    """Minimise minus the mean log-likelihood plus alpha times the norms of blocks, or the absolute entries of them.
+    """Minimise minus the mean log-likelihood plus alpha times norms of blocks, or the absolute entries of them.
+
+    The norm of a block of m entries counts sqrt(m) times.
 
     Returns the objective, and the interactions of levels of each pair of variables (i, j), i < j. Main effects are
     free. Accelerated proximal gradient steps, until no parameter moves.
@@ -54,10 +56,13 @@ def minimise(codes, features, alpha, *, groups, weights=None, n_steps=20_000):
     def shrink(z, amount):
         if not groups:
             return np.sign(z) * np.maximum(np.abs(z) - amount, 0)
-        size = np.linalg.norm(z)
+        size, amount = np.linalg.norm(z), amount * np.sqrt(z.size)
         return z * max(0.0, 1 - amount / size) if size > 0 else z
 
-    step, momentum = 1 / (0.5 * p + 0.25 * len(pairs)), 1.0  # one over a bound on the sum of all variances
+    # One over a bound on the sum of all variances: of a variable the squares of indicators add up to 1, of a pair those
+    # of products to the squared norms.
+    largest = [(own**2).sum(axis=1).max() for own in features]
+    step, momentum = 1 / (p + sum(largest[i] * largest[j] for i, j in pairs)), 1.0
     main = [np.zeros(n) for n in n_levels]
     block = {(i, j): np.zeros((features[i].shape[1], features[j].shape[1])) for i, j in pairs}
     ahead = main, block
@@ -78,6 +83,6 @@ def minimise(codes, features, alpha, *, groups, weights=None, n_steps=20_000):
         main, block, momentum = new_main, new_block, following
         if moved < 1e-12:
             break
-    penalty = sum(np.linalg.norm(z) if groups else np.abs(z).sum() for z in block.values())
+    penalty = sum(np.sqrt(z.size) * np.linalg.norm(z) if groups else np.abs(z).sum() for z in block.values())
     levels = {(i, j): features[i] @ block[i, j] @ features[j].T for i, j in pairs}
     return evaluate(main, block)[0] + alpha * penalty, levels

@@ -46,7 +46,7 @@ def test_edges_of_levels_have_norms_without_sign():
         block = model.interactions[np.ix_(variables == i, variables == j)]
         centred = block - block.mean(axis=0) - block.mean(axis=1, keepdims=True) + block.mean()
         assert not network.is_signed[i, j]
-        assert row["weight"] == pytest.approx(2 * np.linalg.norm(centred), rel=1e-12)
+        assert row["weight"] == pytest.approx(4 * np.sqrt((centred**2).mean()), rel=1e-12)
         assert network.mains[i] is None
 
 
@@ -66,8 +66,8 @@ def test_signs_do_not_depend_on_references(reference):
     model = sf.PairwiseMRF(domain, np.zeros(size), interactions + interactions.T)
     network = Network.of(model)
     assert network.is_signed.all()
-    # Centred scores 0, 1, 3 have the norm sqrt(14) / sqrt(3), and those of two levels 1 / sqrt(2).
-    wide = 2 * np.sqrt(14 / 3) / np.sqrt(2)
+    # Scores 0, 1, 3 have a standard deviation of sqrt(14) / 3, and those of two levels one of 1/2.
+    wide = 4 * np.sqrt(14) / 3 / 2
     expected = {("a", "b"): -0.7, ("b", "c"): 0.4 * wide, ("a", "c"): -0.2 * wide}
     found = {(row["first"], row["second"]): row["weight"] for row in network.edges.iter_rows(named=True)}
     assert found == pytest.approx(expected, rel=1e-12)

@@ -54,6 +54,7 @@ def fit(
             "to find 99% of the edges."
         ),
     ] = None,
+    penalty: options.Penalty = "auto",
     penalize_main: options.PenalizeMain = False,
     max_seconds: Annotated[
         float | None,
@@ -79,6 +80,7 @@ def fit(
         asked = Options(
             gap="auto" if gap is None else gap,
             missing=missing,  # type: ignore[arg-type]  # checked by the learner
+            penalty=penalty,  # type: ignore[arg-type]  # checked by the options
             penalize_main=penalize_main,
             certify=certify,
             max_seconds=max_seconds,

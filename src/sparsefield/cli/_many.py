@@ -24,6 +24,7 @@ class ManyFits:
 
     objective: Annotated[str, typer.Option(help="What is penalised: likelihood or pseudolikelihood.")] = "likelihood"
     missing: options.Missing = "model"
+    penalty: options.Penalty = "auto"
     penalize_main: options.PenalizeMain = False
     checkpoint: Annotated[
         Path | None,
@@ -45,6 +46,7 @@ class ManyFits:
         return {
             "objective": self.objective,
             "missing": self.missing,
+            "penalty": self.penalty,
             "penalize_main": self.penalize_main,
             "seed": seed_of(self.seed),
             "n_threads": self.threads,
@@ -69,6 +71,7 @@ def make_fit_command(data: Path, alpha: float, reading: options.Reading, asked: 
     """Return the words of the command that fits the same table with a penalty."""
     words = ["sparsefield", "fit", str(data), "--alpha", repr(alpha), *_as_words(reading)]
     words += [] if asked.missing == "model" else ["--missing", asked.missing]
+    words += [] if asked.penalty == "auto" else ["--penalty", asked.penalty]
     words += ["--penalize-main"] if asked.penalize_main else []
     return words
 

@@ -23,10 +23,12 @@ from sparsefield.data import (
     Table,
     TableError,
     encode,
+    preview,
     read_table,
 )
 
 _MANY_ROWS = 50
+_FEW_LEVELS = 11  # numbers with as many levels are mostly scales: 0 to 10 is the longest in use
 _RARE = 0.05  # of the cells of a column: words among numbers are then taken for typos
 
 Data = Annotated[Path, typer.Argument(help="A table: .csv, .tsv or .parquet, one observation per row.")]
@@ -48,6 +50,20 @@ AsText = Annotated[
     str | None,
     typer.Option(
         "--text", metavar="A,B,...", help="Columns in which few words among numbers are levels, and no typos."
+    ),
+]
+Ordinal = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B,...",
+        help="Columns whose levels are ordered, or 'all'; the order of words as 'mood=low<mid<high'.",
+    ),
+]
+Penalty = Annotated[
+    str,
+    typer.Option(
+        help="group (all levels of two variables together), l1 (each by itself), or auto: group with more than two "
+        "levels."
     ),
 ]
 Missing = Annotated[str, typer.Option(help="Missing values: model, zero, drop or error.")]
@@ -75,6 +91,7 @@ class Reading:
     separator: Separator = None
     missing_marker: Marker = None
     text: AsText = None
+    ordinal: Ordinal = None
     max_levels: MaxLevels = MAX_LEVELS
 
     def load(self, path: Path, out: Output) -> Table:
@@ -102,9 +119,38 @@ def _load(path: Path, how: Reading) -> tuple[Table, list[str]]:
                 _refuse_typo(frame[name])
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ConstantColumnWarning)
-            table = encode(frame.select(kept), max_levels=how.max_levels)
+            ordinal = None if how.ordinal is None else _read_order(how.ordinal, frame.select(kept))
+            table = encode(frame.select(kept), ordinal=ordinal, max_levels=how.max_levels)
         constant = [str(own.message) for own in caught if issubclass(own.category, ConstantColumnWarning)]
-        return table, [*constant, *_list_rare(table)]
+        return table, [*constant, *_list_rare(table), *_list_unordered(table)]
+
+
+def _read_order(words: str, frame: pl.DataFrame) -> bool | dict[str, list[str]]:
+    """Read which columns are ordered: 'all', or names, each of which may have the order of its levels."""
+    if words == "all" and "all" not in frame.columns:
+        return True
+    found: dict[str, list[str]] = {}
+    for word in [words] if words in frame.columns else words.split(","):
+        name, is_given, order = (word.strip(), "", "") if word in frame.columns else word.strip().partition("=")
+        found[_find(name, frame)] = [level.strip() for level in order.split("<")] if is_given else []
+    return found
+
+
+def _list_unordered(table: Table) -> list[str]:
+    """Say which columns look as if their levels were ordered, and count as if they were not."""
+    domain = table.domain
+    names = [
+        name
+        for name, levels, is_ordered in zip(domain.names, domain.levels, domain.is_ordered, strict=True)
+        if not is_ordered and 2 < len(levels) <= _FEW_LEVELS and all(type(level) is int for level in levels)
+    ]
+    if not names:
+        return []
+    which = f"Columns {preview(names)} have" if len(names) > 1 else f"Column {names[0]!r} has"
+    return [
+        f"{which} numbers as levels, which count as categories without an order: --ordinal all, or their names, makes "
+        "edges with a sign of them."
+    ]
 
 
 def _describe(table: Table) -> str:

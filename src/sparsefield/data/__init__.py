@@ -5,7 +5,7 @@ from sparsefield.data._domain import MISSING, MOST_LEVELS, Domain
 from sparsefield.data._encode import MAX_LEVELS, encode
 from sparsefield.data._errors import ConstantColumnWarning, TableError
 from sparsefield.data._fingerprint import check_rows, describe_rows
-from sparsefield.data._listing import listed
+from sparsefield.data._listing import listed, preview
 from sparsefield.data._moments import (
     Counts,
     Moments,
@@ -15,6 +15,7 @@ from sparsefield.data._moments import (
     moments_of_table,
     weighted_moments,
 )
+from sparsefield.data._ordered import Ordinal
 from sparsefield.data._policies import WAYS_WITH_MISSING, resolve_missing, take_counted
 from sparsefield.data._reading import MISSING_MARKERS, find_line, read_table
 from sparsefield.data._table import Table, distinct_rows
@@ -30,6 +31,7 @@ __all__ = [
     "Counts",
     "Domain",
     "Moments",
+    "Ordinal",
     "Table",
     "TableError",
     "Unseen",
@@ -47,6 +49,7 @@ __all__ = [
     "listed",
     "moments_of_codes",
     "moments_of_table",
+    "preview",
     "read_table",
     "resolve_missing",
     "take_counted",

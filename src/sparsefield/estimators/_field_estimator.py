@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
-from sparsefield.data import Table, encode, listed
+from sparsefield.data import Ordinal, Table, encode, listed
 from sparsefield.fits import Fit
 from sparsefield.inference import OutOfReachError
 from sparsefield.model import LogPartition, PairwiseMRF
@@ -36,6 +36,7 @@ class FieldEstimator(BaseEstimator):  # type: ignore[misc]
     _ways_with_missing: tuple[str, ...] = ("zero", "drop", "error")
     _objective: Objective = "likelihood"
     missing: str
+    ordinal: Ordinal
 
     def _choose_for(self, table: Table, sample_weight: ArrayLike | None) -> float | Choice:
         """Return the penalty of a table: the one that is given, or a choice."""
@@ -44,12 +45,14 @@ class FieldEstimator(BaseEstimator):  # type: ignore[misc]
     def _check_input(self, X: Any) -> Any:
         """Refuse what scikit-learn's users know to be wrong, and take note of the columns."""
         if isinstance(X, Table):
+            if self.ordinal is not None:
+                raise ValueError("ordinal is for tables that are read here: give it to encode, which made this one.")
             return X
         checked = _check_array(X, self.missing, self._ways_with_missing)
         if hasattr(X, "shape"):
             _check_feature_names(self, X, reset=True)
             _check_n_features(self, X, reset=True)
-        return checked
+        return checked if self.ordinal is None else encode(checked, ordinal=self.ordinal)
 
     def _store(self, fit: Fit, **more: Any) -> None:
         own = {"estimator": type(self).__name__, **self.get_params()}

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
-from sparsefield.data import Table, describe_rows, encode, resolve_missing, take_counted
+from sparsefield.data import Ordinal, Table, describe_rows, encode, resolve_missing, take_counted
 from sparsefield.estimators._field_estimator import FieldEstimator
 from sparsefield.estimators._progress import ProgressBar, choose_shown
 from sparsefield.objective import PenaltyKind
@@ -26,7 +26,7 @@ class PseudoLikelihood(FieldEstimator):
     alpha : float or "auto"
         Strength of the penalty; "auto" chooses it, as for `SparseMRF`. It is on the scale of `SparseMRF`: where no
         pair's frequency differs by alpha from that of independent variables, there is no edge.
-    penalty : "auto", "group" or "l1"
+    ordinal, penalty
         As for `SparseMRF`.
     penalize_main : bool
         Whether main effects are penalised too; they are free unless told so. A level that no row shows then counts as
@@ -61,6 +61,7 @@ class PseudoLikelihood(FieldEstimator):
         self,
         alpha: Alpha = "auto",
         *,
+        ordinal: Ordinal = None,
         penalty: PenaltyKind = "auto",
         penalize_main: bool = False,
         max_iter: int = 100,
@@ -69,6 +70,7 @@ class PseudoLikelihood(FieldEstimator):
         progress: bool | Literal["auto"] = "auto",
     ) -> None:
         self.alpha = alpha
+        self.ordinal = ordinal
         self.penalty = penalty
         self.penalize_main = penalize_main
         self.max_iter = max_iter

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
-from sparsefield.data import WAYS_WITH_MISSING, Table
+from sparsefield.data import WAYS_WITH_MISSING, Ordinal, Table
 from sparsefield.estimators._field_estimator import FieldEstimator, seed_of
 from sparsefield.estimators._progress import ProgressBar, choose_shown
 from sparsefield.gradients import CertificateKind, Schedule
@@ -54,6 +54,8 @@ class SparseMRF(FieldEstimator):
         over the number of slots. Steps on all states have no simulation error, and go on until `tol`.
     step_size : float or "auto"
         Length of the paper's steps; "auto" follows the inverse of the largest curvature. The paper's is 0.4.
+    ordinal : iterable of names, mapping of names, bool, optional
+        Which columns have ordered levels, besides those that the table declares; see `encode`.
     penalty : "auto", "group" or "l1"
         What is penalised: with "group" the interactions of two variables together, so that nothing depends on which
         level is the reference; with "l1" each by itself. "auto" takes groups where a variable has more than two levels;
@@ -157,6 +159,7 @@ class SparseMRF(FieldEstimator):
         n_chains: int = 2000,
         gap: float | Literal["auto"] = "auto",
         step_size: float | Literal["auto"] = "auto",
+        ordinal: Ordinal = None,
         penalty: PenaltyKind = "auto",
         penalize_main: bool = False,
         max_iter: int | None = None,
@@ -178,6 +181,7 @@ class SparseMRF(FieldEstimator):
         self.n_chains = n_chains
         self.gap = gap
         self.step_size = step_size
+        self.ordinal = ordinal
         self.penalty = penalty
         self.penalize_main = penalize_main
         self.max_iter = max_iter
@@ -213,7 +217,7 @@ class SparseMRF(FieldEstimator):
         return self
 
     def _make_options(self) -> Options:
-        own = ("alpha", "random_state", "progress")
+        own = ("alpha", "ordinal", "random_state", "progress")
         given = {name: value for name, value in self.get_params().items() if name not in own}
         return Options(seed=seed_of(self.random_state), **given)
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 
-from sparsefield.data import WAYS_WITH_MISSING, Table, encode
+from sparsefield.data import WAYS_WITH_MISSING, Ordinal, Table, encode
 from sparsefield.estimators._field_estimator import FieldEstimator, seed_of
 from sparsefield.estimators._progress import PiecesBar, ProgressBar
 from sparsefield.gradients import Schedule
@@ -56,7 +56,7 @@ class SparseMRFCV(FieldEstimator):
     relax : bool
         Whether the edges of the last fit are fitted again without their penalty, so that their weights are not
         shrunken.
-    schedule, n_chains, penalty, penalize_main, max_iter, max_sweeps, tol, missing
+    schedule, n_chains, ordinal, penalty, penalize_main, max_iter, max_sweeps, tol, missing
         As for `SparseMRF`, for all fits.
     gap : float or "auto"
         As for `SparseMRF`, for the last fit; a number is also that of the fits to choose from, for which `select` has
@@ -113,6 +113,7 @@ class SparseMRFCV(FieldEstimator):
         schedule: str | int | Schedule = "auto",
         n_chains: int = 2000,
         gap: float | Literal["auto"] = "auto",
+        ordinal: Ordinal = None,
         penalty: PenaltyKind = "auto",
         penalize_main: bool = False,
         max_iter: int | None = None,
@@ -138,6 +139,7 @@ class SparseMRFCV(FieldEstimator):
         self.schedule = schedule
         self.n_chains = n_chains
         self.gap = gap
+        self.ordinal = ordinal
         self.penalty = penalty
         self.penalize_main = penalize_main
         self.max_iter = max_iter

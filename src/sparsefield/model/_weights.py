@@ -12,10 +12,10 @@ from sparsefield.model._layout import Matrix
 def pair_weights(domain: Domain, interactions: Matrix) -> Matrix:
     """Return the weight of each pair of variables, (n_variables, n_variables).
 
-    Its size is twice the Frobenius norm of the interactions of their levels in the zero-sum gauge, which does not
-    depend on reference levels or on the order of levels. Where both variables have two levels that is the absolute
-    value of their interaction. Its sign, where both have two levels or are ordered (`has_sign`), says whether higher
-    levels go with higher ones.
+    Its size is that of the interactions of their levels in the zero-sum gauge, which does not depend on reference
+    levels or on the order of levels: four times their root mean square, or 4 / sqrt(K L) times their Frobenius norm for
+    variables with K and L levels. Where both have two levels that is the absolute value of their interaction. Its sign,
+    where both have two levels or are ordered (`has_sign`), says whether higher levels go with higher ones.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def pair_weights(domain: Domain, interactions: Matrix) -> Matrix:
     shares = member / domain.n_levels
     pair -= member @ (shares.T @ pair)
     pair -= (pair @ shares) @ member.T
-    norms = 2 * np.sqrt(member.T @ pair**2 @ member)
+    norms = 4 * np.sqrt(shares.T @ pair**2 @ shares)
     scores = _scores(domain)
     trend = member.T @ (np.outer(scores, scores) * pair) @ member
     return np.asarray(np.where(has_sign(domain), np.sign(trend) * norms, norms))

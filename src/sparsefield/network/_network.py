@@ -22,8 +22,9 @@ class Network:
     names : tuple of str
         The variables.
     strengths : ndarray of shape (n_variables, n_variables)
-        The interaction of each pair where both variables have two levels; in general twice the Frobenius norm of the
-        interactions of their levels in the zero-sum gauge, with a sign where both have two levels or are ordered.
+        The interaction of each pair where both variables have two levels; in general four times the root mean square
+        of the interactions of their levels in the zero-sum gauge, with a sign where both have two levels or are
+        ordered.
     is_signed : ndarray of shape (n_variables, n_variables)
         Whether the strength of each pair has a sign.
     mains : tuple of float or None

@@ -52,7 +52,6 @@ class Slots:
     """
 
     is_plain = True
-    unit = 1.0  # what a draw of a rare statistic adds to its second moment, times the number of draws
 
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
@@ -66,6 +65,11 @@ class Slots:
     def variables(self) -> NDArray[np.int64]:
         """The variable of each feature."""
         return self.domain.slot_variables
+
+    @cached_property
+    def units(self) -> Matrix:
+        """What a draw of a statistic that is hardly ever seen adds to its second moment, times the number of draws."""
+        return np.ones((self.size, self.size))
 
     @cached_property
     def is_parameter(self) -> Mask:
@@ -106,9 +110,9 @@ class Features:
         The variables.
     kind : "contrasts" or "levels"
         Features of a variable whose levels are not ordered: contrasts of its levels that add up to zero, orthogonal and
-        with squared norms of 1/2, so that the interaction of two binary variables is what it always was; or indicators
-        of levels. Ordered variables have contrasts in both cases, the first of which is the score: they interact by
-        that one alone.
+        with a variance of 1/4 each where all levels are equally likely, so that the interaction of two binary variables
+        is what it always was; or indicators of levels. Ordered variables have contrasts in both cases, the first of
+        which is the score: they interact by that one alone.
     """
 
     is_plain = False
@@ -116,8 +120,6 @@ class Features:
     def __init__(self, domain: Domain, kind: str) -> None:
         self.domain = domain
         self._basis: Basis = make_basis(domain, kind)
-        # A pair of levels adds 1 to the second moments of its features in all, each of which has a squared norm of 1/4.
-        self.unit = 0.25 if kind == "contrasts" else 1.0
 
     @property
     def size(self) -> int:
@@ -128,6 +130,17 @@ class Features:
     def variables(self) -> NDArray[np.int64]:
         """The variable of each feature."""
         return self._basis.variables
+
+    @cached_property
+    def units(self) -> Matrix:
+        """What a draw of a statistic that is hardly ever seen adds to its second moment, times the number of draws.
+
+        Of a pair of levels that is rare, this is the product of the squares of two features, summed over both.
+        """
+        squares = np.asarray((self._basis.values**2).sum(axis=0))
+        found = np.outer(squares, squares)
+        np.fill_diagonal(found, squares)
+        return found
 
     @cached_property
     def is_parameter(self) -> Mask:

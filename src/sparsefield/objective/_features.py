@@ -62,7 +62,7 @@ def make_basis(domain: Domain, kind: str) -> Basis:
         else:
             own = np.full(n, 1 / n)
             blocks.append(_contrasts(int(n), scores))
-            inverses.append(2 * blocks[-1].T)
+            inverses.append(4 / n * blocks[-1].T)
         shares.append(own)
         interacts += [scores is None or c == 0 for c in range(blocks[-1].shape[1])]
     values = block_diag(*blocks)
@@ -92,10 +92,13 @@ def make_basis(domain: Domain, kind: str) -> Basis:
 
 
 def _contrasts(n: int, scores: tuple[float, ...] | None) -> Values:
-    """Return n - 1 orthogonal contrasts of n levels, (n, n - 1), with squared norms of 1/2; the first is the score."""
+    """Return n - 1 orthogonal contrasts of n levels, (n, n - 1), with squared norms of n / 4; the first is the score.
+
+    Where all levels are equally likely, each has a variance of 1/4, as the indicator of one of two levels has.
+    """
     if n == 1:
         return np.zeros((1, 0))
     first = np.eye(n)[:, 1:] if scores is None else np.column_stack([scores, np.eye(n)[:, 1:-1]])
     q, r = np.linalg.qr(first - first.mean(axis=0))
     # Of two levels the contrast is -1/2 and 1/2, and scores ascend.
-    return np.asarray(q * np.where(np.diagonal(r) < 0, -1.0, 1.0) / np.sqrt(2))
+    return np.asarray(q * np.where(np.diagonal(r) < 0, -1.0, 1.0) * np.sqrt(n) / 2)

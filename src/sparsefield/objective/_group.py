@@ -19,12 +19,15 @@ from sparsefield.objective._quadratic import Quadratic
 
 @dataclass(frozen=True, eq=False)
 class Group(Penalty):
-    """The sum over pairs of variables of twice the Frobenius norm of their interactions in the zero-sum gauge.
+    """The sum over pairs of variables of the Frobenius norm of their interactions in the zero-sum gauge.
 
     In that gauge interactions add up to zero over the levels of either variable, so that no level is the reference: the
-    penalty does not depend on which one has no parameters, nor on the order of levels. Of two variables with two levels
-    it is the absolute value of their interaction, as with `L1` where main effects are free. Of two ordered variables it
-    is the absolute value of their single parameter, whatever the unit of the scores.
+    penalty does not depend on which one has no parameters, nor on the order of levels. With K and L levels a norm
+    counts 4 sqrt(d e / (K L)) times, d = K - 1 and e = L - 1 being the numbers of contrasts, or 1 for an ordered
+    variable. So noise has the same part in each pair: where variables are independent and all levels equally likely,
+    the gradient of a pair has a norm of about sqrt(d e / n) / 4 in the parameters of contrasts. Of two variables with
+    two levels the penalty is the absolute value of their interaction, as with `L1` where main effects are free. Of
+    ordered variables it does not depend on the unit of the scores.
 
     Parameters
     ----------
@@ -43,7 +46,7 @@ class Group(Penalty):
     >>> from sparsefield.objective import Group
     >>> domain = sf.Domain(("a", "b"), ((0, 1, 2), (0, 1)), (0, 0))
     >>> theta = np.array([[1.0, 0.0, 0.3], [0.0, 1.0, 0.4], [0.3, 0.4, 1.0]])
-    >>> Group(domain, 0.1).prox(theta, step_size=1.0).round(2)
+    >>> Group(domain, 0.1 / np.sqrt(2)).prox(theta, step_size=1.0).round(2)  # of two parameters
     array([[1.  , 0.  , 0.24],
            [0.  , 1.  , 0.32],
            [0.24, 0.32, 1.  ]])
@@ -64,7 +67,8 @@ class Group(Penalty):
         coordinates = Features(self.domain, "contrasts")
         variables, p = coordinates.variables, self.domain.n_variables
         is_parameter = coordinates.is_parameter
-        weights = np.where(is_parameter, float(self.alpha), 0.0)
+        n_own = np.bincount(variables[coordinates.basis.interacts], minlength=p)[variables]
+        weights = np.where(is_parameter, self.alpha * np.sqrt(np.outer(n_own, n_own)), 0.0)
         np.fill_diagonal(weights, self.alpha * self.main)
         groups = np.minimum(variables[:, None], variables) * p + np.maximum(variables[:, None], variables)
         # What is no parameter is in no group of others.
@@ -119,7 +123,9 @@ class Group(Penalty):
         np.fill_diagonal(sizes, 0.0)
         if on > 0 and self.main == 0:
             return np.inf
-        return max(float(sizes.max(initial=0.0)), on / self.main if on > 0 else 0.0)
+        counts = np.bincount(self.coordinates.variables[self.coordinates.basis.interacts])[self.coordinates.variables]
+        beside = float((sizes / np.sqrt(np.outer(counts, counts))).max(initial=0.0))
+        return max(beside, on / self.main if on > 0 else 0.0)
 
     def minimise(
         self, quadratic: Quadratic, theta: Matrix, gradient: Matrix, *, tol: float, max_epochs: int

@@ -61,11 +61,6 @@ class Problem:
         own = self.penalty.coordinates
         return Slots(self.domain) if own is None else own
 
-    @property
-    def unit(self) -> float:
-        """What a draw of a statistic that is hardly ever seen adds to its second moment, times the number of draws."""
-        return self.coordinates.unit
-
     @cached_property
     def target(self) -> Matrix:
         """The data moments of the features."""

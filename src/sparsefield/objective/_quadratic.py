@@ -36,7 +36,7 @@ class Quadratic:
         Means of the statistics.
     n : int, optional
         The number of draws; None if it is exact.
-    unit : float
+    units : ndarray of shape (w,) or float
         What a single draw of a statistic that is hardly ever seen adds to its second moment, times n: 1 where
         statistics are 0 or 1.
     """
@@ -47,12 +47,12 @@ class Quadratic:
     scale: float
     means: Values
     n: int | None
-    unit: float = 1.0
+    units: Values | float = 1.0
 
     @classmethod
-    def of(cls, draws: Draws, a: NDArray[np.int64], b: NDArray[np.int64], unit: float = 1.0) -> Self:
+    def of(cls, draws: Draws, a: NDArray[np.int64], b: NDArray[np.int64], units: Values | float = 1.0) -> Self:
         """Return the curvature that draws show of some statistics."""
-        return cls(a, b, *draws.second_moments(a, b), draws.n, unit)
+        return cls(a, b, *draws.second_moments(a, b), draws.n, units)
 
     @property
     def variances(self) -> Values:
@@ -68,7 +68,7 @@ class Quadratic:
         """
         if self.n is None:
             return np.full(len(self.first), 1e-12)  # so that no variance of zero is divided by
-        rare = np.maximum(0.0, self.unit * RARE / self.n - self.variances)
+        rare = np.maximum(0.0, self.units * RARE / self.n - self.variances)
         return np.asarray(self.variances * len(self.first) / self.n + rare)
 
     def centred(self) -> Matrix:

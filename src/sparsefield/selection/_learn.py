@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
+from sparsefield.data import Ordinal, Table, encode
 from sparsefield.fits import Fit
 from sparsefield.gradients import CertificateKind, Schedule
 from sparsefield.inference import Backend
@@ -39,6 +40,7 @@ def learn(
     gap: float | Literal["auto"] = "auto",
     step_size: float | Literal["auto"] = "auto",
     penalize_main: bool = False,
+    ordinal: Ordinal = None,
     penalty: Penalty | PenaltyKind = "auto",
     max_iter: int | None = None,
     max_sweeps: int | None = None,
@@ -66,6 +68,8 @@ def learn(
     solver, schedule, certificate, chains, n_chains, gap, step_size, penalize_main, max_iter, max_sweeps, tol, init, \
 missing, certify
         As for `SparseMRF`.
+    ordinal : iterable of names, mapping of names, bool, optional
+        Which columns have ordered levels, besides those that the table declares; see `encode`.
     penalty : "auto", "group", "l1" or Penalty
         As for `SparseMRF`; or a penalty of one's own. Its `alpha` counts, and not the one given here; a start is
         found with the usual penalty of that strength, on main effects unless they are free. Whether they are is for the
@@ -102,6 +106,10 @@ missing, certify
     own = penalty if isinstance(penalty, Penalty) else None
     given = {name: value for name, value in locals().items() if name in _OPTIONS}
     options = Options(**{**given, "penalty": "auto" if own is not None else penalty})
+    if ordinal is not None:
+        if isinstance(data, Table):
+            raise ValueError("ordinal is for tables that are read here: give it to encode, which made this one.")
+        data = encode(data, ordinal=ordinal)
     learner = Learner(data, options, sample_weight)
     if own is not None:
         return learner.learn(own.alpha, penalty=own, began=clock, watch=watch)

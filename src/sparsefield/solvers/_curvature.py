@@ -35,7 +35,7 @@ def power_step(problem: Problem, direction: Matrix, rows: _Rows) -> tuple[Matrix
     """Improve a direction by a product with the covariance of the statistics over chains; return the step size too."""
     seen: Any = problem.coordinates.draws(cast(Draws, rows))
     product = seen.project(seen.along(direction / max(norm(direction), 1e-300)))
-    return product, 1 / max(norm(product), problem.unit * _LEAST)
+    return product, 1 / max(norm(product), _LEAST)
 
 
 def rough_curvature(problem: Problem, chains: ChainStates) -> tuple[Matrix, float]:

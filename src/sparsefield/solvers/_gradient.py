@@ -132,7 +132,7 @@ def _has_risen(problem: Problem, state: State, point: Point, estimate: Estimate,
     known = sum_once(step * before.target) + problem.penalty.value(state.before) - problem.penalty.value(state.theta)
     moments, n = problem.see(estimate.moments), max(1, estimate.n_chains)
     slope = sum_once(step * moments.pair) - known
-    variances = np.maximum(variances_of(moments), problem.unit * RARE / n)
+    variances = np.maximum(variances_of(moments), problem.coordinates.units * RARE / n)
     noise = sum_once(np.abs(step) * np.sqrt(variances / n))
     if not estimate.is_exact and slope <= _STANDARD_ERRORS * noise:
         return False

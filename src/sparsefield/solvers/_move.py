@@ -146,7 +146,7 @@ def find_whole(
     sizes = np.abs(violation) if penalty.groups is None else penalty.sizes(violation)
     active = choose_active(theta, sizes, lambda some: count_once(some) <= most, penalty.groups)
     a, b = np.nonzero(np.triu(active))
-    quadratic = Quadratic.of(draws, a, b, problem.unit)
+    quadratic = Quadratic.of(draws, a, b, problem.coordinates.units[a, b])
     quadratic = quadratic if correct is None else correct(quadratic)
     tol = _INNER_TOL * np.abs(violation[a, b]).max(initial=0.0)
     if draws.n is not None:
@@ -158,7 +158,9 @@ def find_whole(
     predicted = -(float(moves @ gradient[a, b]) + curvature / 2 + by_penalty)
     # What is outside the working set would gain this, each parameter by itself. Exact variances may be zero, and are
     # not divided by then.
-    variances = np.maximum(variances_of(moments), 1e-12 if draws.n is None else problem.unit * RARE / draws.n)
+    variances = np.maximum(
+        variances_of(moments), 1e-12 if draws.n is None else problem.coordinates.units * RARE / draws.n
+    )
     missed = sum_once(np.where(active, 0.0, violation**2 / (2 * variances)))
     return Move(whole, 1.0, predicted + missed, predicted, 1.0, curvature, quadratic)
 

@@ -50,7 +50,7 @@ class Curvature(Quadratic):
     def ridge(self) -> Matrix:
         """What the curvature of each parameter gets on top of its variance (w,)."""
         assert self.n is not None
-        return np.asarray(np.maximum(0.0, self.unit * RARE / self.n - self.variances))
+        return np.asarray(np.maximum(0.0, self.units * RARE / self.n - self.variances))
 
 
 def reweight_to_optimum(
@@ -119,4 +119,4 @@ def is_feasible(some: Mask, draws: Draws) -> bool:
 def find_curvature(problem: Problem, draws: Draws, some: Mask) -> Curvature:
     """Return the covariance of some statistics over the draws."""
     a, b = np.nonzero(np.triu(some))
-    return Curvature.of(draws, a, b, problem.unit)
+    return Curvature.of(draws, a, b, problem.coordinates.units[a, b])

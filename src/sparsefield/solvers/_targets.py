@@ -141,7 +141,7 @@ def _find_step(problem: Problem, theta: Matrix, batch: Batch, active: NDArray[np
     a, b = np.nonzero(np.triu(active))
     if len(a) > _MOST_ACTIVE:
         raise RefusalError(f"{len(a)} statistics are near their penalties, of at most {_MOST_ACTIVE}: use more draws")
-    quadratic = Quadratic.of(batch.draws, a, b, problem.unit)
+    quadratic = Quadratic.of(batch.draws, a, b, problem.coordinates.units[a, b])
     tol = _INNER_NOISE * 0.5 / np.sqrt(batch.n)
     moves, _ = problem.penalty.minimise(quadratic, theta, batch.gradient, tol=tol, max_epochs=_MOST_EPOCHS)
     return quadratic, scatter(a, b, moves, len(theta))
