@@ -219,7 +219,7 @@ class NetworkDisplay(Display):
         else:
             marks = [Line2D([], [], color=_POSITIVE, label="positive")]
             if any(not signed for _, _, signed in self.graph.edges(data="signed", default=True)):
-                marks.append(Line2D([], [], color=_UNSIGNED, label="of more than two levels: no sign"))
+                marks.append(Line2D([], [], color=_UNSIGNED, label="of unordered levels: no sign"))
         if any(weight < 0 for _, _, weight in self.graph.edges(data="weight")):
             marks.append(Line2D([], [], color=_NEGATIVE, label="negative"))
         ax.legend(handles=marks, frameon=False, loc="upper left")

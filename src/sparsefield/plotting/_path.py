@@ -26,7 +26,7 @@ class PathDisplay(Display):
     """The weights of edges along a path: the penalty gets smaller to the right, where edges enter.
 
     The strongest edges at the end have a colour and their name; where there is no room for all names, the weakest of
-    them have none. Weights without a sign, of variables with more than two levels, are dashed.
+    them have none. Weights without a sign, of variables with more than two levels that are not ordered, are dashed.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class PathDisplay(Display):
             ax.set_ylim(-1, 1)
             ax.set_title("no edge at any alpha")
         are_signed = self.is_signed.any() or not self.names
-        ax.set_ylabel("weight" if are_signed else "weight (L2 norm over levels, without a sign)")
+        ax.set_ylabel("weight" if are_signed else "weight (of unordered levels, without a sign)")
         self._mark(ax)
         self._write_names(ax, strongest, last, colors)
 
@@ -122,7 +122,7 @@ class PathDisplay(Display):
                 Line2D([], [], color=_CHOSEN, linewidth=1.0, linestyle=":", label=f"chosen: {self.chosen:.3g}")
             )
         if not self.is_signed.all():
-            marks.append(Line2D([], [], color="#777777", linestyle="--", label="of more than two levels: no sign"))
+            marks.append(Line2D([], [], color="#777777", linestyle="--", label="of unordered levels: no sign"))
         if marks:
             ax.legend(handles=marks, frameon=False, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2)
 
