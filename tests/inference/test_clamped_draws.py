@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import naive
+from level_fields import ordered_field
 from sparsefield import PairwiseMRF, _threads
 from sparsefield._kernels._target import HAS_AVX2
 from sparsefield.datasets import make_field
@@ -93,14 +94,44 @@ def test_draws_go_to_their_rows_whatever_the_order(way, force):
     assert_draws_agree(model, rows, chains.codes(), which)
 
 
-@pytest.mark.parametrize("name", ["three levels", "mixed levels", "mixed, reference last", "mixed, no reference"])
-def test_draws_of_levels_have_the_probabilities_given_the_observed_cells(name):
-    model = ZOO[name]
+LEVELS = {name: ZOO[name] for name in ("three levels", "mixed levels", "mixed, reference last", "mixed, no reference")}
+LEVELS["ordered"] = ordered_field([4, 2, 3, 3], seed=1, scale=0.3)
+
+
+@pytest.mark.parametrize("name", LEVELS)
+@pytest.mark.parametrize("way", ["enumeration", "coupling"])
+def test_draws_of_levels_have_the_probabilities_given_the_observed_cells(name, way, force):
+    model = LEVELS[name]
+    assert (Scan(model, n_planes=3).form == "intervals") == (name == "ordered")
+    force(way)
     rows = make_rows(model, 5)
     which = np.repeat(np.arange(5), 20_000)
-    chains, run = Cpu().clamped_draw(model, rows[which], seed=1, max_sweeps=1)
-    assert run.n_coupled == 0
+    chains, run = Cpu().clamped_draw(model, rows[which], seed=1, max_sweeps=500)
+    n_incomplete = 20_000 * np.count_nonzero((rows == 255)[:, model.domain.n_levels > 1].any(axis=1))
+    assert run.n_coupled == (n_incomplete if way == "coupling" else 0)
     assert_draws_agree(model, rows, chains.codes(), which)
+    before = chains.codes()
+    chains.sweep(Scan(model), 1)
+    assert not np.array_equal(before, chains.codes())
+    assert_draws_agree(model, rows, chains.codes(), which)
+
+
+@pytest.mark.parametrize(
+    "model", [random_field([3] * 14, seed=1, scale=0.1), ordered_field([3] * 14, seed=1, scale=0.03)]
+)
+def test_many_missing_values_of_levels_are_drawn_whatever_the_threads(model, monkeypatch):
+    # 3^14 ways to fill a row are too many to enumerate.
+    rows = make_rows(model, 40, share=0.6)
+    rows[:5] = 255
+    codes = np.repeat(rows, 60, axis=0)
+    chains, run = Cpu(1).clamped_draw(model, codes, seed=1, max_sweeps=500)
+    assert 300 <= run.n_coupled < 2400
+    assert np.all((chains.codes() == codes) | (codes == 255))
+    monkeypatch.setattr(_threads, "SMALLEST_SHARE", 1e-15)
+    for module in (_coupled, _conditional, _clamped_coupling):
+        monkeypatch.setattr(module, "LONGEST_CALL", 0.0)
+    monkeypatch.setattr(_clamped_coupling, "_MOST_BLOCKS", 1)
+    np.testing.assert_array_equal(chains.codes(), Cpu(3).clamped_draw(model, codes, seed=1, max_sweeps=500)[0].codes())
 
 
 def test_draws_of_a_chain_are_independent(force):
@@ -173,17 +204,17 @@ def test_rows_whose_bounds_do_not_meet_are_enumerated_or_refused(force):
     assert refused.value.remedy == "Raise max_sweeps for them."
 
 
-def test_more_levels_with_many_missing_values_are_refused():
-    model = random_field([3] * 13, seed=1, scale=0.2)
-    with pytest.raises(OutOfReachError, match=r"13 of them.*two levels so far\.$") as refused:
-        Cpu().clamped_draw(model, np.full((2, 13), 255, dtype=np.uint8), seed=1, max_sweeps=50)
+def test_too_many_levels_with_many_missing_values_are_refused():
+    model = random_field([65] * 4, seed=1, scale=0.2)
+    with pytest.raises(OutOfReachError, match=r"4 of them.*up to 64 levels\.$") as refused:
+        Cpu().clamped_draw(model, np.full((2, 4), 255, dtype=np.uint8), seed=1, max_sweeps=50)
     assert refused.value.remedy == ""
-    rows = np.full((2000, 13), 255, dtype=np.uint8)  # 3^11 = 177,147 ways to fill each, which add up to 2^28.4
-    rows[:, 0], rows[:, 1] = np.arange(2000) % 3, np.arange(2000) // 3 % 3
+    rows = np.full((1000, 4), 255, dtype=np.uint8)  # 65^3 = 274,625 ways to fill each, which add up to 2^28.03
+    rows[:, 0] = np.arange(1000) % 65
     with pytest.raises(OutOfReachError, match="268435456 of all"):
         Cpu().clamped_draw(model, rows, seed=1, max_sweeps=50)
     with pytest.raises(ValueError, match="max_sweeps is 0"):
-        Cpu().clamped_draw(model, np.zeros((2, 13), dtype=np.uint8), seed=1, max_sweeps=0)
+        Cpu().clamped_draw(model, np.zeros((2, 4), dtype=np.uint8), seed=1, max_sweeps=0)
 
 
 @pytest.mark.parametrize("way", ["enumeration", "coupling"])

@@ -17,7 +17,7 @@ from sparsefield.inference import BoundingChains, Chains, Perfect, Scan, _couple
 from sparsefield.inference._blocks import PILOT, SWEEPS, make_states, make_streams, unpack
 from sparsefield.inference._tables import make_monotone
 from statistics_ import assert_counts_agree, assert_moments_agree
-from zoo import BINARY, LEVELS, parts
+from zoo import BINARY, parts
 
 STORAGES = ["packed", "bytes"] if HAS_AVX2 else ["bytes"]
 needs_packed = pytest.mark.skipif(not HAS_AVX2, reason="packed kernels are compiled for AVX2 and later")
@@ -329,14 +329,8 @@ def test_fixed_variables_with_huge_parameters_are_drawn():
 
 def test_bad_requests_are_refused():
     model = make_field(3, seed=1)
-    with pytest.raises(ValueError, match=r"Variable 'v0' has 3 levels: exact draws are for two levels so far"):
-        LEVELS["three levels"].sample(10, method="perfect", seed=1)
-    with pytest.raises(ValueError, match="bounds of chains are for two levels"):
-        BoundingChains(LEVELS["three levels"].domain, 10, seed=1)
     with pytest.raises(ValueError, match="n_planes is 5"):
         Scan(model, n_planes=5)
-    with pytest.raises(ValueError, match="bounds of chains are for two levels"):
-        Scan(LEVELS["three levels"], n_planes=2)
     with pytest.raises(ValueError, match="form is 'dense'"):
         Scan(model, n_planes=2, form="dense")
     with pytest.raises(ValueError, match="method is 'exact': use 'gibbs' or 'perfect'"):

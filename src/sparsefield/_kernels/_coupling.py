@@ -1,7 +1,7 @@
 """Bookkeeping of coupled chains: which bounds have met, and the exact draws that follow from it.
 
 Everything works on words, the same for packed chains (16 words of 32 chains) and bytes (512 words of one chain):
-`full` is a word with a one for each of its chains.
+`full` is a word with a one for each of its chains. Levels are bytes, and `full` has all bits of one set.
 """
 
 from __future__ import annotations
@@ -20,6 +20,16 @@ def find_closed(low, high, full, closed):
 
 
 @njit(nogil=True, cache=True)
+def find_closed_sets(sets, full, closed):
+    """Set the words of the chains whose sets of levels (lines, 512) have one level each to full, others to zero."""
+    closed[:] = full
+    for i in range(sets.shape[0]):
+        for c in range(sets.shape[1]):
+            if sets[i, c] & (sets[i, c] - np.uint64(1)):
+                closed[c] = 0
+
+
+@njit(nogil=True, cache=True)
 def _count_ones(words, n_bits):
     n = 0
     for m in range(words.shape[0]):
@@ -29,19 +39,14 @@ def _count_ones(words, n_bits):
 
 
 @njit(nogil=True, cache=True)
-def settle(planes, least, largest, before, held, filled, draws, full):
-    """Close a block of sweeps: keep the exact draws that it completes, and get ready for the next one.
+def _keep_draws(closed, before, held, filled, draws, full):
+    """Keep the draws of the chains that have met and were held, hold those that have met; say whether all are filled.
 
-    planes (3 x lines, words): least states, largest states and the states carried along. before (lines, words): the
-    carried states when the block began. held (words,): chains that have met once, so that what they carry does not
-    depend on where they began. A chain of these that meets again completes a draw, the state before the block, which
-    goes to the first of draws (n, lines, words) that its chain has not filled (n, words). least and largest
-    (lines, words) are where bounds begin. Returns how many chains met and whether all draws are filled.
+    before (lines, words): the carried states when a block of sweeps began. held (words,): chains that have met once, so
+    that what they carry does not depend on where they began. A chain of these that meets again completes a draw, the
+    state before the block, which goes to the first of draws (n, lines, words) that its chain has not filled (n, words).
     """
     n_lines, n_words = before.shape
-    low, high, carried = planes[:n_lines], planes[n_lines : 2 * n_lines], planes[2 * n_lines :]
-    closed = np.empty_like(held)
-    find_closed(low, high, full, closed)
     left = closed & held
     take = np.empty_like(left)
     is_done = True
@@ -57,12 +62,44 @@ def settle(planes, least, largest, before, held, filled, draws, full):
             for i in range(n_lines):
                 for m in range(n_words):
                     draws[r, i, m] |= before[i, m] & take[m]
-    for i in range(n_lines):
-        for m in range(n_words):
-            carried[i, m] = (low[i, m] & closed[m]) | (carried[i, m] & ~closed[m])
-            before[i, m] = carried[i, m]
-            low[i, m] = least[i, m]
-            high[i, m] = largest[i, m]
     for m in range(n_words):
         held[m] |= closed[m]
+    return is_done
+
+
+@njit(nogil=True, cache=True)
+def settle(planes, starts, before, held, filled, draws, full):
+    """Close a block of sweeps: keep the exact draws that it completes, and get ready for the next one.
+
+    planes (3 x lines, words): least states, largest states and the states carried along. starts (2 x lines, words) is
+    where bounds begin. Returns how many chains met and whether all draws are filled.
+    """
+    n_lines, n_words = before.shape
+    bounds, carried = planes[: 2 * n_lines], planes[2 * n_lines :]
+    closed = np.empty_like(held)
+    find_closed(bounds[:n_lines], bounds[n_lines:], full, closed)
+    is_done = _keep_draws(closed, before, held, filled, draws, full)
+    for i in range(n_lines):
+        for m in range(n_words):
+            carried[i, m] = (bounds[i, m] & closed[m]) | (carried[i, m] & ~closed[m])
+            before[i, m] = carried[i, m]
+    bounds[:] = starts
     return _count_ones(closed, 512 // n_words), is_done
+
+
+@njit(nogil=True, cache=True)
+def settle_sets(planes, starts, before, held, filled, draws, full):
+    """Close a block of sweeps over sets of levels, as `settle` does.
+
+    planes (2 x lines, 512): sets of levels and the levels carried along, which are in the sets. starts (lines, 512) is
+    where sets begin.
+    """
+    n_lines, n_chains = before.shape
+    closed = np.empty_like(held)
+    find_closed_sets(planes[:n_lines], full, closed)
+    is_done = _keep_draws(closed, before, held, filled, draws, full)
+    for i in range(n_lines):
+        for c in range(n_chains):
+            before[i, c] = planes[n_lines + i, c]
+    planes[:n_lines] = starts
+    return _count_ones(closed, 1), is_done

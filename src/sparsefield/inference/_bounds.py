@@ -1,4 +1,4 @@
-"""Bounding chains: the least and the largest state that Gibbs chains from any start can have."""
+"""Bounding chains: the states that Gibbs chains from any start can have."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield._kernels._coupling import find_closed
-from sparsefield.data import Domain
-from sparsefield.inference._blocks import SWEEPS, Blocks, make_states, unpack
+from sparsefield._kernels._coupling import find_closed, find_closed_sets
+from sparsefield.data import MISSING, Domain
+from sparsefield.inference._blocks import SWEEPS, Blocks, lay_out, make_states, unpack
 from sparsefield.inference._chains import Chains
-from sparsefield.inference._checks import Storage, check_two_levels
+from sparsefield.inference._checks import Storage, check_bounded
+from sparsefield.inference._sets import as_sets, has_sets, make_sets
 
 
 class BoundingChains(Blocks):
@@ -23,10 +24,14 @@ class BoundingChains(Blocks):
     every start has led to the same level. (`Chains` of the same seed, swept in the same form, use the same random
     numbers.)
 
+    With more than two levels each variable has the set of levels that it can have, at first all of them; an update
+    leaves those that some state within the sets of its neighbours leads to. Where interactions are super- or submodular
+    pair by pair of variables, as those of ordered levels are, sets are all levels from the least to the largest one.
+
     Parameters
     ----------
     domain : Domain
-        Variables with at most two levels.
+        Variables with at most 64 levels.
     n_chains : int
         How many pairs of bounds.
     seed : int
@@ -59,20 +64,15 @@ class BoundingChains(Blocks):
         n_threads: int | None = None,
         use: int = SWEEPS,
     ) -> None:
-        check_two_levels(domain, "bounds of chains")
+        check_bounded(domain, "bounds of chains")
         super().__init__(domain, n_chains, seed=seed, storage=storage, n_threads=n_threads, use=use)
-        self._states = make_states(domain, self.n_blocks, self.storage, n_planes=2)
-        self.planes()[1][:] = make_widest(domain, self.storage)
+        self._states = make_widest(domain, self.n_blocks, self.storage)
 
     @property
     def n_open(self) -> int:
         """How many chains have a variable whose bounds have not met."""
-        low, high = self.planes()
-        closed = np.empty((self.n_blocks, 1, low.shape[2]), dtype=low.dtype)
-        for block in range(self.n_blocks):
-            find_closed(low[block], high[block], full_word(self.storage), closed[block, 0])
-        by_chain = unpack(closed) if self.storage == "packed" else closed
-        return self.n_chains - int(by_chain.reshape(-1)[: self.n_chains].sum())
+        met = find_met(self._states, self.domain, self.storage)
+        return self.n_chains - int(met.reshape(-1)[: self.n_chains].sum())
 
     def open_counts(self) -> NDArray[np.int64]:
         """Count, for each statistic, the chains whose start could still show in it: (n_slots, n_slots).
@@ -93,24 +93,45 @@ class BoundingChains(Blocks):
         return np.where(own, 0, largest - least)
 
     def _slot_bounds(self) -> tuple[Chains, Chains]:
-        """Return the least and the largest indicator of each slot: of level 0, where the level is largest and least."""
+        """Return the least and the largest indicator of each slot."""
         slots = Domain.binary(self.domain.n_slots)
-        zero = (self.domain.slot_levels == 0)[:, None]
-        low, high = (plane[:, self.domain.slot_variables] for plane in self.planes())
-        full = full_word(self.storage)
         bounds = []
-        for ones, zeros in ((low, high), (high, low)):
+        for indicators in self._least_and_largest():
             states = make_states(slots, self.n_blocks, self.storage)
-            states[:, : len(zero)] = np.where(zero, zeros ^ full, ones)
+            states[:, : indicators.shape[1]] = indicators
             bounds.append(
                 Chains.from_states(slots, self.n_chains, states, seed=0, storage=self.storage, n_threads=self.n_threads)
             )
         return bounds[0], bounds[1]
 
+    def _least_and_largest(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return bounds on the indicators of slots: one where there is no other level, and where it is among others."""
+        variables, levels = self.domain.slot_variables, self.domain.slot_levels[:, None]
+        if has_sets(self.domain):
+            alone, sets = np.uint64(1) << levels.astype(np.uint64), self._states[:, variables]
+            return sets == alone, sets & alone != 0
+        low, high = (plane[:, variables] for plane in self.planes())
+        full = full_word(self.storage)
+        # That of level 0 is least where the level is largest.
+        return np.where(levels == 0, high ^ full, low), np.where(levels == 0, low ^ full, high)
+
     def planes(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the least and the largest states, (blocks, lines, words) in the layout of the storage."""
-        n_lines = self._states.shape[1] // 2
-        return self._states[:, :n_lines], self._states[:, n_lines:]
+        return split(self._states)
+
+    def sets(self) -> NDArray[np.uint64]:
+        """Return the levels that each variable of a chain can have, (blocks, n_variables, 512), bit a for level a."""
+        if has_sets(self.domain):
+            return np.asarray(self._states)
+        p = self.domain.n_variables
+        low, high = ((unpack(plane) if self.storage == "packed" else plane)[:, :p] for plane in self.planes())
+        return np.asarray((np.uint64(1) << low.astype(np.uint64)) | (np.uint64(1) << high.astype(np.uint64)))
+
+
+def split(states: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the two planes of states."""
+    n_lines = states.shape[1] // 2
+    return states[:, :n_lines], states[:, n_lines:]
 
 
 def full_word(storage: Storage) -> Any:
@@ -118,8 +139,33 @@ def full_word(storage: Storage) -> Any:
     return np.uint32(2**32 - 1) if storage == "packed" else np.uint8(1)
 
 
-def make_widest(domain: Domain, storage: Storage) -> NDArray[Any]:
-    """Return the largest state of a block: ones where there are two levels, (lines, words)."""
-    widest: NDArray[Any] = make_states(domain, 1, storage)[0]
-    widest[: domain.n_variables][domain.n_levels == 2] = full_word(storage)
-    return widest
+def find_met(bounds: NDArray[Any], domain: Domain, storage: Storage) -> NDArray[np.uint8]:
+    """Return ones (blocks, 512) for the chains all of whose bounds have met."""
+    if has_sets(domain):
+        met = np.empty((len(bounds), bounds.shape[2]), dtype=np.uint8)
+        for block, own in enumerate(bounds):
+            find_closed_sets(own, np.uint8(1), met[block])
+        return met
+    low, high = split(bounds)
+    closed = np.empty((len(bounds), 1, low.shape[2]), dtype=low.dtype)
+    for block in range(len(bounds)):
+        find_closed(low[block], high[block], full_word(storage), closed[block, 0])
+    return np.asarray((unpack(closed) if storage == "packed" else closed)[:, 0])
+
+
+def make_widest(domain: Domain, n_blocks: int, storage: Storage) -> NDArray[Any]:
+    """Return the bounds of chains that can have every state: least and largest states, or sets of levels."""
+    if has_sets(domain):
+        return make_sets(domain, n_blocks)
+    states = make_states(domain, n_blocks, storage, n_planes=2)
+    split(states)[1][:, : domain.n_variables][:, domain.n_levels == 2] = full_word(storage)
+    return states
+
+
+def lay_out_bounds(codes: NDArray[np.uint8], domain: Domain, storage: Storage) -> NDArray[Any]:
+    """Return the bounds of chains (n, n_variables) that can have every level where a value is missing."""
+    if has_sets(domain):
+        return as_sets(codes, domain)
+    is_missing = codes == MISSING
+    ends = (np.where(is_missing, end, codes).astype(np.uint8) for end in (0, domain.n_levels - 1))
+    return np.concatenate([lay_out(end, domain, storage) for end in ends], axis=1)

@@ -12,6 +12,7 @@ from sparsefield._kernels._target import HAS_AVX2
 from sparsefield.data import Domain
 
 Storage = Literal["packed", "bytes"]
+MOST_BOUNDED = 64  # levels, one bit each in the sets that bounding chains hold
 
 
 def choose_storage(domain: Domain, wanted: Storage | None) -> Storage:
@@ -35,6 +36,15 @@ def check_two_levels(domain: Domain, what: str) -> None:
         i = int(np.argmax(domain.n_levels > 2))
         raise ValueError(
             f"Variable {domain.names[i]!r} has {domain.n_levels[i]} levels: {what} are for two levels so far."
+        )
+
+
+def check_bounded(domain: Domain, what: str) -> None:
+    """Refuse variables with more levels than a set of them can hold."""
+    if np.any(domain.n_levels > MOST_BOUNDED):
+        i = int(np.argmax(domain.n_levels))
+        raise ValueError(
+            f"Variable {domain.names[i]!r} has {domain.n_levels[i]} levels: {what} are for up to {MOST_BOUNDED} levels."
         )
 
 

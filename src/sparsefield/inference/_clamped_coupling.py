@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 
 from sparsefield import _threads
 from sparsefield._kernels._bytes import BLOCK
-from sparsefield._kernels._coupling import find_closed
 from sparsefield.data import MISSING, Domain
-from sparsefield.inference._blocks import LONGEST_CALL, PILOT, SWEEPS, lay_out, make_states, make_streams, unpack
-from sparsefield.inference._bounds import full_word
+from sparsefield.inference._blocks import LONGEST_CALL, PILOT, SWEEPS, make_streams, unpack
+from sparsefield.inference._bounds import find_met, lay_out_bounds
 from sparsefield.inference._checks import Storage
 from sparsefield.inference._clamped import lay_out_kept
 from sparsefield.inference._conditional import MOST_ALTOGETHER, MOST_STATES, count_ways, is_enumerable
-from sparsefield.inference._coupled import Coupled, as_words
+from sparsefield.inference._coupled import Coupled
 from sparsefield.inference._field import Field
 from sparsefield.inference._perfect import FEWEST_MEETING, MOST_DRAWS, OutOfReachError, blocks_needed
 from sparsefield.inference._scan import Scan
@@ -90,10 +89,7 @@ class _Plan:
         own = self.rows[blocks.start * BLOCK : blocks.stop * BLOCK]
         codes = np.zeros((len(blocks) * BLOCK, domain.n_variables), dtype=np.uint8)
         codes[: len(own)] = self._codes[own]
-        is_missing = codes == MISSING
-        least, largest = (np.where(is_missing, end, codes).astype(np.uint8) for end in (0, domain.n_levels - 1))
-        kept = lay_out_kept(~is_missing, domain, storage)
-        return lay_out(least, domain, storage), lay_out(largest, domain, storage), kept
+        return lay_out_bounds(codes, domain, storage), lay_out_kept(codes != MISSING, domain, storage)
 
     def spare(self, blocks: range) -> Codes:
         """Return ones for the draws (rounds, 512) of some blocks that nobody asked for."""
@@ -116,7 +112,7 @@ class _Plan:
 
 
 class Coupling:
-    """Chains that draw the missing values of rows with at most two levels.
+    """Chains that draw the missing values of rows.
 
     The lengths of blocks of sweeps are chosen here, by pilot runs with random numbers of their own. Rows whose chains
     do not meet often enough are left out if they can be enumerated; others are refused.
@@ -192,10 +188,7 @@ class Coupling:
         before. In addition, half of the chains of each row must meet: those of other rows say nothing of it.
         """
         plan, domain, storage = self._plan, self._field.domain, pilot.storage
-        least, largest, kept = plan.bounds(domain, storage, range(b, b + 1))
-        planes, n_lines = make_states(domain, 1, storage, n_planes=2), least.shape[1]
-        planes[:, :n_lines], planes[:, n_lines:] = least, largest
-        closed = np.empty((1, 1, least.shape[2]), dtype=least.dtype)
+        bounds, kept = plan.bounds(domain, storage, range(b, b + 1))
         own = plan.rows[b * BLOCK : (b + 1) * BLOCK]
         starts = np.flatnonzero(np.append(True, own[1:] != own[:-1]))
         sizes = np.diff(np.append(starts, len(own)))
@@ -205,11 +198,10 @@ class Coupling:
             step = min(max(1, n // 16), self._max_sweeps - n)
             for left in range(step, 0, -at_once):
                 made = min(left, at_once)
-                pilot.sweep(planes, stream, made, kept)
+                pilot.sweep(bounds, stream, made, kept)
                 yield made
             n += step
-            find_closed(planes[0, :n_lines], planes[0, n_lines:], full_word(storage), closed[0, 0])
-            met = (unpack(closed) if storage == "packed" else closed)[0, 0, : len(own)]
+            met = find_met(bounds, domain, storage)[0, : len(own)]
             shares = np.add.reduceat(met.astype(np.float64), starts) / sizes
             if shares.min() >= FEWEST_MEETING:
                 cost = n * blocks_needed(float(met.mean()), plan.most_draws + 1)
@@ -228,10 +220,9 @@ class Coupling:
         for start in range(0, plan.n_blocks, at_once):
             blocks = range(start, min(start + at_once, plan.n_blocks))
             some = slice(blocks.start, blocks.stop)
-            least, largest, kept = plan.bounds(domain, storage, blocks)
+            starts, kept = plan.bounds(domain, storage, blocks)
             cuts = plan.most_draws * np.arange(len(blocks) + 1)
-            spare = as_words(plan.spare(blocks), storage)
-            chains = Coupled(self._scan, domain, streams[some], least, largest, cuts, spare, kept)
+            chains = Coupled(self._scan, domain, streams[some], starts, cuts, plan.spare(blocks), kept)
             chains.run(self._lengths[some], self._n_threads)
             total += BLOCK * float((chains.n_run * self._lengths[some]).sum())
             plan.hand_out(chains.draws, storage, blocks, filled)

@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 
 from sparsefield import _threads
 from sparsefield._kernels._bytes import BLOCK
-from sparsefield._kernels._coupling import settle
+from sparsefield._kernels._coupling import settle, settle_sets
 from sparsefield.data import Domain
 from sparsefield.inference._blocks import LONGEST_CALL, make_states, pack
-from sparsefield.inference._bounds import full_word
+from sparsefield.inference._bounds import full_word, split
 from sparsefield.inference._checks import Storage
 from sparsefield.inference._scan import Scan
+from sparsefield.inference._sets import carry_along, has_sets
 
 
 class Coupled:
@@ -31,12 +32,12 @@ class Coupled:
         The variables.
     streams : ndarray of shape (n_blocks, 4, 8)
         The random numbers of each block.
-    least, largest : ndarray of shape (n_blocks, n_lines, n_words)
-        Where bounds begin, in the layout of the storage.
+    starts : ndarray of shape (n_blocks, n_lines, n_words)
+        Where bounds begin: two planes in the layout of the storage, or sets of levels.
     cuts : ndarray of shape (n_blocks + 1,)
         The rounds of draws of each block.
-    filled : ndarray of shape (n_rounds, n_words)
-        Draws that nobody asked for, as if they had been given. It changes.
+    filled : ndarray of shape (n_rounds, 512)
+        Ones for draws that nobody asked for, as if they had been given.
     kept : ndarray of shape (n_blocks, n_lines, n_words), optional
         Bits that sweeps must not change; bounds begin there with one value.
 
@@ -55,23 +56,27 @@ class Coupled:
         scan: Scan,
         domain: Domain,
         streams: NDArray[np.uint64],
-        least: NDArray[Any],
-        largest: NDArray[Any],
+        starts: NDArray[Any],
         cuts: NDArray[np.int64],
-        filled: NDArray[Any],
+        filled: NDArray[np.uint8],
         kept: NDArray[Any] | None = None,
     ) -> None:
-        self._scan, self._streams, self._cuts, self._filled, self._kept = scan, streams, cuts, filled, kept
+        self._scan, self._streams, self._cuts, self._kept, self._starts = scan, streams, cuts, kept, starts
         self.storage = scan.storage
         self.most_draws = int(np.diff(cuts).max())
-        self._full = full_word(scan.storage)
-        self._least, self._largest = least, largest
-        n_blocks, n_lines, n_words = largest.shape
-        self._planes = make_states(domain, n_blocks, scan.storage, n_planes=3)
-        for plane, start in enumerate((least, largest, least)):
-            self._planes[:, plane * n_lines : (plane + 1) * n_lines] = start
-        self._before = least.copy()
-        self._held = np.zeros((n_blocks, n_words), dtype=largest.dtype)
+        if has_sets(domain):
+            self._settle, self._full = settle_sets, np.uint8(255)
+            self._planes = carry_along(starts)
+            self._before = split(self._planes)[1].astype(np.uint8)
+            self._filled = filled * self._full
+        else:
+            self._settle, self._full = settle, full_word(scan.storage)
+            self._before = split(starts)[0].copy()
+            self._planes = make_states(domain, len(starts), scan.storage, n_planes=3)
+            self._planes[:] = np.concatenate([starts, self._before], axis=1)
+            self._filled = _as_words(filled, scan.storage)
+        n_blocks, _, n_words = starts.shape
+        self._held = np.zeros((n_blocks, n_words), dtype=self._before.dtype)
         self.draws = make_states(domain, int(cuts[-1]), scan.storage)
         self.n_run = np.zeros(n_blocks, dtype=np.int64)
         self.n_met = np.zeros(n_blocks, dtype=np.int64)
@@ -103,19 +108,19 @@ class Coupled:
                 self._n_swept[b] += n
                 if self._n_swept[b] == lengths[b]:
                     arrays = self._before[b], self._held[b], self._filled[own], self.draws[own]
-                    n_met, is_done = settle(self._planes[b], self._least[b], self._largest[b], *arrays, self._full)
+                    n_met, is_done = self._settle(self._planes[b], self._starts[b], *arrays, self._full)
                     self._n_swept[b] = 0
                     self.n_run[b] += 1
                     self.n_met[b] += n_met
 
 
-def as_words(flags: NDArray[np.uint8], storage: Storage) -> NDArray[Any]:
+def _as_words(flags: NDArray[np.uint8], storage: Storage) -> NDArray[Any]:
     """Lay zeros and ones (rounds, 512) of chains out like a line of their states."""
     return np.ascontiguousarray(pack(flags[:, None])[:, 0]) if storage == "packed" else flags
 
 
-def mark_spare(n_rounds: int, n_draws: int, storage: Storage) -> NDArray[Any]:
-    """Return the chains (rounds, words) whose draws nobody asked for, as if they had been given."""
+def mark_spare(n_rounds: int, n_draws: int) -> NDArray[np.uint8]:
+    """Return ones for the chains (rounds, 512) whose draws nobody asked for, as if they had been given."""
     spare = np.zeros((n_rounds, BLOCK), dtype=np.uint8)
     spare.reshape(-1)[n_draws:] = 1
-    return as_words(spare, storage)
+    return spare

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sparsefield.data import Domain
 from sparsefield.inference._blocks import CHOICES, make_source
-from sparsefield.inference._checks import check_request
+from sparsefield.inference._checks import MOST_BOUNDED, check_request
 from sparsefield.inference._clamped import ClampedChains
 from sparsefield.inference._clamped_coupling import Coupling, Rows, refuse_row
 from sparsefield.inference._conditional import MOST_STATES, count_ways, fill_by_enumeration, is_enumerable
@@ -87,10 +87,11 @@ def draw_missing(
 
 
 def _choose_cheap(field: Field, rows: Rows) -> NDArray[np.bool_]:
-    """Say which rows are to be enumerated: all of them, where variables have more than two levels."""
+    """Say which rows are to be enumerated: all of them, where a variable has too many levels for coupled chains."""
     n_states = count_ways(field.domain, rows.codes)
-    if np.all(field.domain.n_levels <= 2):
+    if np.all(field.domain.n_levels <= MOST_BOUNDED):
         return is_cheap(n_states, rows.last - rows.first, field.domain)
     if not is_enumerable(n_states):
-        raise refuse_row(field.domain, rows.codes[n_states.argmax()], "coupled chains are for two levels so far", "")
+        why = f"coupled chains are for up to {MOST_BOUNDED} levels"
+        raise refuse_row(field.domain, rows.codes[n_states.argmax()], why, "")
     return np.ones(len(n_states), dtype=bool)

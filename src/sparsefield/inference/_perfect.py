@@ -12,7 +12,7 @@ from sparsefield.data import Moments
 from sparsefield.inference._blocks import PILOT, SWEEPS, make_streams
 from sparsefield.inference._bounds import BoundingChains, make_widest
 from sparsefield.inference._chains import Chains
-from sparsefield.inference._checks import check_request, check_two_levels
+from sparsefield.inference._checks import check_bounded, check_request
 from sparsefield.inference._coupled import Coupled, mark_spare
 from sparsefield.inference._field import Field
 from sparsefield.inference._scan import Scan
@@ -139,11 +139,11 @@ class Perfect:
 
 
 def _refuse_levels(field: Field) -> None:
-    """Refuse variables with more than two levels."""
+    """Refuse variables with more levels than bounding chains can hold."""
     try:
-        check_two_levels(field.domain, "exact draws")
+        check_bounded(field.domain, "exact draws")
     except ValueError as error:
-        raise OutOfReachError(str(error), reason="variables with more than two levels", remedy="") from None
+        raise OutOfReachError(str(error), reason="a variable with too many levels", remedy="") from None
 
 
 def _make_coupled(field: Field, wanted: Perfect) -> Coupled:
@@ -154,10 +154,9 @@ def _make_coupled(field: Field, wanted: Perfect) -> Coupled:
     n_rounds = -(-wanted.n_chains // BLOCK)
     n_blocks = min(n_rounds, 2 * -(-n_rounds // (2 * MOST_DRAWS)), _BLOCKS_OF_CHAINS)
     cuts = n_rounds * np.arange(n_blocks + 1) // n_blocks
-    largest = np.repeat(make_widest(field.domain, scan.storage)[None], n_blocks, axis=0)
+    starts = make_widest(field.domain, n_blocks, scan.storage)
     streams = make_streams(wanted.seed, n_blocks, SWEEPS)
-    filled = mark_spare(n_rounds, wanted.n_chains, scan.storage)
-    return Coupled(scan, field.domain, streams, np.zeros_like(largest), largest, cuts, filled)
+    return Coupled(scan, field.domain, streams, starts, cuts, mark_spare(n_rounds, wanted.n_chains))
 
 
 def _choose_length(field: Field, wanted: Perfect, most_draws: int) -> tuple[int, int]:

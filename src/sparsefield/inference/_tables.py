@@ -13,7 +13,7 @@ from sparsefield._kernels._tables import fill_quads, list_pairs
 from sparsefield._kernels._target import make_aligned
 from sparsefield.inference._field import Field, expand
 
-Form = Literal["product", "sum", "dense", "levels"]
+Form = Literal["product", "sum", "dense", "levels", "sets", "intervals"]
 
 # Products of weights stay inside float32 while the largest log-odds of a variable are below this: exp(80) = 5.5e34.
 LARGEST_PRODUCT = 80.0
