@@ -52,29 +52,51 @@ def sweep_disagreement(starts, neighbours, values, order, extra, cap, w, n_sweep
 
 
 @njit(nogil=True, cache=True)
-def sharp_norm(w, n_slots):
-    """Return sqrt( sum_i n_i w_i^2 + sum_{i<j} n_i n_j min(1, w_i + w_j)^2 ) in time p log p.
+def _add_pairs(total, w, order, counts):
+    """Add sum_{i<j} counts_i counts_j min(1, w_i + w_j)^2 to a total in linear time, where order sorts w.
 
     Sorted, so that the variables j > i whose sum with i stays below 1 come first, and fewer of them as i goes up.
     """
-    order = np.argsort(w)
     p = w.shape[0]
-    # Sums of n, n w and n w^2 over the variables before a place.
+    # Sums of the counts, times 1, w and w^2, over the variables before a place.
     sums = np.zeros((3, p + 1))
     for k in range(p):
         i = order[k]
-        sums[0, k + 1] = sums[0, k] + n_slots[i]
-        sums[1, k + 1] = sums[1, k] + n_slots[i] * w[i]
-        sums[2, k + 1] = sums[2, k] + n_slots[i] * w[i] ** 2
-    total = sums[2, p]
+        sums[0, k + 1] = sums[0, k] + counts[i]
+        sums[1, k + 1] = sums[1, k] + counts[i] * w[i]
+        sums[2, k + 1] = sums[2, k] + counts[i] * w[i] ** 2
     end = p
     for k in range(p):
-        x, n = w[order[k]], n_slots[order[k]]
+        x, n = w[order[k]], counts[order[k]]
         while end > 0 and x + w[order[end - 1]] >= 1.0:
             end -= 1
         last = max(end, k + 1)
         count, first, second = sums[:, last] - sums[:, k + 1]
         total += n * (count * x * x + 2 * x * first + second + (sums[0, p] - sums[0, last]))
+    return total
+
+
+@njit(nogil=True, cache=True)
+def sharp_norm(w, n_slots):
+    """Return sqrt( sum_i min(2, n_i) w_i^2 + sum_{i<j} min(2, n_i n_j) min(1, w_i + w_j)^2 ) in time p log p.
+
+    Two laws of one or two variables that differ with probability w have n indicators whose means differ by up to w, and
+    by 2 w altogether: the sum of their squares is at most 2 w^2.
+    """
+    order = np.argsort(w)
+    total = 0.0
+    for i in order:
+        total += min(2, n_slots[i]) * w[i] ** 2
+    single = np.zeros_like(n_slots)
+    several = False
+    for i in order:
+        single[i] = n_slots[i] == 1
+        several |= n_slots[i] > 1
+    total = _add_pairs(total, w, order, single)
+    if several:
+        # min(2, n_i n_j) is 2 if neither is 0, less 1 if both are 1.
+        any_slots = np.minimum(n_slots, 1)
+        total += 2 * (_add_pairs(0.0, w, order, any_slots) - _add_pairs(0.0, w, order, single))
     return np.sqrt(total)
 
 

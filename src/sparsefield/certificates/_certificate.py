@@ -44,7 +44,7 @@ class Certificate:
     model : Field
         The parameters that it is about.
     bias : float
-        Bound on the L2 norm of the bias over all statistics.
+        Bound on the L2 norm of the bias over all statistics; with more than two levels less than the norm of `pair`.
     make_pair : callable
         Makes `pair`, when it is asked for.
     n_sweeps : float
@@ -84,10 +84,18 @@ class Certificate:
 
     @classmethod
     def of_pairs(
-        cls, kind: Kind, model: Field, pair: Matrix, n_sweeps: float, *, confidence: float = 1.0
+        cls,
+        kind: Kind,
+        model: Field,
+        pair: Matrix,
+        n_sweeps: float,
+        *,
+        confidence: float = 1.0,
+        distance: float = np.inf,
     ) -> Certificate:
-        """Return the certificate with a bound for each statistic."""
-        return cls(kind, model, norm(pair), partial(np.asarray, pair), n_sweeps, confidence=confidence)
+        """Return the certificate with a bound for each statistic and, if known, for the total variation distance."""
+        bias = norm_within(model.domain, pair, distance)
+        return cls(kind, model, bias, partial(np.asarray, pair), n_sweeps, confidence=confidence)
 
     @classmethod
     def exact(cls, model: Field, n_sweeps: float = 0) -> Certificate:
@@ -199,7 +207,20 @@ class Certificate:
 def trivial_bias(domain: Domain) -> float:
     """Return the bound on the L2 norm of a bias that always holds: every statistic that is not constant is off by 1."""
     moves = (domain.n_levels > 1)[domain.slot_variables]
-    return norm(across_variables(domain, (moves[:, None] | moves).astype(np.float64)))
+    return norm_within(domain, across_variables(domain, (moves[:, None] | moves).astype(np.float64)), 1.0)
+
+
+def norm_within(domain: Domain, pair: Matrix, distance: float) -> float:
+    """Bound the L2 norm of changes of all statistics, given bounds for each and the total variation distance.
+
+    The statistics of one variable, or of one pair of them, are probabilities: they rise by the distance together at
+    most, and fall by as much, so that their squares add up to twice its square at most.
+    """
+    if np.all(np.bincount(domain.slot_variables, minlength=1) <= 1):
+        return norm(pair)
+    member = domain.slot_variables[:, None] == np.arange(domain.n_variables)
+    squares = np.minimum(member.T @ (pair**2) @ member, 2 * distance**2)
+    return float(np.sqrt(np.triu(squares).sum()))
 
 
 def hold_together(confidences: Sequence[float]) -> float:

@@ -40,7 +40,7 @@ def coalescence(
     Parameters
     ----------
     model : PairwiseMRF
-        A field of variables with at most two levels.
+        A field of variables with at most 64 levels.
     n_sweeps : int
         Sweeps of the chains.
     n_chains : int
@@ -80,7 +80,9 @@ def certify_bounds(model: Field, bounds: Bounds, *, confidence: float = 0.95) ->
     counts = bounds.open_counts()
     limits = upper_limits(counts, bounds.n_chains, failure / max(1, count_statistics(domain)))
     pair = across_variables(domain, np.minimum(limits, any_open))
-    return Certificate.of_pairs("coalescence", model, pair, bounds.n_sweeps, confidence=confidence)
+    return Certificate.of_pairs(
+        "coalescence", model, pair, bounds.n_sweeps, confidence=confidence, distance=float(any_open)
+    )
 
 
 def upper_limits(counts: NDArray[np.int64], n: int, failure: float) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ from sparsefield.certificates._certificate import Certificate
 from sparsefield.certificates._influence import conditional_changes, influence_matrix, spectral_radius
 from sparsefield.data import Domain
 from sparsefield.inference import Field, check_order, check_sweeps
-from sparsefield.model import across_variables, count_statistics, norm
+from sparsefield.model import across_variables, count_statistics
 
 # Of Gauss-Seidel sweeps between two targets: every round leaves a bound, and these end when one gains little.
 _MOST_ROUNDS, _PRECISION = 1000, 1e-4
@@ -35,6 +35,9 @@ class Disagreement:
     min(1, w_i + w_j), and no probability is above 1::
 
         sqrt( sum_i w_i^2 + sum_{i<j} min(1, w_i + w_j)^2 ).
+
+    A variable or a pair with several statistics counts twice and no more: the probabilities of its levels fall by as
+    much as others rise, so that the squares of all changes add up to 2 w^2 at most.
 
     The object changes in place; `certificate` makes a value of it.
 
@@ -203,7 +206,7 @@ class Disagreement:
         return Certificate(
             self.kind,
             self.model,
-            norm(make_pair()) if bias is None else bias,
+            self.bias if bias is None else bias,
             make_pair,
             self.n_sweeps,
             find_radius=partial(_radius_of, self._radius, self.influence),

@@ -8,6 +8,7 @@ from scipy.sparse import csr_array
 from scipy.special import expit
 
 from sparsefield._kernels._influence import bound_radius, compress_levels, compress_rows, largest_level_changes
+from sparsefield._kernels._level_influence import bound_influences
 from sparsefield.inference import Field, expand, reduce_to_binary
 
 # Every result is rounded up: a bound that rounding leaves a little too small is no bound. A logistic function of -745,
@@ -15,6 +16,7 @@ from sparsefield.inference import Field, expand, reduce_to_binary
 _ROUNDING = 2.0**-52
 _UP = 1 + 4096 * _ROUNDING
 _SMALLEST = np.finfo(np.float64).tiny
+_MOST_WORK = 2**15  # of the bound of an influence between variables of several levels: 8 of them each
 _STEPS, _MOST_ROUNDS, _PRECISION = 20, 100, 1e-7  # of the spectral radius: it stops when 20 steps gain no more
 
 
@@ -76,6 +78,9 @@ def _influence_of_levels(model: Field) -> csr_array:
     slack = 2 * (len(main) + 2) * _ROUNDING * (np.abs(own) + high - low + np.abs(low) + np.abs(high))
     two = largest_change(sizes, (own + low - slack)[rows], (own + high + slack)[rows] - sizes)
     entries = np.where(n_levels[rows] == 2, two, np.minimum(np.tanh(sizes / 4) * _UP, 1.0))
+    slacks = 4 * (len(main) + 2) * _ROUNDING * (np.maximum.reduceat(np.abs(main) + np.abs(pair).sum(axis=1), cuts))
+    bound_influences(main, pair, cuts, n_levels, starts, columns, slacks, _MOST_WORK, entries)
+    entries = np.clip(entries * _UP, _SMALLEST, 1.0)
     return csr_array((entries, columns, starts), shape=(len(n_levels), len(n_levels)))
 
 
