@@ -1,6 +1,7 @@
 """The pairwise Markov random field, its file, and the layout of its parameters."""
 
 from sparsefield.model._file import has_text, read_text, write_parameters
+from sparsefield.model._gauge import block_strengths, zero_sum
 from sparsefield.model._layout import (
     Matrix,
     across_variables,
@@ -22,6 +23,7 @@ __all__ = [
     "PairwiseMRF",
     "across_variables",
     "as_theta",
+    "block_strengths",
     "count_once",
     "count_statistics",
     "has_sign",
@@ -34,4 +36,5 @@ __all__ = [
     "scatter",
     "sum_once",
     "write_parameters",
+    "zero_sum",
 ]

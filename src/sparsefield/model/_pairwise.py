@@ -24,6 +24,7 @@ from sparsefield.inference import (
     reduce_to_binary,
 )
 from sparsefield.model._file import read_parameters, write_parameters
+from sparsefield.model._gauge import change_reference
 from sparsefield.model._layout import independent_theta
 from sparsefield.model._partition import LogPartition, find_log_partition
 
@@ -134,6 +135,26 @@ class PairwiseMRF:
         main, interactions = reduce_to_binary(self)
         couplings = interactions / 4
         return main / 2 + _row_sums(couplings), couplings
+
+    def with_reference(self, reference: Sequence[int] | None) -> PairwiseMRF:
+        """Return the same distribution with other reference levels.
+
+        Parameters
+        ----------
+        reference : sequence of int, or None
+            The code of the level without parameters, for each variable. None keeps parameters for all levels, in the
+            zero-sum gauge: main effects of a variable, and rows and columns of a block of interactions, add up to zero.
+
+        Examples
+        --------
+        >>> from sparsefield import PairwiseMRF
+        >>> model = PairwiseMRF.binary([-1.0, 0.5], [[0.0, 2.0], [2.0, 0.0]])
+        >>> model.with_reference([1, 0]).main
+        array([1. , 2.5])
+        >>> model.with_reference(None).interactions[0, 2:]
+        array([ 0.5, -0.5])
+        """
+        return PairwiseMRF(*change_reference(self, reference))
 
     def energy(self, states: Any) -> NDArray[np.float64]:
         """Return minus the exponent of each state: P(x) is proportional to exp(-energy(x)).
