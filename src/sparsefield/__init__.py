@@ -1,7 +1,7 @@
 """Sparse discrete Markov random fields, with certificates."""
 
 from sparsefield import certificates, datasets, gradients, inference, selection
-from sparsefield.data import Domain, Moments, Table, TableError, encode, moments_of_table
+from sparsefield.data import Domain, Merged, Moments, Table, TableError, encode, moments_of_table
 from sparsefield.estimators import PseudoLikelihood, SparseMRF, SparseMRFCV, bootstrap, stability
 from sparsefield.fits import Fit, Optimality, Status
 from sparsefield.model import PairwiseMRF
@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Domain",
     "Fit",
+    "Merged",
     "Moments",
     "Optimality",
     "PairwiseMRF",

@@ -6,6 +6,7 @@ from sparsefield.data._encode import MAX_LEVELS, encode
 from sparsefield.data._errors import ConstantColumnWarning, TableError
 from sparsefield.data._fingerprint import check_rows, describe_rows
 from sparsefield.data._listing import listed, preview
+from sparsefield.data._merging import Merged
 from sparsefield.data._moments import (
     Counts,
     Moments,
@@ -30,6 +31,7 @@ __all__ = [
     "ConstantColumnWarning",
     "Counts",
     "Domain",
+    "Merged",
     "Moments",
     "Ordinal",
     "Table",
