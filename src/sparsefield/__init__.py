@@ -1,7 +1,18 @@
 """Sparse discrete Markov random fields, with certificates."""
 
 from sparsefield import certificates, datasets, gradients, inference, selection
-from sparsefield.data import Domain, Merged, Moments, Table, TableError, encode, moments_of_table
+from sparsefield.data import (
+    Alignment,
+    Domain,
+    Merged,
+    Moments,
+    Table,
+    TableError,
+    encode,
+    moments_of_table,
+    read_alignment,
+    sequence_weights,
+)
 from sparsefield.estimators import PseudoLikelihood, SparseMRF, SparseMRFCV, bootstrap, stability
 from sparsefield.fits import Fit, Optimality, Status
 from sparsefield.model import PairwiseMRF
@@ -12,6 +23,7 @@ from sparsefield.solvers import certify
 __version__ = "0.1.0"
 
 __all__ = [
+    "Alignment",
     "Domain",
     "Fit",
     "Merged",
@@ -39,6 +51,8 @@ __all__ = [
     "make_graph",
     "moments_of_table",
     "path",
+    "read_alignment",
     "selection",
+    "sequence_weights",
     "stability",
 ]

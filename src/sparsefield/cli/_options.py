@@ -22,8 +22,10 @@ from sparsefield.data import (
     Domain,
     Table,
     TableError,
+    UnknownLettersWarning,
     encode,
     preview,
+    is_alignment,
     read_table,
 )
 
@@ -31,7 +33,9 @@ _MANY_ROWS = 50
 _FEW_LEVELS = 11  # numbers with as many levels are mostly scales: 0 to 10 is the longest in use
 _RARE = 0.05  # of the cells of a column: words among numbers are then taken for typos
 
-Data = Annotated[Path, typer.Argument(help="A table: .csv, .tsv or .parquet, one observation per row.")]
+Data = Annotated[
+    Path, typer.Argument(help="A table: .csv, .tsv or .parquet, one row each; or an alignment: .fasta, .a2m, .sto.")
+]
 FieldFile = Annotated[Path, typer.Argument(help="A fitted field, as `sparsefield fit` writes it.")]
 Columns = Annotated[
     str | None, typer.Option(metavar="A,B,...", help="The columns to use as variables; all unless given.")
@@ -107,7 +111,7 @@ def _load(path: Path, how: Reading) -> tuple[Table, list[str]]:
     """Read a table, and take the columns that are asked for; also return what people should look at."""
     with plain_errors(path):
         words = (*MISSING_MARKERS, *(how.missing_marker or ()))
-        frame = read_table(path, words, _unescape(how.separator))
+        frame, letters = _read_frame(path, words, how.separator)
         wanted = _split(how.columns, frame) if how.columns else frame.columns
         left_out = {*(_split(how.ignore, frame) if how.ignore else ()), *([_find(how.id, frame)] if how.id else ())}
         kept = [name for name in dict.fromkeys(wanted) if name not in left_out]
@@ -151,6 +155,14 @@ def _list_unordered(table: Table) -> list[str]:
         f"{which} numbers as levels, which count as categories without an order: --ordinal all, or their names, makes "
         "edges with a sign of them."
     ]
+        # Rare letters are common in alignments, and no typos.
+        return table, [*letters, *constant, *([] if is_alignment(path) else _list_rare(table))]
+def _read_frame(path: Path, markers: tuple[str, ...], separator: str | None) -> tuple[pl.DataFrame, list[str]]:
+    """Read a file; also return what it says about letters of an alignment that count as gaps."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UnknownLettersWarning)
+        frame = read_table(path, markers, _unescape(separator))
+    return frame, [str(own.message) for own in caught if issubclass(own.category, UnknownLettersWarning)]
 
 
 def _describe(table: Table) -> str:
@@ -163,7 +175,7 @@ def _describe(table: Table) -> str:
 def load_same(path: Path, domain: Domain, separator: str | None, markers: Sequence[str] | None) -> Table:
     """Read a table again, with the variables and levels that a field already has."""
     with plain_errors(path):
-        frame = read_table(path, (*MISSING_MARKERS, *(markers or ())), _unescape(separator))
+        frame, _ = _read_frame(path, (*MISSING_MARKERS, *(markers or ())), separator)
         return encode(frame.select(_split(domain.names, frame)), domain=domain)
 
 

@@ -1,9 +1,10 @@
 """Tables: variables and their levels, reading and encoding, whole-number counts, and moments."""
 
+from sparsefield.data._alignments import AMINO_ACIDS, Alignment, read_alignment, sequence_weights
 from sparsefield.data._counting import count_codes, count_ones, count_words
 from sparsefield.data._domain import MISSING, MOST_LEVELS, Domain
 from sparsefield.data._encode import MAX_LEVELS, encode
-from sparsefield.data._errors import ConstantColumnWarning, TableError
+from sparsefield.data._errors import ConstantColumnWarning, TableError, UnknownLettersWarning
 from sparsefield.data._fingerprint import check_rows, describe_rows
 from sparsefield.data._listing import listed, preview
 from sparsefield.data._merging import Merged
@@ -19,15 +20,18 @@ from sparsefield.data._moments import (
 from sparsefield.data._ordered import Ordinal
 from sparsefield.data._policies import WAYS_WITH_MISSING, resolve_missing, take_counted
 from sparsefield.data._reading import MISSING_MARKERS, find_line, read_table
+from sparsefield.data._sequences import is_alignment
 from sparsefield.data._table import Table, distinct_rows
 from sparsefield.data._unseen import Unseen, find_unseen
 
 __all__ = [
+    "AMINO_ACIDS",
     "MAX_LEVELS",
     "MISSING",
     "MISSING_MARKERS",
     "MOST_LEVELS",
     "WAYS_WITH_MISSING",
+    "Alignment",
     "ConstantColumnWarning",
     "Counts",
     "Domain",
@@ -36,6 +40,7 @@ __all__ = [
     "Ordinal",
     "Table",
     "TableError",
+    "UnknownLettersWarning",
     "Unseen",
     "check_observed",
     "check_rows",
@@ -48,12 +53,15 @@ __all__ = [
     "encode",
     "find_line",
     "find_unseen",
+    "is_alignment",
     "listed",
     "moments_of_codes",
     "moments_of_table",
     "preview",
+    "read_alignment",
     "read_table",
     "resolve_missing",
+    "sequence_weights",
     "take_counted",
     "weighted_moments",
 ]

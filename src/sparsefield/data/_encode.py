@@ -37,7 +37,7 @@ def encode(
     ----------
     data : 2-D array, pandas or polars data frame, or path of a .csv, .tsv or .parquet file
         Columns of booleans, whole numbers (also stored as floats), text or categories. Empty cells, null and NaN
-        are missing values.
+        are missing values. Files named like alignments are read as `read_alignment` does.
     domain : Domain, optional
         Use these names and levels instead of finding them; a value outside is an error.
     reference : "first", mapping of names to levels, or None

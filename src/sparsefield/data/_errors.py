@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -92,6 +92,35 @@ class ConstantColumnWarning(UserWarning):
     def __reduce__(self) -> Any:
         """Say how another process can make the same warning."""
         return ConstantColumnWarning, (self.column, self.level)
+
+
+class UnknownLettersWarning(UserWarning):
+    """Letters of an alignment are not in its alphabet, and count as gaps.
+
+    Parameters
+    ----------
+    letters : mapping of str to int
+        How often each of them occurs.
+    """
+
+    def __init__(self, letters: Mapping[str, int]) -> None:
+        self.letters = dict(letters)
+        counted = ", ".join(f"{letter} ({n})" for letter, n in self.letters.items())
+        super().__init__(f"Letters that are not in the alphabet count as gaps: {counted}.")
+
+    def __reduce__(self) -> Any:
+        """Say how another process can make the same warning."""
+        return UnknownLettersWarning, (self.letters,)
+
+
+def check_file(path: Path) -> None:
+    """Refuse the path of a file that is not there, or is a folder."""
+    if not path.exists():
+        near = sorted(other.name for other in path.parent.glob(f"*{path.suffix}")) if path.parent.is_dir() else []
+        hint = f" The folder has {preview(near)}." if near and path.suffix else ""
+        raise FileNotFoundError(f"There is no file {str(path)!r}: check its name and folder.{hint}")
+    if path.is_dir():
+        raise IsADirectoryError(f"{str(path)!r} is a folder: give the path of a file.")
 
 
 def unknown_value(column: str, value: Any, levels: tuple[Any, ...]) -> TableError:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import polars as pl
 
+from sparsefield.data._alignments import read_letters
 from sparsefield.data._domain import check_names
-from sparsefield.data._errors import TableError
-from sparsefield.data._listing import preview
+from sparsefield.data._errors import TableError, check_file
+from sparsefield.data._sequences import is_alignment
 
 # What programs write for a missing cell: nothing, R's NA, Python's NaN, None and null.
 MISSING_MARKERS = ("", "NA", "NaN", "nan", "None", "null")
@@ -21,23 +22,20 @@ _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 def read_table(
     path: Path, missing_markers: tuple[str, ...], separator: str | None = None, *, as_text: bool = False
 ) -> pl.DataFrame:
-    """Read a .csv, .tsv or .parquet file; text with another ending where its separator is given.
+    """Read a .csv, .tsv or .parquet file, or an alignment; text with another ending where its separator is given.
 
     With `as_text`, cells of text files stay the text that they are.
     """
-    if not path.exists():
-        near = sorted(other.name for other in path.parent.glob(f"*{path.suffix}")) if path.parent.is_dir() else []
-        hint = f" The folder has {preview(near)}." if near and path.suffix else ""
-        raise FileNotFoundError(f"There is no file {str(path)!r}: check its name and folder.{hint}")
-    if path.is_dir():
-        raise IsADirectoryError(f"{str(path)!r} is a folder: give the path of a file.")
+    check_file(path)
+    if separator is None and is_alignment(path):
+        return read_letters(path)
     ending = path.suffix.lower()
     if ending == ".parquet":
         return _read_parquet(path)
     if separator is None:
         if ending not in _SEPARATORS:
             raise TableError(
-                f"File {str(path)!r} does not end in .csv, .tsv or .parquet",
+                f"File {str(path)!r} does not end in .csv, .tsv or .parquet, nor in .fasta, .a2m or .sto",
                 "rename or convert it, or set {option}",
                 option="separator",
                 path=path,
@@ -152,9 +150,10 @@ def _value_counts(path: Path, separator: str) -> Iterator[tuple[int, int]]:
 def find_line(path: Path, row: int) -> int | None:
     """Return the line of a row of a text file; None where that cannot be told.
 
-    Rows are counted from zero, without blank lines and the names. Quotes may hide line ends, and parquet has no lines.
+    Rows are counted from zero, without blank lines and the names. Quotes may hide line ends, parquet has no lines, and
+    a sequence of an alignment may have several.
     """
-    if path.suffix.lower() == ".parquet":
+    if path.suffix.lower() == ".parquet" or is_alignment(path):
         return None
     with path.open(encoding="utf-8-sig", errors="replace") as lines:
         n_rows = -1  # the first line has the names
