@@ -16,7 +16,7 @@ from sparsefield.data import (
 from sparsefield.estimators import PseudoLikelihood, SparseMRF, SparseMRFCV, bootstrap, stability
 from sparsefield.fits import Fit, Optimality, Status
 from sparsefield.model import PairwiseMRF
-from sparsefield.network import centrality_table, edge_table, export, make_graph
+from sparsefield.network import centrality_table, edge_table, export, make_graph, rank_contacts
 from sparsefield.selection import alpha_max, learn, path
 from sparsefield.solvers import certify
 
@@ -51,6 +51,7 @@ __all__ = [
     "make_graph",
     "moments_of_table",
     "path",
+    "rank_contacts",
     "read_alignment",
     "selection",
     "sequence_weights",

@@ -1,8 +1,19 @@
 """The network behind a field: edges, graph, centralities, recovery of a known truth, files of other programs."""
 
+from sparsefield.network._contacts import correct_strengths, rank_contacts
 from sparsefield.network._export import FORMATS, export
 from sparsefield.network._graph import centrality_table, make_graph
 from sparsefield.network._network import Network, edge_table
 from sparsefield.network._recovery import edge_auc
 
-__all__ = ["FORMATS", "Network", "centrality_table", "edge_auc", "edge_table", "export", "make_graph"]
+__all__ = [
+    "FORMATS",
+    "Network",
+    "centrality_table",
+    "correct_strengths",
+    "edge_auc",
+    "edge_table",
+    "export",
+    "make_graph",
+    "rank_contacts",
+]
