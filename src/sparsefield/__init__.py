@@ -15,7 +15,7 @@ from sparsefield.data import (
 )
 from sparsefield.estimators import PseudoLikelihood, SparseMRF, SparseMRFCV, bootstrap, stability
 from sparsefield.fits import Fit, Optimality, Status
-from sparsefield.model import PairwiseMRF
+from sparsefield.model import PairwiseMRF, read_adabmdca, write_adabmdca
 from sparsefield.network import centrality_table, edge_table, export, make_graph, rank_contacts
 from sparsefield.selection import alpha_max, learn, path
 from sparsefield.solvers import certify
@@ -52,8 +52,10 @@ __all__ = [
     "moments_of_table",
     "path",
     "rank_contacts",
+    "read_adabmdca",
     "read_alignment",
     "selection",
     "sequence_weights",
     "stability",
+    "write_adabmdca",
 ]

@@ -4,7 +4,7 @@ from sparsefield.data._alignments import AMINO_ACIDS, Alignment, read_alignment,
 from sparsefield.data._counting import count_codes, count_ones, count_words
 from sparsefield.data._domain import MISSING, MOST_LEVELS, Domain
 from sparsefield.data._encode import MAX_LEVELS, encode
-from sparsefield.data._errors import ConstantColumnWarning, TableError, UnknownLettersWarning
+from sparsefield.data._errors import ConstantColumnWarning, TableError, UnknownLettersWarning, check_file
 from sparsefield.data._fingerprint import check_rows, describe_rows
 from sparsefield.data._listing import listed, preview
 from sparsefield.data._merging import Merged
@@ -42,6 +42,7 @@ __all__ = [
     "TableError",
     "UnknownLettersWarning",
     "Unseen",
+    "check_file",
     "check_observed",
     "check_rows",
     "count_codes",

@@ -1,5 +1,6 @@
 """The pairwise Markov random field, its file, and the layout of its parameters."""
 
+from sparsefield.model._adabmdca import read_adabmdca, write_adabmdca
 from sparsefield.model._file import has_text, read_text, write_parameters
 from sparsefield.model._gauge import block_strengths, zero_sum
 from sparsefield.model._layout import (
@@ -32,9 +33,11 @@ __all__ = [
     "membership",
     "norm",
     "pair_weights",
+    "read_adabmdca",
     "read_text",
     "scatter",
     "sum_once",
+    "write_adabmdca",
     "write_parameters",
     "zero_sum",
 ]
