@@ -145,7 +145,7 @@ def sequence_weights(table: Table, identity: float = 0.8, *, n_threads: int | No
     columns = np.ascontiguousarray(table.codes.T)
     rows = np.where(table.codes == MISSING, MOST_LEVELS, table.codes).astype(np.uint8)  # no level has that code
     counts = np.empty(n, dtype=np.int64)
-    # 4,915 sequences of 53 columns take 0.057 s on one core of a Zen 3.
+    # 4,915 sequences of 53 columns take 0.057 s on one core of a Zen 4.
     shares = _threads.share(n, n_threads, 4.5e-11 * n * n * p)
     _threads.run(_likeness.count_similar, [(columns, rows, least, share.start, share.stop, counts) for share in shares])
     return np.asarray(1 / counts)
