@@ -24,8 +24,8 @@ from sparsefield.data import (
     TableError,
     UnknownLettersWarning,
     encode,
-    preview,
     is_alignment,
+    preview,
     read_table,
 )
 
@@ -126,7 +126,9 @@ def _load(path: Path, how: Reading) -> tuple[Table, list[str]]:
             ordinal = None if how.ordinal is None else _read_order(how.ordinal, frame.select(kept))
             table = encode(frame.select(kept), ordinal=ordinal, max_levels=how.max_levels)
         constant = [str(own.message) for own in caught if issubclass(own.category, ConstantColumnWarning)]
-        return table, [*constant, *_list_rare(table), *_list_unordered(table)]
+        # Rare letters are common in alignments, and no typos.
+        typos = [] if is_alignment(path) else _list_rare(table)
+        return table, [*letters, *constant, *typos, *_list_unordered(table)]
 
 
 def _read_order(words: str, frame: pl.DataFrame) -> bool | dict[str, list[str]]:
@@ -155,8 +157,8 @@ def _list_unordered(table: Table) -> list[str]:
         f"{which} numbers as levels, which count as categories without an order: --ordinal all, or their names, makes "
         "edges with a sign of them."
     ]
-        # Rare letters are common in alignments, and no typos.
-        return table, [*letters, *constant, *([] if is_alignment(path) else _list_rare(table))]
+
+
 def _read_frame(path: Path, markers: tuple[str, ...], separator: str | None) -> tuple[pl.DataFrame, list[str]]:
     """Read a file; also return what it says about letters of an alignment that count as gaps."""
     with warnings.catch_warnings(record=True) as caught:
