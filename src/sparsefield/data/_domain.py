@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield.data._errors import TableError
 from sparsefield.data._listing import preview
+
+if TYPE_CHECKING:
+    from sparsefield.data._merging import Merged
 
 Level = bool | int | str
 
@@ -133,6 +136,26 @@ class Domain:
             else f"{self.names[i]}={self.levels[i][k]}"
             for i, k in zip(self.slot_variables, self.slot_levels, strict=True)
         )
+
+    def merge(self, names: Sequence[str]) -> Merged:
+        """Merge variables into one with the combinations of their levels, so that pairs say what triples do.
+
+        The result has the `domain` afterwards, and a way there and back: `join(table)` and `split(table)`.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The variables, at least two.
+
+        Examples
+        --------
+        >>> import sparsefield as sf
+        >>> sf.Domain.binary(["a", "b", "c"]).merge(["a", "b"]).domain.names
+        ('a&b', 'c')
+        """
+        from sparsefield.data._merging import Merged  # noqa: PLC0415  # which is made of domains and tables
+
+        return Merged(self, names)
 
     def indicators(self, codes: NDArray[np.uint8]) -> NDArray[np.float64]:
         """Return the (n, n_slots) main statistics of codes (n, n_variables): one where a slot's level is taken."""
