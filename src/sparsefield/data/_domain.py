@@ -153,7 +153,7 @@ class Domain:
         >>> sf.Domain.binary(["a", "b", "c"]).merge(["a", "b"]).domain.names
         ('a&b', 'c')
         """
-        from sparsefield.data._merging import Merged  # noqa: PLC0415  # which is made of domains and tables
+        from sparsefield.data._merging import Merged  # which is made of domains and tables
 
         return Merged(self, names)
 
