@@ -251,12 +251,21 @@ def test_ordered_interactions_are_recognised():
         Scan(strong, n_planes=2, form="product")
 
 
+def nearly_ordered():
+    """Make a field whose ratios fall by rounding alone where they should not, from one float32 to the one below."""
+    between = np.log1p(2.0**-24)  # the ratio is halfway from 1 to the next float32
+    block = np.ones((3, 3))
+    block[1:] += between + np.array([5e-15, -5e-15, 0.1])
+    return from_blocks([3, 3], [np.zeros(3)] * 2, {(0, 1): block}, None)
+
+
 def test_ratios_rise_with_the_levels_of_neighbours_to_the_last_bit():
-    for seed in range(20):
-        scale = 10.0 ** -(seed % 9)
-        model = ordered_field([5, 6, 4], seed=seed, scale=scale)
-        n_levels, starts, neighbours, table_starts, tables, _, crosses = Scan(model, n_planes=2).arguments
-        for i in range(3):
+    fields = [ordered_field([5, 6, 4], seed=seed, scale=10.0 ** -(seed % 9)) for seed in range(20)]
+    for model in [*fields, nearly_ordered()]:
+        scan = Scan(model, n_planes=2)
+        assert scan.form == "intervals"
+        n_levels, starts, neighbours, table_starts, tables, _, crosses = scan.arguments
+        for i in range(len(n_levels)):
             for k in range(starts[i], starts[i + 1]):
                 shape = n_levels[neighbours[k]], n_levels[i] - 1
                 table = tables[table_starts[k] : table_starts[k] + shape[0] * shape[1]].reshape(shape)
