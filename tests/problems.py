@@ -4,6 +4,7 @@ import numpy as np
 
 import sparsefield as sf
 from sparsefield.datasets import make_field
+from sparsefield.inference import Cpu, OutOfReachError
 from sparsefield.objective import Problem
 
 # Options of fits that are short on purpose.
@@ -29,3 +30,10 @@ def theta_of(found):
 def safe_step(problem):
     """Return 1 / L for L = m / 4: statistics are 0 or 1, so the largest eigenvalue of their covariance is no more."""
     return 4 / (problem.domain.n_slots * (problem.domain.n_slots + 1) / 2)
+
+
+class Undrawn(Cpu):
+    """The processors of this machine, where exact draws are always out of reach."""
+
+    def draw(self, field, n_draws, *, seed, max_sweeps):  # noqa: ARG002
+        raise OutOfReachError("There are no exact draws here.")
