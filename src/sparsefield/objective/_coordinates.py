@@ -171,7 +171,10 @@ class Features:
         inverse, shares = self._basis.inverse, self._basis.shares
         off = np.where(self.is_parameter, inverse @ (inverse @ pair).T, 0.0)
         off = (off + off.T) / 2
-        np.fill_diagonal(off, inverse @ (main + pair @ shares))
+        found = inverse @ (main + pair @ shares)
+        # A sum of as many terms is right to that many roundings: what is below them is a main effect of zero.
+        largest = np.abs(inverse) @ (np.abs(main) + np.abs(pair) @ shares)
+        np.fill_diagonal(off, np.where(np.abs(found) <= len(main) * 2.0**-52 * largest, 0.0, found))
         return np.asarray(off)
 
     def moments(self, moments: Moments) -> FeatureMoments:
