@@ -9,6 +9,8 @@ from scipy.linalg import eigh
 from sparsefield.inference import BLOCK, Backend
 from sparsefield.model import Matrix, scatter
 from sparsefield.objective import Problem
+from sparsefield.solvers._extremes import extremes
+from sparsefield.solvers._frequencies import Frequencies
 
 Index = NDArray[np.int64]
 Values = NDArray[np.float64]
@@ -41,7 +43,8 @@ class Batch:
         self.n = min(n, max(BLOCK, _MOST_CELLS // max(1, problem.domain.n_slots)))
         chains, _ = backend.draw(problem.model(theta), self.n, seed=seed, max_sweeps=_MOST_SWEEPS)
         self.draws = problem.coordinates.draws(chains.draws())
-        self.moments = problem.see(chains.moments())
+        self._problem, self.slots = problem, chains.moments()
+        self.moments = problem.see(self.slots)
         self.pair = self.moments.pair
         self.gradient = self.pair - problem.target
 
@@ -56,8 +59,16 @@ class Batch:
         values = self.draws.along(move)
         return np.asarray(values - values.mean())
 
+    def furthest(self, a: Index, b: Index) -> Values:
+        """Return how far some statistics can be from their means."""
+        low, high = extremes(self._problem)
+        means = self.pair[a, b]
+        return np.asarray(np.maximum(means - low[a, b], high[a, b] - means))
+
     def n_seen(self, a: Index, b: Index) -> float:
-        """Return how often the rarest value of the rarest of some statistics was seen."""
+        """Return how often the rarest event was seen that one of some statistics is about."""
+        if not self._problem.coordinates.is_plain:
+            return self.n * Frequencies(self._problem, self.slots).least_share(a, b)
         means = self.pair[a, b]
         return float(self.n * np.minimum(means, 1 - means).min(initial=1.0))
 
@@ -66,17 +77,17 @@ def bound_reach(covariance: Matrix, batch: Batch, a: Index, b: Index, z: float) 
     """Bound |H^-1/2 (s - mu)| over all states, as far as the least eigenvalue of H is known from draws.
 
     With D the standard deviations and R the correlations, it is |R^-1/2 D^-1 (s - mu)|, at most the root of
-    sum_j max(mu_j, 1 - mu_j)^2 / D_j^2 over the least eigenvalue of R. That of an estimate of R is at most what its
-    own eigenvector u shows of R, whose mean is right to the standard error of the mean of (u . D^-1 (s - mean))^2.
+    sum_j m_j^2 / D_j^2 over the least eigenvalue of R, m_j the furthest that s_j can be from mu_j. That of an estimate
+    of R is at most what its own eigenvector u shows of R, whose mean is right to the standard error of the mean of
+    (u . D^-1 (s - mean))^2.
     """
     if len(a) == 0:
         return 0.0
-    means = batch.pair[a, b]
     deviations = np.sqrt(np.diagonal(covariance))
     least, vectors = eigh(covariance / np.outer(deviations, deviations), subset_by_index=[0, 0])
     squares = batch.along(scatter(a, b, vectors[:, 0] / deviations, len(batch.pair))) ** 2
     relative = z * squares.std() / (np.sqrt(batch.n) * squares.mean())
     if relative >= 1 or least[0] <= 0:
         return np.inf
-    largest = (np.maximum(means, 1 - means) ** 2 / deviations**2).sum()
+    largest = (batch.furthest(a, b) ** 2 / deviations**2).sum()
     return float(np.sqrt(largest / (least[0] * (1 - relative))))

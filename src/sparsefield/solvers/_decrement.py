@@ -116,5 +116,5 @@ def bound_powers(h: Values, z: float) -> tuple[float, float]:
 
 
 def spill(tail: Tail, excess: float) -> float:
-    """Bound how far the excess moves a moment off S: T / 2, half being the largest standard deviation there is."""
+    """Bound how far the excess moves a moment off S, as a share of its range: no standard deviation is above half."""
     return float(np.sqrt(tail.norms(1 + excess)[1]) / 2)

@@ -7,12 +7,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield.certificates import Disagreement, concentration
+from sparsefield.certificates import Disagreement
 from sparsefield.data import Table, distinct_rows
 from sparsefield.gradients import BestDraws, Simulation
 from sparsefield.inference import Backend, ChainStates, OutOfReachError
-from sparsefield.model import Matrix, PairwiseMRF, as_theta, count_once, count_statistics, sum_once
-from sparsefield.objective import L1, Problem, describe_penalty
+from sparsefield.model import Matrix, PairwiseMRF, count_once, count_statistics, sum_once
+from sparsefield.objective import L1, Group, Problem, describe_penalty
+from sparsefield.solvers._errors_of_means import bound_errors, pull_bounds
+from sparsefield.solvers._extremes import count_statements, extremes
 from sparsefield.solvers._loop import Watch
 from sparsefield.solvers._newton import solve_newton
 
@@ -61,28 +63,57 @@ def _bound_gap(problem: Problem, here: Means, there: Means, entropy: float) -> f
     """Bound g(here) - H(P) from above, P the field of `there` with as much of the data mixed in as it takes."""
     domain, data = problem.domain, problem.target
     # Free parameters are equalities, which only the data meet.
-    excess = problem.penalty.dual_norm(np.abs(there.pair - data) + there.errors)
+    excess = _dual_norm(problem, there.pair - data, there.errors)
     mixed = max(0.0, 1 - problem.penalty.alpha / max(excess, 1e-300))
     largest = float(np.log(domain.n_levels).sum())
     gap = here.upper(here.theta - there.theta) + there.upper(there.theta) - sum_once(here.theta * data)
     return max(0.0, gap + problem.penalty.value(here.theta) + mixed * (largest - entropy))
 
 
-class Means:
-    """Moments of a model from fresh draws, with bounds on their errors that hold together."""
+def _dual_norm(problem: Problem, gradient: Matrix, errors: Matrix) -> float:
+    """Bound the dual norm of a gradient whose entries, or combinations of those of a group, are off by errors."""
+    penalty, weights, is_real = problem.penalty, problem.penalty.weights, problem.coordinates.is_parameter
+    if penalty.groups is None:
+        return penalty.dual_norm(np.abs(gradient) + errors)
+    assert weights is not None
+    if np.any(weights[is_real] == 0):
+        return np.inf
+    return float(penalty.alpha * ((penalty.sizes(gradient) + errors)[is_real] / weights[is_real]).max(initial=0.0))
 
-    def __init__(self, model: PairwiseMRF, n: int, seed: int, use: int, risk: float, backend: Backend) -> None:
-        self._risk, self._n, self.theta = risk, n, as_theta(model)
-        chains, self._bias = _draw(model, n, Simulation(seed=seed).seed_of(0, use), backend)
+
+class Means:
+    """Moments of a model from fresh draws, with bounds on their errors that hold together.
+
+    Parameters
+    ----------
+    problem : Problem
+        Which says of what features the moments are.
+    model : PairwiseMRF
+        The model.
+    n, seed, use : int
+        How many draws, and where their random numbers start.
+    risk : float
+        Probability with which the bounds may fail.
+    backend : Backend
+        What makes draws; OutOfReachError where these can be had in no way.
+    """
+
+    def __init__(
+        self, problem: Problem, model: PairwiseMRF, n: int, seed: int, use: int, risk: float, backend: Backend
+    ) -> None:
+        self._problem, self._risk, self._n, self.theta = problem, risk, n, problem.theta(model)
+        chains, bias = _draw(model, n, Simulation(seed=seed).seed_of(0, use), backend)
+        self._bias = pull_bounds(problem, bias)
         moments = chains.moments()
-        self.pair = moments.pair
-        self.errors = concentration(model, moments, confidence=1 - risk, kind="sharp").pair + self._bias
-        self._draws = chains.draws()
+        self.pair = problem.see(moments).pair
+        self.errors = bound_errors(problem, model, moments, risk).means + self._bias
+        self._draws = problem.coordinates.draws(chains.draws())
 
     def upper(self, weights: Matrix) -> float:
         """Bound from above the expectation of the statistics times weights (Maurer and Pontil 2009, Theorem 4)."""
         values = self._draws.along(weights)
-        width = sum_once(np.abs(weights))
+        low, high = extremes(self._problem)
+        width = sum_once(np.abs(weights) * (high - low))
         tail = np.log(2 / self._risk)
         noise = np.sqrt(2 * values.var(ddof=1) * tail / self._n) + 7 * width * tail / (3 * (self._n - 1))
         return float(values.mean() + noise + sum_once(np.abs(weights) * self._bias))
@@ -119,18 +150,19 @@ def _fit_tighter(
     """Return fresh means of a second fit with a smaller penalty, where there can be one."""
     # Twice the largest errors that means can have: once for these, and once for the noise of the second fit. The draws
     # here must have no say in it: the second fit may not depend on them.
-    margin = 2 * float(np.sqrt(np.log(2 * count_statistics(problem.domain) / risk) / (2 * n_draws)))
+    margin = 2 * float(np.sqrt(np.log(2 * count_statements(problem) / risk) / (2 * n_draws)))
     alpha, known = problem.penalty.alpha, describe_penalty(problem.penalty)
-    if margin >= _MOST_MARGIN * alpha or known["penalty"] != "L1" or not known["penalize_main"]:
+    if margin >= _MOST_MARGIN * alpha or known["penalty"] not in ("L1", "Group") or not known["penalize_main"]:
         return []
-    tighter = replace(problem, penalty=L1(problem.domain, alpha - margin))
+    kind = Group if known["penalty"] == "Group" else L1
+    tighter = replace(problem, penalty=kind(problem.domain, alpha - margin, 1.0))
     simulation = Simulation(max(1, n_draws // 4), Simulation(seed=seed).seed_of(0, 3), backend=backend)
     gap = max(1, count_once(here.theta)) / (2 * n_draws)
     second = solve_newton(tighter, BestDraws(), simulation, start=here.theta, gap=gap, max_iter=6, watch=watch)
     if second.status.code == "interrupted":
         raise KeyboardInterrupt
     try:
-        return [Means(second.model, n_draws, seed, 2, risk, backend)]
+        return [Means(problem, second.model, n_draws, seed, 2, risk, backend)]
     except OutOfReachError:
         return []
 

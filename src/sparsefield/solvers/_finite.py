@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, eigvalsh
 from scipy.optimize import brentq
 
-from sparsefield.certificates import concentration
-from sparsefield.data import Moments
 from sparsefield.model import Matrix
-from sparsefield.objective import Problem
+from sparsefield.objective import Problem, variances_of
 from sparsefield.solvers._batch import Batch
+from sparsefield.solvers._errors_of_means import bound_errors
+from sparsefield.solvers._extremes import extremes
+from sparsefield.solvers._regression import largest_variances
 from sparsefield.solvers._targets import Targets
 
 _USES = 4  # statements that must hold together: on an eigenvalue, a covariance, a norm, and all means
@@ -27,13 +27,13 @@ def prove_gap(problem: Problem, theta: Matrix, targets: Targets, chose: Batch, f
     # The norm of k means alone is about sqrt(k / n), and the reach is sqrt(k) at least.
     if fresh.n < targets.n**2:
         return np.inf
-    targets = _widen(targets, chose, risk)
+    targets = _widen(problem, targets, chose, risk)
     if fresh.n < targets.n**2:  # there are more of them now
         return np.inf
     if targets.n == 0:
         reach, delta = 0.0, 0.0
     else:
-        reach, delta = _bound_delta(targets, chose, fresh, t)
+        reach, delta = _bound_delta(problem, targets, chose, fresh, t)
     largest = delta * reach
     if not largest <= 1 or not _is_feasible(problem, theta, targets, fresh, delta, risk / _USES):
         return np.inf
@@ -41,10 +41,10 @@ def prove_gap(problem: Problem, theta: Matrix, targets: Targets, chose: Batch, f
     return float(targets.slackness(problem, theta) + divergence)
 
 
-def _widen(targets: Targets, chose: Batch, risk: float) -> Targets:
+def _widen(problem: Problem, targets: Targets, chose: Batch, risk: float) -> Targets:
     """Return targets with all statistics that are too near to their penalties to be left out without a look at H."""
     gradients = chose.gradient + chose.draws.project(chose.draws.along(targets.move))
-    deviations = np.sqrt(np.maximum(chose.pair * (1 - chose.pair), 1 / chose.n))
+    deviations = np.sqrt(np.maximum(largest_variances(problem, chose.slots), 1 / chose.n))
     # What D will be about: the step, and the norm of the noise of k means and of its deviations from that.
     noise = np.sqrt(max(1, targets.n) / chose.n) + np.sqrt(2 * np.log(_USES / risk) / chose.n)
     far = np.sqrt(targets.decrement) + 2 * noise
@@ -52,7 +52,7 @@ def _widen(targets: Targets, chose: Batch, risk: float) -> Targets:
     return targets.with_more(targets.find_near(chose.gradient, deviations * (far + sharp)), gradients)
 
 
-def _bound_delta(targets: Targets, chose: Batch, fresh: Batch, t: float) -> tuple[float, float]:
+def _bound_delta(problem: Problem, targets: Targets, chose: Batch, fresh: Batch, t: float) -> tuple[float, float]:
     """Bound the reach and the decrement, each but for a probability of exp(-t).
 
     The statistics are divided by standard deviations that other draws show, which leaves reach and decrement as they
@@ -63,10 +63,10 @@ def _bound_delta(targets: Targets, chose: Batch, fresh: Batch, t: float) -> tupl
     a, b, k, n = targets.first, targets.second, targets.n, fresh.n
     if k >= n or min(chose.n_seen(a, b), fresh.n_seen(a, b)) < 1:
         return np.inf, np.inf
-    means = chose.pair[a, b]
-    deviations = np.sqrt(means * (1 - means))
+    deviations = np.sqrt(variances_of(chose.moments)[a, b])
+    low, high = extremes(problem)
     covariance = fresh.covariance(a, b) * ((n - 1) / n) / np.outer(deviations, deviations)
-    range2 = float((1 / deviations**2).sum())
+    range2 = float(((high - low)[a, b] ** 2 / deviations**2).sum())
     least = _least_mean(float(eigvalsh(covariance, subset_by_index=[0, 0])[0]), range2, n, t)
     if least <= 0:
         return np.inf, np.inf
@@ -91,14 +91,5 @@ def _least_mean(seen: float, largest: float, n: int, t: float) -> float:
 
 def _is_feasible(problem: Problem, theta: Matrix, targets: Targets, fresh: Batch, delta: float, risk: float) -> bool:
     """Say whether all moments outside S are within their penalties: h moves each by delta standard deviations."""
-    errors = concentration(
-        problem.model(theta), Moments.of_pairs(fresh.pair, fresh.n), confidence=1 - risk, kind="sharp"
-    ).pair
-    deviations = np.sqrt(_largest_variances(fresh.pair, errors))
-    return not bool(targets.find_near(fresh.gradient, errors + delta * deviations).any())
-
-
-def _largest_variances(pair: Matrix, errors: Matrix) -> NDArray[np.float64]:
-    """Return the largest variance q (1 - q) of means q within errors."""
-    nearest = np.clip(0.5, pair - errors, pair + errors)
-    return np.asarray(np.clip(nearest * (1 - nearest), 0.0, 0.25))
+    errors = bound_errors(problem, problem.model(theta), fresh.slots, risk)
+    return not bool(targets.find_near(fresh.gradient, errors.means + delta * errors.deviations).any())

@@ -8,10 +8,11 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import ndtri
 
-from sparsefield.model import Matrix, count_statistics, scatter
+from sparsefield.model import Matrix, scatter
 from sparsefield.objective import Problem
 from sparsefield.solvers._batch import Batch, Values, bound_reach
 from sparsefield.solvers._decrement import Tail, bound_divergence, bound_powers, find_excess, spill
+from sparsefield.solvers._extremes import count_statements, widths
 from sparsefield.solvers._hotelling import limit_decrement, remove_noise, widen_limit
 from sparsefield.solvers._targets import RefusalError, Targets, mean_error
 
@@ -54,8 +55,8 @@ class Verdict:
 
 
 def outside_quantile(problem: Problem, risk: float) -> float:
-    """Return the normal quantile for the gradients of all statistics together."""
-    return float(-ndtri(_OUTSIDE * risk / (2 * max(1, count_statistics(problem.domain)))))
+    """Return the normal quantile for the gradients of all statistics, or groups of them, together."""
+    return float(-ndtri(_OUTSIDE * risk / (2 * max(1, count_statements(problem)))))
 
 
 def judge(problem: Problem, theta: Matrix, targets: Targets, chose: Batch, fresh: Batch, risk: float) -> Verdict:
@@ -76,7 +77,7 @@ def judge(problem: Problem, theta: Matrix, targets: Targets, chose: Batch, fresh
         return Verdict(np.inf, estimate, "the tails of a step are too long for these draws: use more of them")
     gradients = fresh.gradient - fresh.draws.project(values)
     errors = mean_error(targets.rest * (1 + decrement), outside_quantile(problem, risk), fresh.n)
-    if targets.find_near(gradients, errors + moved).any():
+    if targets.find_near(gradients, errors + moved * widths(problem)).any():
         more = targets.with_more(targets.find_near(gradients, _NEAR * errors), gradients)
         return Verdict(np.inf, estimate, "a zero is too near to its penalty for these draws: use more of them", more)
     return Verdict(cost + divergence, estimate)
@@ -95,7 +96,7 @@ def _find_direction(targets: Targets, fresh: Batch, covariance: Matrix) -> tuple
 def _bound_tails(
     h: Values, limit: float, targets: Targets, fresh: Batch, covariance: Matrix, risk: float
 ) -> tuple[float, float]:
-    """Bound the divergence, and how far negative states move the moments outside S.
+    """Bound the divergence, and how far negative states move the moments outside S, as a share of their ranges.
 
     The direction of h is that of the fresh draws, with their noise, and its values are those of other draws: noise only
     adds to means of convex functions of h. It is made as long as the limit at least.

@@ -106,8 +106,8 @@ def certify(
     check_confidence(confidence)
     if _penalty_of(fit) is None:
         raise ValueError(
-            "This fit is not one of the likelihood with an L1 penalty on all parameters or on interactions alone, nor "
-            "one of a support without it, and certify knows no other."
+            "This fit is not one of the likelihood with an L1 or a group penalty on all parameters or on interactions "
+            "alone, nor one of a support without it, and certify knows no other."
         )
     if n_draws < 2:
         raise ValueError(f"n_draws is {n_draws}: use at least two.")
@@ -172,7 +172,7 @@ def assess(
         return _state(problem, found, _largest_entry(problem, model, backend), found.bound, found.bound, 0), found
     share = _ENTROPY * (1 - confidence) / USES
     try:
-        here = Means(model, n_draws, seed, 1, share, backend)
+        here = Means(problem, model, n_draws, seed, 1, share, backend)
     except OutOfReachError:
         return Optimality(np.inf, np.inf, confidence, 0, _OUT_OF_REACH), None
     by_entropy, n_second = bound_by_entropy(problem, here, entropy, n_draws, seed, share, backend, watch)
@@ -197,7 +197,7 @@ def assess_slope(
     if count_entries(problem.domain) <= min(max_states, MOST_ENTRIES):
         return Optimality(np.inf, _largest_entry(problem, model, backend), 1.0, 0, _NOT_CONVEX, "exact")
     try:
-        here = Means(model, n_draws, seed, 1, (1 - confidence) / USES, backend)
+        here = Means(problem, model, n_draws, seed, 1, (1 - confidence) / USES, backend)
     except OutOfReachError:
         return Optimality(np.inf, np.inf, confidence, 0, _OUT_OF_REACH)
     return Optimality(np.inf, _bound_entry(problem, here), confidence, n_draws, _NOT_CONVEX)
@@ -223,9 +223,9 @@ def _state(
 
 
 def _bound_entry(problem: Problem, here: Means) -> float:
-    """Bound the largest entry of the smallest subgradient, from draws."""
+    """Bound the largest entry of the smallest subgradient, from draws: by the largest norm of a group of them."""
     violation = problem.subgradient(here.theta, here.pair - problem.target)
-    return float((np.abs(violation) + here.errors).max(initial=0.0))
+    return float((problem.penalty.sizes(violation) + here.errors).max(initial=0.0))
 
 
 def _largest_entry(problem: Problem, model: PairwiseMRF, backend: Backend) -> float:

@@ -5,14 +5,41 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield.data import Moments
 from sparsefield.model import Matrix
+from sparsefield.objective import Problem
+from sparsefield.solvers._frequencies import Frequencies
 
 
-def rest_variances(pair: Matrix, is_free: NDArray[np.bool_]) -> Matrix:
-    """Return the variance of each statistic s_a s_b that is left by a regression on s_a and s_b, where these are free.
+def rest_variances(problem: Problem, moments: Moments, is_free: NDArray[np.bool_]) -> Matrix:
+    """Return the variance of each statistic that is left by a regression on those of free main effects.
 
-    Free parameters follow the noise of their own statistics, and the gradients of all others with them.
+    Free parameters follow the noise of their own statistics, and the gradients of all others with them. Of parameters
+    that vanish in groups it is the largest variance of a combination whose coefficients have norm one.
+
+    Parameters
+    ----------
+    problem : Problem
+        Whose statistics they are.
+    moments : Moments
+        Moments of slots.
+    is_free : ndarray of shape (size,), bool
+        The main effects that are free.
     """
+    if not problem.coordinates.is_plain:
+        return Frequencies(problem, moments).largest(is_free)
+    return _rest_of_slots(moments.pair, is_free)
+
+
+def largest_variances(problem: Problem, moments: Moments) -> Matrix:
+    """Return the variance of each statistic, or the largest one of its group, without a regression."""
+    if not problem.coordinates.is_plain:
+        return Frequencies(problem, moments).largest(np.zeros(problem.coordinates.size, dtype=bool))
+    return np.asarray(moments.pair * (1 - moments.pair))
+
+
+def _rest_of_slots(pair: Matrix, is_free: NDArray[np.bool_]) -> Matrix:
+    """Return what a regression on s_a and s_b, where these are free, leaves of the variance of each s_a s_b."""
     means = np.diagonal(pair)
     variances = means * (1 - means)
     left = pair * (1 - pair)

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import ndtri
 
-from sparsefield.model import Matrix, count_once, count_statistics, scatter, sum_once
-from sparsefield.objective import RARE, Problem, Quadratic
+from sparsefield.model import Matrix, count_once, scatter, sum_once
+from sparsefield.objective import RARE, Penalty, Problem, Quadratic
 from sparsefield.solvers._batch import Batch, Index, Values
+from sparsefield.solvers._extremes import count_statements
 from sparsefield.solvers._regression import rest_variances
 
 # 4096 statistics have a covariance of 128 MiB; three or four such matrices are held at one time.
@@ -37,16 +38,17 @@ class Targets:
     Parameters
     ----------
     first, second : ndarray of shape (k,)
-        The slots whose product each statistic of S is.
+        The features whose product each statistic of S is; groups of parameters are in S as a whole.
     t : ndarray of shape (k,)
         Within the penalties of S: the subgradient of the penalty, where a Newton step leads.
-    weights : ndarray of shape (n_slots, n_slots)
-        The penalties of all parameters.
-    outside : ndarray of shape (n_slots, n_slots), bool
+    penalty : Penalty
+        What parameters, or groups of them, pay.
+    outside : ndarray of shape (size, size), bool
         Marks the statistics that are not in S.
-    rest : ndarray of shape (n_slots, n_slots)
-        Bounds on the variances of statistics that a regression on those of S leaves.
-    move : ndarray of shape (n_slots, n_slots)
+    rest : ndarray of shape (size, size)
+        Bounds on the variances of statistics that a regression on those of S leaves; of a group those of all its
+        combinations whose coefficients have norm one.
+    move : ndarray of shape (size, size)
         The Newton step.
     decrement : float
         Its squared length, in the norm of the covariance of the draws that it was found by.
@@ -55,7 +57,7 @@ class Targets:
     first: Index
     second: Index
     t: Values
-    weights: Matrix
+    penalty: Penalty
     outside: NDArray[np.bool_]
     rest: Matrix
     move: Matrix
@@ -67,18 +69,19 @@ class Targets:
         return len(self.first)
 
     def slackness(self, problem: Problem, theta: Matrix) -> float:
-        """Return sum_j alpha_j |theta_j| - t_j theta_j: what t costs where it is not the subgradient at theta."""
+        """Return the penalty less t . theta: what t costs where it is not the subgradient of the penalty at theta."""
         spent = scatter(self.first, self.second, self.t, len(theta)) * theta
         return max(0.0, problem.penalty.value(theta) - sum_once(spent))
 
     def find_near(self, gradients: Matrix, errors: Matrix) -> NDArray[np.bool_]:
-        """Mark the statistics outside S whose gradients may be beyond their penalties."""
-        return np.asarray(self.outside & (np.abs(gradients) + errors > self.weights))
+        """Mark the statistics outside S whose gradients, or those of their groups, may be beyond their penalties."""
+        assert self.penalty.weights is not None
+        return np.asarray(self.outside & (self.penalty.sizes(gradients) + errors > self.penalty.weights))
 
     def with_more(self, more: NDArray[np.bool_], gradients: Matrix) -> Targets:
         """Return targets with further statistics, whose t is what a step left of their gradients."""
         t = scatter(self.first, self.second, self.t, len(self.rest))
-        t = np.where(more, np.clip(-gradients, -self.weights, self.weights), t)
+        t = np.where(more, self.penalty.project(-gradients), t)
         inside = scatter(self.first, self.second, np.ones(self.n), len(self.rest)) > 0
         a, b = np.nonzero(np.triu(inside | more))
         return replace(self, first=a, second=b, t=t[a, b], outside=self.outside & ~more)
@@ -90,37 +93,39 @@ def choose_targets(problem: Problem, theta: Matrix, batch: Batch, z: float) -> T
     S has all parameters that are not zero or free, and those zeros whose gradients after the step the draws that judge,
     as many as these, could find beyond their penalties. Raises RefusalError where these are too many.
     """
-    weights = problem.penalty.weights
+    penalty, weights = problem.penalty, problem.penalty.weights
     if weights is None:
         raise RefusalError("the penalty is not a sum over parameters")
     is_real = problem.coordinates.is_parameter
-    inside = is_real & ((theta != 0) | (weights == 0))
+    inside = is_real & ((penalty.sizes(theta) > 0) | (weights == 0))
     if count_once(inside) > _MOST_ACTIVE:
         raise RefusalError(f"{count_once(inside)} parameters are not zero or free, of at most {_MOST_ACTIVE}")
-    rest = rest_variances(batch.pair, np.diagonal(inside))
+    rest = rest_variances(problem, batch.slots, np.diagonal(inside))
     margin = _margin(problem, rest, z, batch.n)
-    active = inside | (is_real & (np.abs(batch.gradient) + margin > weights))
+    active = inside | (is_real & (penalty.sizes(batch.gradient) + margin > weights))
     for _ in range(_MOST_ROUNDS):
         quadratic, move = _find_step(problem, theta, batch, active)
         gradients = batch.gradient + batch.draws.project(batch.draws.along(move))
-        more = is_real & ~active & (np.abs(gradients) + margin > weights)
+        more = is_real & ~active & (penalty.sizes(gradients) + margin > weights)
         if not more.any():
             break
         active = active | more
-    rest = _regress(quadratic, inside, rest)
-    beyond = np.abs(gradients) + _margin(problem, rest, z, batch.n) > weights
+    rest = _regress(penalty, quadratic, inside, rest)
+    beyond = penalty.sizes(gradients) + _margin(problem, rest, z, batch.n) > weights
     chosen = inside | (active & beyond) | more
-    t = np.clip(-gradients, -weights, weights)
-    t = np.where(theta + move != 0, weights * np.sign(theta + move), t)
+    t = np.where(penalty.sizes(theta + move) > 0, penalty.direction(theta + move), penalty.project(-gradients))
     a, b = np.nonzero(np.triu(chosen))
     decrement = float(batch.along(move).var()) if move.any() else 0.0
-    return Targets(a, b, t[a, b], weights, is_real & ~chosen, rest, move, decrement)
+    return Targets(a, b, t[a, b], penalty, is_real & ~chosen, rest, move, decrement)
 
 
 def mean_error(variances: Matrix, z: float, n: int) -> Matrix:
     """Return the error of the mean of n draws at a normal quantile z, by Wilson's (1927) score limits.
 
     Of a statistic that no draw shows it allows a mean of z^2 / n, where a Poisson count has z^2 / 2 and a logarithm.
+    With the largest variance in a group it serves for the norm of its gradients: where that of the exact ones w is
+    above alpha, so is the mean of the combination u = w / |w|, which no draw has chosen, and no norm of an estimate is
+    below u times it. Centred combinations of a group are no larger than one, like centred indicators.
     """
     return np.asarray(z**2 / (2 * n) + z * np.sqrt(variances / n + z**2 / (4 * n**2)))
 
@@ -132,7 +137,7 @@ def _margin(problem: Problem, rest: Matrix, z: float, n: int) -> Matrix:
     the margin, that would be too much for one of them on average: there is a second try where it is.
     """
     rest = np.maximum(rest, RARE / n)
-    spare = -ndtri(1 / (2 * max(1, count_statistics(problem.domain))))
+    spare = -ndtri(1 / (2 * max(1, count_statements(problem))))
     return np.asarray(mean_error(rest, z, n) + spare * np.sqrt(rest * (2 / n)))
 
 
@@ -147,7 +152,7 @@ def _find_step(problem: Problem, theta: Matrix, batch: Batch, active: NDArray[np
     return quadratic, scatter(a, b, moves, len(theta))
 
 
-def _regress(quadratic: Quadratic, inside: NDArray[np.bool_], rest: Matrix) -> Matrix:
+def _regress(penalty: Penalty, quadratic: Quadratic, inside: NDArray[np.bool_], rest: Matrix) -> Matrix:
     """Return the variances with those of the active zeros that a regression on all inside leaves."""
     a, b, n = quadratic.first, quadratic.second, quadratic.n
     some, others = np.flatnonzero(inside[a, b]), np.flatnonzero(~inside[a, b])
@@ -156,9 +161,22 @@ def _regress(quadratic: Quadratic, inside: NDArray[np.bool_], rest: Matrix) -> M
     whole = quadratic.covariance(np.arange(len(a)))
     cross = whole[np.ix_(some, others)]
     factor = cho_factor(whole[np.ix_(some, some)], overwrite_a=True)
-    explained = np.einsum("ij,ij->j", cross, cho_solve(factor, cross))
-    left = np.maximum(np.diagonal(whole)[others] - explained, 0.0) * n / (n - len(some))
+    slopes = cho_solve(factor, cross)
+    if penalty.groups is None:
+        own = np.diagonal(whole)[others] - np.einsum("ij,ij->j", cross, slopes)
+    else:
+        own = np.empty(len(others))
+        for group in by_group(penalty.groups[a, b][others]):
+            block = whole[np.ix_(others[group], others[group])] - cross[:, group].T @ slopes[:, group]
+            own[group] = np.linalg.eigvalsh(block)[-1]
+    left = np.maximum(own, 0.0) * n / (n - len(some))
     found = rest.copy()
     a, b = a[others], b[others]
     found[a, b] = found[b, a] = np.minimum(left, rest[a, b])
     return found
+
+
+def by_group(groups: Index) -> list[Index]:
+    """Return the indices of the members of each group."""
+    order = np.argsort(groups, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(groups[order])) + 1) if len(groups) else []

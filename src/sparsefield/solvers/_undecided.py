@@ -107,7 +107,7 @@ def _find_optimum(problem: Problem, theta: Matrix, draws: Draws, estimate: Estim
     assert weights is not None
     assert certificate is not None
     is_free = _find_free(problem)
-    variances = rest_variances(estimate.moments.pair, np.diagonal(is_free))
+    variances = rest_variances(problem, estimate.moments, np.diagonal(is_free))
     n, sizes = estimate.n_chains, np.abs(problem.gradient(problem.see(estimate.moments)))
     is_held = (theta != 0) | is_free
     # About as many as at the optimum: where these are too many, the way there is not made.

@@ -11,6 +11,7 @@ from sparsefield.model import Matrix, sum_once
 from sparsefield.objective import Problem
 from sparsefield.solvers._batch import Batch, bound_reach
 from sparsefield.solvers._decrement import Tail, find_excess
+from sparsefield.solvers._extremes import depends
 from sparsefield.solvers._finite import prove_gap
 from sparsefield.solvers._gap_bound import GapBound
 from sparsefield.solvers._judge import Verdict, check_draws, judge, outside_quantile
@@ -50,7 +51,7 @@ class Walk:
     ----------
     problem : Problem
         Whose gap it is.
-    theta : ndarray of shape (n_slots, n_slots)
+    theta : ndarray of shape (size, size)
         Where it begins.
     n : int
         Draws of each batch.
@@ -71,7 +72,7 @@ class Walk:
 
     def run(self) -> GapBound:
         """Walk, and bound the gap at the end."""
-        if self._problem.domain.reference is None:
+        if depends(self._problem):
             return self._refuse("statistics depend on each other where all levels have parameters")
         try:
             targets, chose = self._approach()
