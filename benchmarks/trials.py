@@ -26,6 +26,8 @@ from sparsefield.solvers import (
     _gradient,
     _move,
     _newton,
+    _open_groups,
+    _optimum,
     _pseudolikelihood,
     _reweighted,
     _undecided,
@@ -90,7 +92,7 @@ NEWTON = [
     Choice("_MOST_EPOCHS", (_move,), (10, 100, 10_000)),
     Choice("RARE", (_quadratic, _move, _reweighted), (0, 1, 16)),
 ]
-CONFIDENCE = Choice("UNDECIDED", (_undecided,), (0.9, 0.999))
+CONFIDENCE = Choice("UNDECIDED", (_optimum, _open_groups, _undecided), (0.9, 0.999))
 COMPLETING = Choice("_GIBBS_SWEEPS", (_completed,), (1, 20))
 WINDOW = Choice("_WINDOW", (_gradient,), (10, 160))
 POWER = [

@@ -11,9 +11,9 @@ from sparsefield.solvers._loop import Watch as WatchSteps
 from sparsefield.solvers._move import find_move
 from sparsefield.solvers._newton import solve_newton
 from sparsefield.solvers._optimality import certify, problem_of
+from sparsefield.solvers._optimum import UNDECIDED
 from sparsefield.solvers._options import Options
 from sparsefield.solvers._pseudolikelihood import solve_pseudo_likelihood
-from sparsefield.solvers._undecided import UNDECIDED
 
 __all__ = [
     "UNDECIDED",

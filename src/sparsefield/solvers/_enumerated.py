@@ -96,6 +96,12 @@ def bound_by_states(problem: Problem, theta: Matrix, backend: Backend) -> float:
 
 
 def rounding(problem: Problem, *thetas: Matrix) -> float:
-    """Bound what doubles round objectives by: each exponent is a sum of up to n_slots^2 products, row by row."""
-    size = problem.coordinates.size
-    return float(2.0**-52 * size * sum(1 + 2 * sum_once(np.abs(theta)) for theta in thetas))
+    """Bound what doubles round objectives by: each exponent is a sum of up to n_slots^2 products, row by row.
+
+    Parameters of features become those of slots first, by sums of as many terms as there are features.
+    """
+    held = list(thetas)
+    if not problem.coordinates.is_plain:
+        held += [problem.coordinates.to_slots(theta) for theta in thetas]
+    size = max(problem.coordinates.size, problem.domain.n_slots)
+    return float(2.0**-52 * size * sum(1 + 2 * sum_once(np.abs(theta)) for theta in held))

@@ -68,6 +68,11 @@ def bound_errors(problem: Problem, model: PairwiseMRF, moments: Moments, risk: f
 
 def pull_bounds(problem: Problem, bounds: Matrix) -> Matrix:
     """Return bounds on the biases of features, or on the norms of those of their groups, from bounds for slots."""
+    return bounds if problem.coordinates.is_plain else problem.penalty.sizes(pull_each(problem, bounds))
+
+
+def pull_each(problem: Problem, bounds: Matrix) -> Matrix:
+    """Return a bound on the bias of each statistic of features, from bounds for slots: sums of absolute values."""
     if not isinstance(problem.coordinates, Features):
         return bounds
     basis = problem.coordinates.basis
@@ -75,4 +80,4 @@ def pull_bounds(problem: Problem, bounds: Matrix) -> Matrix:
     main = rows.T @ np.diagonal(bounds)
     off = rows.T @ (bounds - np.diag(np.diagonal(bounds))) @ rows + np.outer(main, at) + np.outer(at, main)
     np.fill_diagonal(off, main)
-    return problem.penalty.sizes(np.where(problem.coordinates.is_parameter, off, 0.0))
+    return np.where(problem.coordinates.is_parameter, off, 0.0)

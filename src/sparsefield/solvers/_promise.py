@@ -13,7 +13,7 @@ from sparsefield._rounding import as_confidence, at_most
 from sparsefield.data import Table, TableError
 from sparsefield.fits import Fit, Status
 from sparsefield.gradients import Simulation
-from sparsefield.model import Matrix, as_theta, count_once
+from sparsefield.model import Matrix, count_once
 from sparsefield.objective import Problem
 from sparsefield.solvers._batches import MOST_DRAWS
 from sparsefield.solvers._duality import entropy_of
@@ -107,7 +107,7 @@ def _attempts(
 ) -> Iterator[Fit]:
     """Return one fit after the other of which a bound is known, as `keep_gap` says."""
     entropy = entropy_of(table, weights)
-    n_draws, wanted = _choose_draws(fit, gap), OWN_SHARE * gap
+    n_draws, wanted = _choose_draws(problem, fit, gap), OWN_SHARE * gap
     for attempt in range(1, _MOST_ATTEMPTS + 1):
         optimality, found = assess(
             problem,
@@ -144,8 +144,9 @@ def certify_slope(
     """Certify the smallest subgradient of a fit with missing values that the model fills, and say that this is all."""
 
     def attempt() -> Iterator[Fit]:
-        seed, backend, n_draws = simulation.seed_of(0, 1), simulation.backend, _choose_draws(fit, gap)
+        seed, backend = simulation.seed_of(0, 1), simulation.backend
         problem = problem_of(fit, table, weights, backend)
+        n_draws = _choose_draws(problem, fit, gap)
         found = assess_slope(problem, fit.model, confidence=CONFIDENCE, n_draws=n_draws, seed=seed, backend=backend)
         yield replace(fit, optimality=found)
 
@@ -155,9 +156,9 @@ def certify_slope(
         return replace(fit, status=_refuse(fit, gap, f"{error.problem}; {error.remedy}"))
 
 
-def _choose_draws(fit: Fit, gap: float) -> int:
+def _choose_draws(problem: Problem, fit: Fit, gap: float) -> int:
     """Return the draws of a batch with which a bound is about the gap above what it bounds."""
-    k = max(1, count_once(as_theta(fit.model)))
+    k = max(1, count_once(problem.theta(fit.model)))
     return int(np.clip(max(_EACH * k, k / gap), _FEWEST, MOST_DRAWS))
 
 

@@ -62,13 +62,13 @@ def reweight_to_optimum(
     ----------
     problem : Problem
         What is minimised.
-    theta : ndarray of shape (n_slots, n_slots)
+    theta : ndarray of shape (size, size)
         Where the draws were made.
     draws : Draws
         The draws.
     estimate : Estimate
         Moments of these draws, or of more.
-    active : ndarray of shape (n_slots, n_slots), bool
+    active : ndarray of shape (size, size), bool
         What the first step is about. Others join where they violate optimality.
 
     Returns
@@ -84,7 +84,7 @@ def reweight_to_optimum(
     stride, last = 1.0, np.inf
     for _ in range(_MOST_ROUNDS):
         check_time()
-        violation = np.abs(problem.subgradient(there, gradient))
+        violation = problem.penalty.sizes(problem.subgradient(there, gradient))
         more = ~active & (violation > finest)
         if quadratic is None or more.any():
             active = active | more

@@ -2,50 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
-from scipy.special import ndtri
 
+from sparsefield.certificates import Certificate
 from sparsefield.gradients import Estimate, negligible_bias
 from sparsefield.inference import Draws
-from sparsefield.model import Matrix
+from sparsefield.model import Matrix, norm
 from sparsefield.objective import Problem
+from sparsefield.solvers._errors_of_means import pull_each
+from sparsefield.solvers._open_groups import OpenGroups
+from sparsefield.solvers._optimum import UNDECIDED, Optimum, margin
 from sparsefield.solvers._regression import rest_variances
 from sparsefield.solvers._reweighted import Curvature, Mask, find_curvature, is_feasible, reweight_to_optimum
 
-# This is the confidence with which each parameter that is not marked is zero, or not: a convention. With 0.9, 0.99 and
-# 0.999, 484, 819 and 1117 of 3180 parameters are marked, and 1, 0 and 0 of the others are zero in the fit or in the
-# exact optimum alone (`make bench-constants`).
-UNDECIDED = 0.99
-
 # Sets of what may and what must differ from zero get closer from round to round, and each pair of them is right.
 _MOST_NARROWINGS = 10
-
-
-@dataclass(frozen=True, eq=False)
-class _Optimum:
-    """The optimum of the objective that draws at other parameters give, over what may differ from zero.
-
-    Parameters
-    ----------
-    theta, gradient : ndarray of shape (n_slots, n_slots)
-        The optimum, and the gradient of the smooth part there.
-    quadratic : Curvature
-        The curvature over all parameters that may differ from zero.
-    n : float
-        The number of draws that count there.
-    bias : float
-        A bound on the norm of the bias of the gradient.
-    """
-
-    theta: Matrix
-    gradient: Matrix
-    quadratic: Curvature
-    n: float
-    bias: float
 
 
 def find_undecided(problem: Problem, theta: Matrix, draws: Draws, estimate: Estimate) -> Mask | None:
@@ -62,7 +35,7 @@ def find_undecided(problem: Problem, theta: Matrix, draws: Draws, estimate: Esti
     ----------
     problem : Problem
         What is minimised.
-    theta : ndarray of shape (n_slots, n_slots)
+    theta : ndarray of shape (size, size)
         The parameters of the fit.
     draws : Draws
         Draws at theta, others than those that led there.
@@ -72,13 +45,12 @@ def find_undecided(problem: Problem, theta: Matrix, draws: Draws, estimate: Esti
     Returns
     -------
     ndarray of shape (n_slots, n_slots) or None
-        The marks. They are all set where the draws do not reach the optimum, and none is where moments are exact. None
-        where nothing is known: of draws whose bias is not negligible, and of a penalty that is no sum over parameters.
+        The marks: of slots, where a parameter is one of a feature or of a group, all that it is part of. They are all
+        set where the draws do not reach the optimum, and none is where moments are exact. None where nothing is known:
+        of draws whose bias is not negligible, and of a penalty that is no sum over parameters or groups.
     """
     if draws.n is None:
-        return np.zeros(theta.shape, dtype=bool)
-    if problem.penalty.groups is not None or not problem.coordinates.is_plain:
-        return None
+        return np.zeros((problem.domain.n_slots,) * 2, dtype=bool)
     weights, certificate = problem.penalty.weights, estimate.certificate
     if weights is None or certificate is None or not estimate.is_certified:
         return None
@@ -87,13 +59,18 @@ def find_undecided(problem: Problem, theta: Matrix, draws: Draws, estimate: Esti
     is_free = _find_free(problem)
     marks: Mask = is_free & (theta == 0)  # the optimum has no such zeros: no step has reached them
     if not weights.any():
-        return marks
+        return problem.coordinates.spread(marks)
     found = _find_optimum(problem, theta, draws, estimate)
     if found is None:
-        return np.asarray(marks | (weights > 0))
+        return problem.coordinates.spread(np.asarray(marks | (weights > 0)))
     a, b = found.quadratic.first, found.quadratic.second
-    marks[a, b] = marks[b, a] = marks[a, b] | _compare(theta[a, b], found, weights[a, b])
-    return marks
+    covariance, groups = _covariance(found.quadratic), problem.penalty.groups
+    if groups is None:
+        is_open = _compare(theta[a, b], found, covariance, weights[a, b])
+    else:
+        is_open = OpenGroups(theta[a, b], found, covariance, weights[a, b], groups[a, b]).compare()
+    marks[a, b] = marks[b, a] = marks[a, b] | is_open
+    return problem.coordinates.spread(marks)
 
 
 def _find_free(problem: Problem) -> Mask:
@@ -101,41 +78,49 @@ def _find_free(problem: Problem) -> Mask:
     return np.asarray(problem.coordinates.is_parameter & (problem.penalty.weights == 0))
 
 
-def _find_optimum(problem: Problem, theta: Matrix, draws: Draws, estimate: Estimate) -> _Optimum | None:
+def _find_optimum(problem: Problem, theta: Matrix, draws: Draws, estimate: Estimate) -> Optimum | None:
     """Find the optimum that draws at theta lead to, and all that may differ from zero; None if it is out of reach."""
     weights, certificate = problem.penalty.weights, estimate.certificate
     assert weights is not None
     assert certificate is not None
     is_free = _find_free(problem)
     variances = rest_variances(problem, estimate.moments, np.diagonal(is_free))
-    n, sizes = estimate.n_chains, np.abs(problem.gradient(problem.see(estimate.moments)))
-    is_held = (theta != 0) | is_free
+    penalty, bias = problem.penalty, _bias(problem, certificate)
+    n, sizes = estimate.n_chains, penalty.sizes(problem.gradient(problem.see(estimate.moments)))
+    is_held = (penalty.sizes(theta) > 0) | is_free
     # About as many as at the optimum: where these are too many, the way there is not made.
-    if not is_feasible(is_held | _may_differ(sizes, weights, variances, n, certificate.total), draws):
+    if not is_feasible(is_held | _may_differ(sizes, weights, variances, n, bias), draws):
         return None
     near = sizes > weights - np.sqrt(variances / n)
     found = reweight_to_optimum(problem, theta, draws, estimate, is_held | ((weights > 0) & near))
     if found is None:
         return None
     there, gradient, left = found
-    possible = is_held | (there != 0) | _may_differ(np.abs(gradient), weights, variances, left, certificate.total)
+    possible = is_held | (penalty.sizes(there) > 0)
+    possible = possible | _may_differ(penalty.sizes(gradient), weights, variances, left, bias)
     if not is_feasible(possible, draws):
         return None
-    return _Optimum(there, gradient, find_curvature(problem, draws, possible), left, certificate.total)
+    return Optimum(there, gradient, find_curvature(problem, draws, possible), left, bias)
+
+
+def _bias(problem: Problem, certificate: Certificate) -> float:
+    """Return a bound on the norm of the bias of the gradient."""
+    if problem.coordinates.is_plain or certificate.total == 0:
+        return certificate.total
+    return norm(pull_each(problem, certificate.pair))
 
 
 def _may_differ(sizes: Matrix, weights: Matrix, variances: Matrix, n: float, bias: float) -> Mask:
     """Return which parameters that pay may differ from zero, by the sizes of their gradients over n draws."""
     # A regression on one or two free main effects adds at most as much again of the bias of each.
-    margins = _margin(np.sqrt(variances / n), 1 / n) + np.sqrt(3) * bias
+    margins = margin(np.sqrt(variances / n), 1 / n) + np.sqrt(3) * bias
     return np.asarray((weights > 0) & (sizes + margins >= weights))
 
 
-def _compare(theta: NDArray[np.float64], found: _Optimum, weights: NDArray[np.float64]) -> Mask:
+def _compare(theta: NDArray[np.float64], found: Optimum, covariance: Matrix, weights: NDArray[np.float64]) -> Mask:
     """Say of each parameter that may differ from zero whether that is open, given what it is in the fit."""
     a, b = found.quadratic.first, found.quadratic.second
     there, gradient = found.theta[a, b], found.gradient[a, b]
-    covariance = _covariance(found.quadratic)
     possible, certain, is_same = np.ones(len(a), dtype=bool), weights == 0, theta * there > 0
     for _ in range(_MOST_NARROWINGS):
         last = np.count_nonzero(possible & ~certain)
@@ -149,7 +134,7 @@ def _compare(theta: NDArray[np.float64], found: _Optimum, weights: NDArray[np.fl
     return np.asarray(possible & ~certain)
 
 
-def _value_margins(covariance: Matrix, possible: Mask, wanted: Mask, found: _Optimum) -> NDArray[np.float64]:
+def _value_margins(covariance: Matrix, possible: Mask, wanted: Mask, found: Optimum) -> NDArray[np.float64]:
     """Return how far from zero each one wanted must be to differ from it, whichever of those possible do."""
     own = np.flatnonzero(possible & wanted)
     some = np.concatenate([np.flatnonzero(possible & ~wanted), own])
@@ -159,14 +144,14 @@ def _value_margins(covariance: Matrix, possible: Mask, wanted: Mask, found: _Opt
     last = factor[-len(own) :, -len(own) :]
     variances = (solve_triangular(last, np.eye(len(own)), lower=True) ** 2).sum(axis=0) / found.n
     margins = np.full(len(possible), np.inf)
-    margins[own] = _margin(np.sqrt(variances), variances)
+    margins[own] = margin(np.sqrt(variances), variances)
     if found.bias > 0:
         inverse = cho_solve((factor, True), np.eye(len(some))[:, -len(own) :], overwrite_b=True)
         margins[own] += found.bias * np.linalg.norm(inverse, axis=0)
     return margins
 
 
-def _gradient_margins(covariance: Matrix, certain: Mask, wanted: Mask, found: _Optimum) -> NDArray[np.float64]:
+def _gradient_margins(covariance: Matrix, certain: Mask, wanted: Mask, found: Optimum) -> NDArray[np.float64]:
     """Return how far from its weight the gradient of a zero must be, if only what is certain differs from zero."""
     some, others = np.flatnonzero(certain), np.flatnonzero(wanted)
     across = covariance[np.ix_(some, others)]
@@ -179,7 +164,7 @@ def _gradient_margins(covariance: Matrix, certain: Mask, wanted: Mask, found: _O
     left *= n_held / (n_held - len(some))
     margins = np.full(len(certain), np.inf)
     bias = found.bias * np.sqrt(1 + (slopes**2).sum(axis=0))
-    margins[others] = _margin(np.sqrt(left / found.n), 1 / found.n) + bias
+    margins[others] = margin(np.sqrt(left / found.n), 1 / found.n) + bias
     return margins
 
 
@@ -191,16 +176,3 @@ def _covariance(quadratic: Curvature) -> Matrix:
     found = quadratic.centred()
     found[np.diag_indices(len(found))] += 1e-12 + 1e-9 * np.diagonal(found)
     return found
-
-
-def _margin(errors: Matrix, units: Matrix | float) -> Matrix:
-    """Return the margin at which an estimate is decided, from its standard error and what one draw adds to it.
-
-    Wilson's interval (1927), for counts: where few draws are behind an estimate, its standard error is itself known
-    from few. One of k draws adds 1 / n to a mean, and 1 / k, its variance, to a parameter.
-
-    Noise leads to a wrong answer from one side alone, which takes half of the risk. The other half is for what noise
-    does to the parameters beside it, and to the estimate through these.
-    """
-    z = float(ndtri((1 + UNDECIDED) / 2))
-    return np.asarray(z * np.hypot(errors, z * units / 2) + z**2 * units / 2)
