@@ -134,8 +134,8 @@ class Learner:
         own = self.make_penalty(alpha) if penalty is None else penalty
         if options.certify and make_penalty(self.table.domain, **describe_penalty(own)) is None:
             raise ValueError(
-                "certify=True is for the L1 penalty and that of groups, on all parameters or on interactions alone, and "
-                "for a support without it."
+                "certify=True is for the L1 penalty and that of groups, on all parameters or on interactions alone, "
+                "and for a support without it."
             )
         self._turn_seeds()
         is_free = not options.penalize_main if own.frees_main is None else own.frees_main
