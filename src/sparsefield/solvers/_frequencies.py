@@ -92,6 +92,7 @@ class Frequencies:
         self._levels = [np.arange(start, start + n) for start, n in zip(starts, domain.n_levels, strict=True)]
         variables = self._coordinates.variables
         self._features = [np.flatnonzero(variables == i) for i in range(domain.n_variables)]
+        self._values = np.asarray(self._coordinates.basis.values.toarray())
 
     def largest(self, is_held: NDArray[np.bool_]) -> Matrix:
         """Return the largest variance that a regression on main effects leaves of each parameter's statistics.
@@ -108,7 +109,7 @@ class Frequencies:
         found = np.zeros((size, size))
         is_whole = np.array([bool(is_held[own].all()) for own in self._features])
         for own, levels in zip(self._features, self._levels, strict=True):
-            values = self._coordinates.basis.values[levels][:, own].toarray()
+            values = self._values[np.ix_(levels, own)]
             means = self.main[levels] @ values
             covariance = (values.T * self.main[levels]) @ values - np.outer(means, means)
             found[own, own] = self._sizes(covariance[None])[0]
@@ -157,8 +158,7 @@ class Frequencies:
         """Return pairs of variables, those with the same features together."""
         kinds: dict[bytes, list[int]] = {}
         for i, (own, levels) in enumerate(zip(self._features, self._levels, strict=True)):
-            basis = self._coordinates.basis
-            kind = basis.values[levels][:, own].toarray().tobytes() + basis.interacts[own].tobytes()
+            kind = self._values[np.ix_(levels, own)].tobytes() + self._coordinates.basis.interacts[own].tobytes()
             if len(own):
                 kinds.setdefault(kind + bytes([len(levels)]), []).append(i)
         members = [np.array(some) for some in kinds.values()]
@@ -177,8 +177,7 @@ class Frequencies:
         first, second = (np.stack([self._features[k] for k in some]) for some in (i, j))
         levels = [np.stack([self._levels[k] for k in some]) for some in (i, j)]
         f, g = (
-            basis.values[own[0]][:, features[0]].toarray()
-            for own, features in zip(levels, (first, second), strict=True)
+            self._values[np.ix_(own[0], features[0])] for own, features in zip(levels, (first, second), strict=True)
         )
         inner = [basis.interacts[features[0]] for features in (first, second)]
         n, m = len(f), len(g)

@@ -171,8 +171,21 @@ def _gradient_margins(covariance: Matrix, certain: Mask, wanted: Mask, found: Op
 def _covariance(quadratic: Curvature) -> Matrix:
     """Return the covariance of all statistics, with no more of a ridge than it takes to invert it.
 
-    What is singular without one leaves parameters with standard errors that are larger than any parameter.
+    What is singular without one leaves parameters with standard errors that are larger than any parameter. Products of
+    features are added up in single precision: there the ridge grows until there is an inverse.
     """
-    found = quadratic.centred()
-    found[np.diag_indices(len(found))] += 1e-12 + 1e-9 * np.diagonal(found)
+    found, share = quadratic.centred(), 1e-9
+    own, places = np.diagonal(found).copy(), np.diag_indices(len(found))
+    found[places] += 1e-12 + share * own
+    while not _is_definite(found):
+        share *= 10
+        found[places] += 1e-12 + share * own
     return found
+
+
+def _is_definite(matrix: Matrix) -> bool:
+    try:
+        cholesky(matrix, lower=True)
+    except np.linalg.LinAlgError:
+        return False
+    return True
