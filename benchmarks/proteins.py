@@ -34,7 +34,7 @@ from sparsefield.model import across_variables
 SEPARATION, DISTANCE = 5, 8.0  # columns; angstrom
 DEPTHS = (20, 30, 53)  # pairs: the last is one for each column
 # The likelihood needs draws of all letters, and takes longer the more edges there are.
-ALPHAS, LIKELIHOOD_ALPHAS = (0.02, 0.01), (0.04,)
+ALPHAS, LIKELIHOOD_ALPHAS = (0.01, 0.005), (0.02,)
 PSEUDOCOUNT = 0.5  # as Morcos et al. (2011) have it, of all sequences
 
 Row = dict[str, Any]
@@ -78,9 +78,10 @@ def measure(name: str, alpha: float | None, fit: Callable[[], Any], contacts: se
         "alpha": alpha,
         "seconds": seconds,
         "edges": sf.edge_table(fitted).filter(pl.col("weight") != 0).height,
-        **{f"of the best {n}": sum(hits[:n]) if len(hits) >= n else None for n in DEPTHS},
+        **{f"of the best {n}": sum(hits[:n]) if len(hits) >= n else f"{sum(hits)} of {len(hits)}" for n in DEPTHS},
         "status": fitted.status.code if is_fit else None,
         "certified gap": gap if gap is not None and np.isfinite(gap) else None,
+        "in words": str(fitted.status) if is_fit else "",
     }
 
 
@@ -129,9 +130,11 @@ def measure_all(folder: Path, options: argparse.Namespace, console: Console) -> 
 
 def write_page(family: Row, rows: list[Row]) -> str:
     """Return the page of the results."""
-    lines = ["| " + " | ".join(rows[0]) + " |", "|---" * len(rows[0]) + "|"]
+    columns = [name for name in rows[0] if name != "in words"]
+    lines = ["| " + " | ".join(columns) + " |", "|---" * len(columns) + "|"]
     for row in rows:
-        cells = ["" if own is None else f"{own:.2g}" if isinstance(own, float) else str(own) for own in row.values()]
+        values = [row[name] for name in columns]
+        cells = ["" if own is None else f"{own:.3g}" if isinstance(own, float) else str(own) for own in values]
         lines.append("| " + " | ".join(cells) + " |")
     return (
         "# Contacts of a protein from the sequences of its family\n\n"
@@ -139,10 +142,9 @@ def write_page(family: Row, rows: list[Row]) -> str:
         f"{family['sequences']} sequences of {family['columns']} columns (PF00014) count as "
         f"{family['effective sequences']:.0f}: weights at 80 % identity take {family['seconds of weights']:.2g} s. "
         f"Of all pairs at least {SEPARATION} columns apart, {family['share of contacts']:.0%} have heavy atoms closer "
-        f"than {DISTANCE:g} angstrom (5PTI). The table counts them among the best pairs of each method; a cell is "
-        "empty where there are fewer pairs, or nothing is certified. Seconds are those of processors.\n\n"
-        + "\n".join(lines)
-        + "\n"
+        f"than {DISTANCE:g} angstrom (5PTI). The table counts them among the best pairs of each method, or "
+        "among all that it has where these are fewer. Seconds are those of processors; an empty last cell "
+        "means that no gap was certified.\n\n" + "\n".join(lines) + "\n"
     )
 
 
@@ -152,7 +154,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results", help="a folder")
     parser.add_argument("--alphas", type=float, nargs="*", default=ALPHAS, help="of the pseudo-likelihood")
     parser.add_argument("--likelihood-alphas", type=float, nargs="*", default=LIKELIHOOD_ALPHAS)
-    parser.add_argument("--seconds", type=float, default=600.0, help="of a likelihood fit, at most")
+    parser.add_argument("--seconds", type=float, default=300.0, help="of a likelihood fit, at most")
     options = parser.parse_args()
     if "SPARSEFIELD_OUTSIDE" not in os.environ:
         sys.exit("SPARSEFIELD_OUTSIDE is not set: it names the folder with pf00014/.")
