@@ -12,6 +12,7 @@ from sparsefield.objective._facts import (
     make_penalty,
 )
 from sparsefield.objective._group import Group, descend_by_group
+from sparsefield.objective._pair_loss import PairLoss
 from sparsefield.objective._penalty import L1, Penalty
 from sparsefield.objective._problem import Problem
 from sparsefield.objective._pseudolikelihood import PseudoLikelihoodLoss, count_by_variable, pseudo_log_likelihood
@@ -28,6 +29,7 @@ __all__ = [
     "Features",
     "Group",
     "Observed",
+    "PairLoss",
     "Penalty",
     "PenaltyKind",
     "Problem",

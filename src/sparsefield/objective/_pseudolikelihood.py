@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from scipy.special import expit
 from sparsefield.data import Domain, Moments, Table, Unseen, weighted_moments
 from sparsefield.model import Matrix, PairwiseMRF
 from sparsefield.objective._coordinates import Coordinates, Features, Slots
+from sparsefield.objective._pair_loss import PairLoss
 
 _ROWS_AT_ONCE = 8192  # whose indicators are held as floats at one time
 _MOST_HELD = 2**28  # cells whose indicators are kept from one iteration to the next
@@ -60,6 +61,7 @@ class PseudoLikelihoodLoss:
         self._lost: Floats = (1 - kept[self._mixed, None]).astype(self.dtype)
         self._added: Floats = added[self._mixed, None].astype(self.dtype)
         self._is_alone = unseen.is_alone[:, None] | unseen.is_alone
+        self._unseen = unseen
         self._held = list(self._make_rows()) if n_cells <= _MOST_HELD else None
 
     def _make_rows(self) -> Iterator[tuple[Floats, Floats]]:
@@ -125,6 +127,11 @@ class PseudoLikelihoodLoss:
                     part = block[cuts[k] : cuts[k + 1], cuts[m] : cuts[m + 1]]
                     part += (features[k] * spread) @ features[m].T
         return blocks, starts
+
+    def of_pairs(self, pairs: Sequence[tuple[int, int]], *, is_free: bool) -> PairLoss:
+        """Return the loss in the parameters of some pairs of variables, where all other interactions are zero."""
+        assert isinstance(self.coordinates, Features)
+        return PairLoss(self._table, self._weights, self._unseen, self.coordinates, pairs, is_free=is_free)
 
     def feature_curvature(self, theta: Matrix, a: NDArray[np.int64], b: NDArray[np.int64]) -> Matrix:
         """Return the Hessian of the loss in the parameters theta[a, b] of features, (w, w).
