@@ -296,7 +296,7 @@ class PairwiseMRF:
             How many draws.
         method : "gibbs" or "perfect"
             "gibbs": each draw is the state of a chain of its own after some sweeps from a uniform start, exact only in
-            the limit. "perfect": independent exact draws, for variables with at most two levels (`inference.Perfect`);
+            the limit. "perfect": independent exact draws, for variables with up to 64 levels (`inference.Perfect`);
             strong interactions make them slow, and too strong ones are refused.
         n_sweeps : int, optional
             Sweeps of each Gibbs chain; 1000 unless given.
