@@ -92,6 +92,11 @@ FITS = {
     # All states, where there are few, tell whether a fit by the paper's steps is below its start.
     "tay": (TABLE, {"solver": "spg"}, {"chains", "states"}),
     "coalescence": (TABLE, {"solver": "spg", "certificate": "coalescence"}, {"chains", "bounding chains", "states"}),
+    "coalescence of levels": (
+        LEVELS,
+        {"solver": "spg", "certificate": "coalescence"},
+        {"chains", "bounding chains", "states"},
+    ),
     "spg, exact": (TABLE, {"solver": "spg", "schedule": "exact"}, {"chains", "states"}),
     "spg, perfect": (TABLE, {"solver": "spg", "schedule": "perfect"}, {"chains", "draws", "states"}),
 }

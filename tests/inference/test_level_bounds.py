@@ -7,7 +7,7 @@ import pytest
 
 from level_fields import Law, from_blocks, ordered_field
 from sparsefield import Domain, PairwiseMRF, _threads
-from sparsefield._kernels import _intervals, _sets
+from sparsefield._kernels import _intervals, _lookups, _noise
 from sparsefield.inference import BLOCK, BoundingChains, OutOfReachError, Perfect, Scan, _coupled, _level_bounds
 from sparsefield.inference._blocks import SWEEPS, make_streams
 from sparsefield.inference._sets import make_sets
@@ -159,6 +159,18 @@ def test_huge_parameters_are_drawn(scale):
     assert_counts_agree(np.bincount(numbers, minlength=36), law.probabilities)
 
 
+@pytest.mark.parametrize("n_levels", [2, 5, 8, 9, 64])
+def test_tables_are_looked_up(n_levels):
+    rng = np.random.default_rng(n_levels)
+    line = rng.integers(0, n_levels, BLOCK).astype(np.uint8)
+    for look_up, dtype, combine in ((_lookups.multiply, np.float32, np.multiply), (_lookups.add, np.int32, np.add)):
+        table = rng.integers(-9, 9, (n_levels, 3)).astype(dtype)
+        numbers = rng.integers(-9, 9, (3, BLOCK)).astype(dtype)
+        expected = combine(numbers, table[line].T)
+        look_up(table.ravel(), n_levels, line, numbers)
+        np.testing.assert_array_equal(numbers, expected)
+
+
 def test_noise_is_minus_the_logarithm_of_an_exponential_number():
     few = np.arange(4 * BLOCK, dtype=np.uint32)
     draws = np.concatenate([few, ~few, few + np.uint32(2**31 - 2 * BLOCK), np.arange(0, 2**32, 2**12 + 1)])
@@ -166,7 +178,7 @@ def test_noise_is_minus_the_logarithm_of_an_exponential_number():
     noise = np.empty(draws.shape, dtype=np.int32)
     for shift in (24, 10):
         for own, found in zip(draws, noise, strict=True):
-            _sets.fill_noise(own, shift, found)
+            _noise.fill_noise(own, shift, found)
         v = (draws | 1) / 2.0**32
         # Three float32 roundings of numbers whose logarithm is taken, one unit of the last place of float32 each and
         # 1.44 of it in bits, and a fraction of half a bit that is rounded to half a unit.

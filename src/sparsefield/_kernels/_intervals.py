@@ -21,6 +21,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from sparsefield._kernels._bytes import BLOCK, _draw_uniforms
+from sparsefield._kernels._lookups import multiply
 
 _ONE = np.uint64(1)
 _LOW, _HIGH, _CARRIED = 0, 1, 2  # planes
@@ -37,15 +38,6 @@ def _ends(_typing: Any, _mask: Any) -> Any:
         return context.make_tuple(b, signature.return_type, (low, high))
 
     return types.UniTuple(types.uint64, 2)(types.uint64), generate
-
-
-@njit(nogil=True, cache=True)
-def _multiply(ratios, line, table):
-    """Multiply ratios (k, 512) by the entries of a table (levels, k) for the levels of a line."""
-    n = ratios.shape[0]
-    for k in range(n):
-        for c in range(BLOCK):
-            ratios[k, c] *= table[line[c] * n + k]
 
 
 @njit(nogil=True, cache=True)
@@ -127,7 +119,8 @@ def sweep_intervals(
                         ratios[b, :] = firsts[i, b]
                     for k in range(starts[i], starts[i + 1]):
                         other = (1 - plane) if crosses[k] and plane != _CARRIED else plane
-                        _multiply(ratios[:n], planes[other, neighbours[k]], tables[table_starts[k] :])
+                        j = neighbours[k]
+                        multiply(tables[table_starts[k] :], n_levels[j], planes[other, j], ratios[:n])
                     choose_levels(ratios[:n], draws, above, drawn)
                     for c in range(BLOCK):
                         if kept.shape[0] == 0 or not kept[block, i, c]:

@@ -14,31 +14,16 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
-from sparsefield._kernels._bytes import (
-    _MANTISSA_BITS,
-    BLOCK,
-    _as_float,
-    _as_int,
-    _draw_uniforms,
-    _fused,
-    _shift_left,
-    _shift_right,
-)
+from sparsefield._kernels._bytes import BLOCK, _draw_uniforms
+from sparsefield._kernels._ir import I32, I64, I32x8, fill, load, spread, word
+from sparsefield._kernels._lookups import add
+from sparsefield._kernels._noise import fill_noise
 
+LANES = 8  # levels that are compared at one time, and the length of a row of minima
 _ONE = np.uint64(1)
-_UNIT = np.float32(2.0**-32)
-_LOG_2 = np.float32(0.69314718056)
-_HALF_EXPONENT = np.int32(126 << 23)  # of a float32 from 1/2 to 1
-_MANTISSA = np.int32((1 << 23) - 1)
-_ROOT_HALF = np.int32(0x3F3504F3)  # the bits of sqrt(1/2) as a float32
-
-# The polynomials through -log(1 - z) / z and log2(1 + x) / x at ten Chebyshev nodes of [0, 1/2] and of
-# [sqrt(1/2) - 1, sqrt(2) - 1]. Either function is analytic up to a distance of three times half the interval, so that
-# errors fall like (3 + sqrt(8))^-10; found: 4.1e-9 and 4.7e-9. Rounding to float32 is what remains.
-_P = (1.0, 0.5000012, 0.33325517, 0.2519568, 0.17544077, 0.34074646, -0.5900887, 1.9598706, -2.458962, 1.733612)
-_Q = (1.442695, -0.72134733, 0.4808985, -0.3606966, 0.2885526, -0.2396081, 0.2048577, -0.1913884, 0.1847603, -0.1074979)
 
 
 @intrinsic
@@ -49,40 +34,6 @@ def lowest(_typing: Any, _mask: Any) -> Any:
         return b.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
 
     return types.uint64(types.uint64), generate
-
-
-@njit(nogil=True, cache=True)
-def _evaluate(coefficients, x):
-    """Return a polynomial of degree nine, in float32."""
-    y = np.float32(coefficients[9])
-    for k in range(8, -1, -1):
-        y = _fused(y, x, np.float32(coefficients[k]))
-    return y
-
-
-@njit(nogil=True, cache=True)
-def fill_noise(draws, shift, noise):
-    """Turn 31 of 32 random bits into -log2 of an exponential number, in whole units of 2^-shift.
-
-    The bits are an odd number v of units 2^-32, and the exponential number is -log(1 - v). With u = 1 - v below one
-    half, u = 2^-n (1 - z), it is n log 2 - log(1 - z); else z = v and n = 0, so that small ones keep their precision.
-    """
-    shift = np.int32(shift)
-    scale = np.float32(2.0**shift)
-    for c in range(BLOCK):
-        odd = np.int32(draws[c] | np.uint32(1))
-        is_small = odd >= np.int32(0)
-        w = np.float32(odd if is_small else np.int32(-odd)) * _UNIT
-        bits = _as_int(w)
-        n = np.int32(126) - _shift_right(bits, _MANTISSA_BITS)
-        z = w if is_small else np.float32(1.0) - _as_float(np.int32((bits & _MANTISSA) | _HALF_EXPONENT))
-        steps = np.float32(0.0) if is_small else np.float32(np.int32(n))
-        e = _fused(z, _evaluate(_P, z), steps * _LOG_2)
-        bits = _as_int(e)
-        k = _shift_right(np.int32(bits - _ROOT_HALF), _MANTISSA_BITS)
-        x = _as_float(np.int32(bits - _shift_left(k, _MANTISSA_BITS))) - np.float32(1.0)
-        fraction = np.int32(np.rint(x * _evaluate(_Q, x) * scale))
-        noise[c] = np.int32(-(_shift_left(k, shift) + fraction))
 
 
 @njit(nogil=True, cache=True)
@@ -99,7 +50,7 @@ def _choose_largest(scores, codes):
 
 @njit(nogil=True, cache=True)
 def fill_minima(values, minima):
-    """Fill minima (2^K_j, K_i, K_i) with the least values[s, a] - values[s, b] over the levels s of each set."""
+    """Fill minima (2^K_j, K_i, 8) with the least values[s, a] - values[s, b] over the levels s of each set."""
     n = values.shape[1]
     for mask in range(1, minima.shape[0]):
         s = np.int64(lowest(np.uint64(mask)))
@@ -109,6 +60,48 @@ def fill_minima(values, minima):
                 minima[mask, a, b] = values[s, a] - values[s, b]
                 if rest:
                     minima[mask, a, b] = min(minima[mask, a, b], minima[rest, a, b])
+
+
+@intrinsic
+def _look_up_losers(_typing: Any, _a: Any, _base: Any, _n_rows: Any, _rows: Any, _minima: Any) -> Any:
+    """Return the levels, one bit each, that level a wins against for all levels of the neighbours that are open.
+
+    Takes the addresses of 8 scores without these neighbours, of where in the minima theirs begin, and of the minima.
+    """
+
+    def generate(_context: Any, b: Any, _signature: Any, arguments: Any) -> Any:
+        a, base, n_rows, rows, minima = arguments
+        margins = cgutils.alloca_once(b, I32x8)
+        own = load(b, b.add(base, b.mul(a, word(4))), I32)
+        b.store(b.sub(spread(b, own, I32x8), load(b, base, I32x8)), margins)
+        first = b.add(minima, b.mul(a, word(4 * LANES)))
+        with cgutils.for_range(b, n_rows) as loop:
+            row = load(b, b.add(rows, b.mul(loop.index, word(8))), I64)
+            least = load(b, b.add(first, b.mul(row, word(4))), I32x8)
+            b.store(b.add(b.load(margins), least), margins)
+        found, zero = b.load(margins), fill(I32x8, 0)
+        is_later = b.icmp_signed(">", ir.Constant(I32x8, list(range(LANES))), spread(b, b.trunc(a, I32), I32x8))
+        loses = b.or_(b.icmp_signed(">", found, zero), b.and_(b.icmp_signed("==", found, zero), is_later))
+        return b.zext(b.bitcast(loses, ir.IntType(LANES)), I64)
+
+    return types.uint64(types.int64, *[types.int64] * 4), generate
+
+
+@njit(nogil=True, cache=True)
+def _find_losers(a, n, base, n_open, opened, sets_of, starts, tables):
+    """Return the levels, one bit each, that level a wins against for all levels of the neighbours that are open."""
+    losers = np.uint64(0)
+    for b in range(n):
+        margin = base[a] - base[b]
+        for m in range(n_open):
+            others, least = sets_of[m], np.int32(2**31 - 1)
+            while others:
+                row = starts[opened[m]] + np.int64(lowest(others)) * n
+                least = min(least, np.int32(tables[row + a] - tables[row + b]))
+                others &= others - _ONE
+            margin += least
+        losers |= np.uint64(margin > 0 or (margin == 0 and a < b)) << np.uint64(b)
+    return losers
 
 
 @njit(nogil=True, cache=True)
@@ -122,20 +115,24 @@ def _find_possible(
     lost against the one drawn need not be compared. Of equal scores the first wins.
     """
     n = scores.shape[0]
-    base, margins = np.empty(n, np.int32), np.empty(n, np.int32)
-    opened, sets_of = np.empty(around.shape[0], np.int64), np.empty(around.shape[0], np.uint64)
+    base = np.zeros(max(n, LANES), np.int32)
+    opened, rows = np.empty(around.shape[0], np.int64), np.empty(around.shape[0], np.int64)
+    sets_of = np.empty(around.shape[0], np.uint64)
     everything = ~np.uint64(0) >> np.uint64(64 - n)
+    at_base, at_rows, at_minima = base.ctypes.data, rows.ctypes.data, minima.ctypes.data
     for c in range(BLOCK):
         if not near_open[c]:
             found[c] = _ONE << np.uint64(drawn[c])
             continue
-        n_open = 0
+        n_open, are_stored = 0, True
         for b in range(n):
             base[b] = scores[b, c]
         for k in range(around.shape[0]):
             j = around[k]
             if is_open[j, c]:
                 opened[n_open], sets_of[n_open] = k, sets[j, c]
+                rows[n_open] = minimum_starts[k] + np.int64(sets[j, c]) * n * LANES
+                are_stored &= minimum_starts[k] >= 0
                 n_open += 1
                 row = starts[k] + np.int64(codes[j, c]) * n
                 for b in range(n):
@@ -143,28 +140,11 @@ def _find_possible(
         y, left = np.int64(drawn[c]), everything
         for t in range(n):
             a = y if t == 0 else (t - 1 if t <= y else t)
-            if not (left >> np.uint64(a)) & _ONE:
-                continue
-            # The least score of level a less that of level b, over all levels of the open neighbours.
-            for b in range(n):
-                margins[b] = base[a] - base[b]
-            for m in range(n_open):
-                k, mask = opened[m], sets_of[m]
-                if minimum_starts[k] >= 0:
-                    row = minimum_starts[k] + (np.int64(mask) * n + a) * n
-                    for b in range(n):
-                        margins[b] += minima[row + b]
+            if (left >> np.uint64(a)) & _ONE:
+                if are_stored:
+                    left &= ~_look_up_losers(a, at_base, n_open, at_rows, at_minima)
                 else:
-                    for b in range(n):
-                        others, least = mask, np.int32(2**31 - 1)
-                        while others:
-                            row = starts[k] + np.int64(lowest(others)) * n
-                            least = min(least, np.int32(tables[row + a] - tables[row + b]))
-                            others &= others - _ONE
-                        margins[b] += least
-            for b in range(n):
-                loses = margins[b] > 0 or (margins[b] == 0 and a < b)
-                left &= ~(np.uint64(loses) << np.uint64(b))
+                    left &= ~_find_losers(a, n, base, n_open, opened, sets_of, starts, tables)
         found[c] = left
 
 
@@ -215,11 +195,9 @@ def sweep_sets(
                         scores[b, c] += biases[i, b]
                 near_open[:] = 0
                 for k in range(starts[i], starts[i + 1]):
-                    other, table = codes[neighbours[k]], tables[table_starts[k] :]
-                    others_open = is_open[neighbours[k]]
-                    for b in range(n):
-                        for c in range(BLOCK):
-                            scores[b, c] += table[other[c] * n + b]
+                    j = neighbours[k]
+                    add(tables[table_starts[k] :], n_levels[j], codes[j], scores[:n])
+                    others_open = is_open[j]
                     for c in range(BLOCK):
                         near_open[c] |= others_open[c]
                 _choose_largest(scores[:n], drawn)

@@ -124,8 +124,10 @@ class Scan:
     def seconds_per_block(self) -> float:
         """Estimate the time of one sweep of a block, to decide how to share work (measured on Zen 3)."""
         if self.form in _BOUNDS_OF_LEVELS:
-            # Four or five levels. Sets take 14 ns where all are closed, and 30 for each neighbour where all are open.
-            first, each = {"sets": (10e-9, 15e-9), "intervals": (5e-9 * self.n_planes, 3e-9 * self.n_planes)}[self.form]
+            # Four or five levels. Sets take 11 ns where all are closed, and 14 for each neighbour where all are open.
+            first, each = {"sets": (10e-9, 8e-9), "intervals": (4e-9 * self.n_planes, 1.2e-9 * self.n_planes)}[
+                self.form
+            ]
             return _bytes.BLOCK * len(self.order) * (first + each * self.degree)
         update = 0.4e-9 + 0.03e-9 * self.degree
         slower = {"packed": 1.0, "bytes": 4.0}[self.storage] * (10.0 if self.form == "levels" else 1.0)
