@@ -1,5 +1,7 @@
 """Marks of groups: which of them the noise of draws leaves open, zero or not."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import optimize, stats
@@ -12,7 +14,8 @@ from sparsefield.objective import Group, Problem
 from sparsefield.solvers import UNDECIDED, find_move, solve_newton
 from sparsefield.solvers._agreement import draws_for_agreement
 from sparsefield.solvers._fall import Stand
-from sparsefield.solvers._open_groups import _largest_norm
+from sparsefield.solvers._open_groups import OpenGroups, _largest_norm
+from sparsefield.solvers._optimum import Optimum
 from sparsefield.solvers._undecided import find_undecided
 from statistics_ import FALSE_ALARM
 
@@ -62,7 +65,7 @@ def find_edge(problem, low, high):
     [(0.02, 0.08, 4000, False, 0), (0.02, 0.08, 4000, False, 1), (0.004, 0.02, 300, True, 1)],
 )
 def test_marks_hold_for_each_group_at_the_edge_of_zero(low, high, n_draws, main, side):
-    n_fits = 40
+    n_fits = 30
     problem = make_level_problem("three", 0.05, penalize_main=main, seed=11, strength=0.8)
     *alphas, is_edge = find_edge(problem, low, high)
     problem = with_alpha(problem, alphas[side])
@@ -80,6 +83,46 @@ def test_marks_hold_for_each_group_at_the_edge_of_zero(low, high, n_draws, main,
     # So that it is not empty: noise has its say at the edge, and something is decided.
     assert n_other[is_edge[upper]] > most
     assert n_marked.min() < n_fits
+
+
+def minimise_group(curvature, slope, alpha):
+    """Return the x with the least x . curvature x / 2 - slope . x + alpha |x|: its norm is the root of a function."""
+    if np.linalg.norm(slope) <= alpha:
+        return np.zeros(len(slope))
+    values, vectors = np.linalg.eigh(curvature)
+    c = vectors.T @ slope
+
+    def above(t):
+        return ((c / (values * t + alpha)) ** 2).sum() - 1
+
+    t = optimize.brentq(above, 0.0, np.linalg.norm(slope) / values[0])
+    return vectors @ (c * t / (values * t + alpha))
+
+
+@pytest.mark.parametrize("ratio", [0.3, 3.0, 100.0])
+@pytest.mark.parametrize("axis", [0, 3])
+def test_each_answer_of_a_group_with_normal_noise_is_as_rare_as_it_should_be(ratio, axis):
+    # The group is zero in the optimum, or as good as zero, and its gradient has the norm alpha. The noise is normal, of
+    # standard deviations from a third of the largest one on, and alpha / ratio along the gradient.
+    n_trials, n = 1000, 1e8  # so many draws that a single one adds nothing
+    rng = np.random.default_rng(1)
+    axes = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    curvature = axes @ np.diag([1.0, 0.5, 0.2, 0.1]) @ axes.T
+    alpha = ratio * np.sqrt([1.0, 0.5, 0.2, 0.1][axis] / n)
+    quadratic = SimpleNamespace(first=np.zeros(4, dtype=int), second=np.arange(4), n=10**8)
+    n_differ = n_vanish = 0
+    for noise in rng.multivariate_normal(np.zeros(4), curvature / n, n_trials):
+        slope = alpha * axes[:, axis] + noise
+        x = minimise_group(curvature, slope, alpha)
+        there, gradient = np.tile(x, (4, 1)), np.tile(curvature @ x - slope, (4, 1))
+        found = Optimum(there, gradient, quadratic, n, 0.0)
+        is_open = OpenGroups(x, found, curvature, np.full(4, alpha), np.zeros(4, dtype=int)).compare()
+        assert is_open.all() or not is_open.any()
+        n_differ += x.any() and not is_open.any()
+        n_vanish += not x.any() and not is_open.any()
+    # Half of the risk is for noise from the one side that leads to each of these answers.
+    most = stats.binom.isf(FALSE_ALARM, n_trials, (1 - UNDECIDED) / 2)
+    assert max(n_differ, n_vanish) <= most, (n_differ, n_vanish)
 
 
 def test_groups_of_two_levels_have_the_marks_of_single_parameters():

@@ -33,8 +33,8 @@ def bound_gap(
     ----------
     problem : Problem
         Whose gap it is; its data term must be the same for every model.
-    theta : ndarray of shape (n_slots, n_slots)
-        Parameters that do not depend on the draws made here.
+    theta : ndarray of shape (size, size)
+        Parameters that do not depend on the draws made here, laid out as in `Problem`.
     n_draws : int
         Draws of each batch. The bound of a fit that had n draws is about twice its gap with five n, and tends to it.
     confidence : float

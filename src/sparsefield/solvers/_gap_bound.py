@@ -28,7 +28,7 @@ class GapBound:
         Probability with which all limits hold together.
     n_draws : int
         Draws behind them.
-    better : ndarray of shape (n_slots, n_slots), optional
+    better : ndarray of shape (size, size), optional
         Parameters with a lower objective, where a walk has led to some.
     why : str
         Why there is no bound, as a clause.

@@ -130,8 +130,10 @@ class OpenGroups:
             part = slice(start, start + len(own))
             left = self._covariance[np.ix_(own, own)] - across[:, part].T @ slopes[:, part]
             left *= n_held / (n_held - len(some))
-            bias = self._found.bias * np.sqrt(1 + np.linalg.norm(slopes[:, part], 2) ** 2)
-            vanishing[g] = _largest_norm(self._gradient[own], left, self._found.n) + bias < self._weights[g]
+            largest = _largest_norm(self._gradient[own], left, self._found.n)
+            if self._found.bias > 0:
+                largest += self._found.bias * np.sqrt(1 + np.linalg.norm(slopes[:, part], 2) ** 2)
+            vanishing[g] = largest < self._weights[g]
             start += len(own)
         return vanishing
 

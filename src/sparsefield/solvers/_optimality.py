@@ -51,14 +51,14 @@ def certify(
 ) -> Fit:
     """Bound how far the objective of a fit is above its optimum, from draws that the fit has not seen.
 
-    Every distribution P whose moments are within alpha of those of the data has an entropy below the least objective
-    (the problem is the dual of maximum entropy). So the gap of theta is at most g(theta) - H(P), for any such P. Small
-    fields are enumerated, and the gap is exact. Elsewhere three such P are tried, and `optimality.kind` says which of
-    them the gap is from. The field with a Newton step in its probabilities gives a bound that is close to the gap
-    ("asymptotic": by the central limit theorem), and, where draws are many and parameters few, one that holds for
-    every number of draws ("proven"). The field of a second fit, with a penalty a little below alpha, gives one that
-    is always proven, and far from the gap; where main effects are free it is that of the data, which says next to
-    nothing. `optimality.proven` is the smaller of these two.
+    Every distribution P whose moments are within alpha of those of the data (by the norm of a group, where parameters
+    vanish in groups) has an entropy below the least objective: the problem is the dual of maximum entropy. So the gap
+    of theta is at most g(theta) - H(P), for any such P. Small fields are enumerated, and the gap is exact. Elsewhere
+    three such P are tried, and `optimality.kind` says which of them the gap is from. The field with a Newton step in
+    its probabilities gives a bound that is close to the gap ("asymptotic": by the central limit theorem), and, where
+    draws are many and parameters few, one that holds for every number of draws ("proven"). The field of a second fit,
+    with a penalty a little below alpha, gives one that is always proven, and far from the gap; where main effects are
+    free it is that of the data, which says next to nothing. `optimality.proven` is the smaller of these two.
 
     Parameters
     ----------

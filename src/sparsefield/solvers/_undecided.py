@@ -64,7 +64,7 @@ def find_undecided(problem: Problem, theta: Matrix, draws: Draws, estimate: Esti
     if found is None:
         return problem.coordinates.spread(np.asarray(marks | (weights > 0)))
     a, b = found.quadratic.first, found.quadratic.second
-    covariance, groups = _covariance(found.quadratic), problem.penalty.groups
+    covariance, groups = _covariance(problem, found.quadratic), problem.penalty.groups
     if groups is None:
         is_open = _compare(theta[a, b], found, covariance, weights[a, b])
     else:
@@ -168,7 +168,7 @@ def _gradient_margins(covariance: Matrix, certain: Mask, wanted: Mask, found: Op
     return margins
 
 
-def _covariance(quadratic: Curvature) -> Matrix:
+def _covariance(problem: Problem, quadratic: Curvature) -> Matrix:
     """Return the covariance of all statistics, with no more of a ridge than it takes to invert it.
 
     What is singular without one leaves parameters with standard errors that are larger than any parameter. Products of
@@ -177,7 +177,7 @@ def _covariance(quadratic: Curvature) -> Matrix:
     found, share = quadratic.centred(), 1e-9
     own, places = np.diagonal(found).copy(), np.diag_indices(len(found))
     found[places] += 1e-12 + share * own
-    while not _is_definite(found):
+    while not problem.coordinates.is_plain and not _is_definite(found):
         share *= 10
         found[places] += 1e-12 + share * own
     return found
