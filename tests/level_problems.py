@@ -58,18 +58,21 @@ def least_group_objective(problem):
     """Return the least objective with the group penalty, by accelerated proximal steps over all states.
 
     Of variable i the columns of C_i are orthonormal contrasts, of which the score is one where it is ordered. A block
-    of interactions C_i B C_j' adds up to zero over the levels of either, and pays 2 alpha |B|, main effects C_i m pay
-    sqrt(2) alpha |m|. Data enter by the frequencies of levels and of pairs of them alone.
+    of interactions C_i B C_j' adds up to zero over the levels of either, and pays 4 alpha sqrt(b / (K_i K_j)) |B|, b
+    the number of entries of B and K the numbers of levels; main effects C_i m pay 2 alpha |m| / sqrt(K_i). Data enter
+    by the frequencies of levels and of pairs of them alone.
     """
     domain, alpha = problem.domain, problem.penalty.alpha
     states = np.indices(tuple(domain.n_levels)).reshape(domain.n_variables, -1).T
     of_main, of_pairs = zip(*(_contrasts(domain, i) for i in range(domain.n_variables)), strict=True)
-    blocks = [(of_main[i][states[:, i]], np.sqrt(2) * alpha * problem.penalty.main) for i in range(len(of_main))]
+    levels = domain.n_levels
+    mains = [2 * alpha * problem.penalty.main / np.sqrt(n) for n in levels]
+    blocks = [(of_main[i][states[:, i]], mains[i]) for i in range(len(levels))]
     for i in range(len(of_pairs)):
         for j in range(i):
             first, second = of_pairs[i][states[:, i]], of_pairs[j][states[:, j]]
             products = (first[:, :, None] * second[:, None, :]).reshape(len(states), -1)
-            blocks.append((products, 2 * alpha))
+            blocks.append((products, 4 * alpha * np.sqrt(products.shape[1] / (levels[i] * levels[j]))))
     psi = np.hstack([values for values, _ in blocks])
     starts = np.cumsum([0, *(values.shape[1] for values, _ in blocks)])
     weights = np.array([weight for _, weight in blocks])

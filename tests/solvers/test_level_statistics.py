@@ -8,7 +8,7 @@ from noise import covariance
 from plain_backend import Plain
 from sparsefield.certificates import concentration
 from sparsefield.solvers._errors_of_means import bound_errors, pull_bounds, pull_each
-from sparsefield.solvers._extremes import count_statements, depends, extremes, widths
+from sparsefield.solvers._extremes import count_statements, depends, extremes, spans, widths
 from sparsefield.solvers._frequencies import Frequencies
 from sparsefield.solvers._regression import largest_variances, rest_variances
 from statistics_ import FALSE_ALARM
@@ -55,6 +55,11 @@ def test_statistics_stay_within_their_ranges(kind, penalty, reference):
         for u in (some[k] - some[0], *rng.normal(size=(20, len(a)))):
             along = some @ (u / np.linalg.norm(u))
             assert np.ptp(along) <= width[a[0], b[0]] + 1e-12
+        # What main effects explain leaves no more than products of centred features.
+        main = values[:, np.unique(a), np.unique(a)], values[:, np.unique(b), np.unique(b)]
+        centred = [own - own.mean(axis=0) for own in main]
+        largest = np.linalg.norm(centred[0], axis=1) * (1 if a[0] == b[0] else np.linalg.norm(centred[1], axis=1))
+        assert largest.max() <= spans(problem)[a[0], b[0]] + 1e-12
     assert depends(problem) == (reference is None and penalty == "l1")
 
 

@@ -115,7 +115,7 @@ def test_each_answer_of_a_group_with_normal_noise_is_as_rare_as_it_should_be(rat
         slope = alpha * axes[:, axis] + noise
         x = minimise_group(curvature, slope, alpha)
         there, gradient = np.tile(x, (4, 1)), np.tile(curvature @ x - slope, (4, 1))
-        found = Optimum(there, gradient, quadratic, n, 0.0)
+        found = Optimum(there, gradient, quadratic, n, 0.0, np.ones(4))
         is_open = OpenGroups(x, found, curvature, np.full(4, alpha), np.zeros(4, dtype=int)).compare()
         assert is_open.all() or not is_open.any()
         n_differ += x.any() and not is_open.any()
@@ -155,15 +155,16 @@ def test_the_furthest_point_of_an_ellipsoid_is_found():
     for k in (1, 2, 3):
         root = rng.normal(size=(k, k)) * 10.0 ** rng.uniform(-1, 0, k)
         covariance, gradient, n = root @ root.T, rng.normal(size=k), 50.0
-        spread = covariance / n + (z / (2 * n)) ** 2 * np.eye(k)
+        span = rng.uniform(0.5, 2.0)
+        spread = covariance / n + (z * span / (2 * n)) ** 2 * np.eye(k)
 
         def lower(y, gradient=gradient, spread=spread):
             u = y / np.linalg.norm(y)
             return -(u @ gradient + z * np.sqrt(u @ spread @ u))
 
         best = min(optimize.minimize(lower, start, tol=1e-12).fun for start in rng.normal(size=(20, k)))
-        assert _largest_norm(gradient, covariance, n) == pytest.approx(-best + z**2 / (2 * n), rel=1e-6)
-        assert _largest_norm(0 * gradient, covariance, n) >= z * np.sqrt(np.linalg.eigvalsh(spread)[-1])
+        assert _largest_norm(gradient, covariance, n, span) == pytest.approx(-best + z**2 * span / (2 * n), rel=1e-6)
+        assert _largest_norm(0 * gradient, covariance, n, span) >= z * np.sqrt(np.linalg.eigvalsh(spread)[-1])
 
 
 def draws_that_agree(problem, theta, share=0.95):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsefield.model import Matrix, count_once, count_statistics
 from sparsefield.objective import Features, Problem
+
+Values = NDArray[np.float64]
 
 
 def count_statements(problem: Problem) -> int:
@@ -53,14 +56,43 @@ def widths(problem: Problem) -> Matrix:
         return np.asarray(high - low)
     basis, variables = problem.coordinates.basis, problem.coordinates.variables
     values, owners = _by_level(problem), _level_variables(problem)
-    longest, apart = np.zeros(problem.domain.n_variables), np.zeros(problem.domain.n_variables)
-    for i in range(problem.domain.n_variables):
-        own = values[owners == i]
-        longest[i] = np.linalg.norm(own[:, basis.interacts], axis=1).max(initial=0.0)
-        apart[i] = np.linalg.norm(own[:, None] - own, axis=2).max(initial=0.0)
+    longest = np.array(
+        [
+            np.linalg.norm(values[owners == i][:, basis.interacts], axis=1).max(initial=0.0)
+            for i in range(problem.domain.n_variables)
+        ]
+    )
     found = 2 * np.outer(longest, longest)[np.ix_(variables, variables)]
-    np.fill_diagonal(found, apart[variables])
+    np.fill_diagonal(found, _distances(problem, np.ones(len(variables), dtype=bool)))
     return np.asarray(found)
+
+
+def spans(problem: Problem) -> Matrix:
+    """Return how large centred statistics can be; of groups their combinations whose coefficients have norm one.
+
+    A feature is no further from its mean than two of its levels are apart, and a product of two centred features is no
+    larger than the product of these distances: one where both are indicators, or contrasts of two levels.
+    """
+    low, high = extremes(problem)
+    ranges = np.diagonal(high - low)
+    if problem.penalty.groups is None or not isinstance(problem.coordinates, Features):
+        found = np.outer(ranges, ranges)
+        np.fill_diagonal(found, ranges)
+        return found
+    inner = _distances(problem, problem.coordinates.basis.interacts)
+    found = np.outer(inner, inner)
+    np.fill_diagonal(found, _distances(problem, np.ones(len(inner), dtype=bool)))
+    return found
+
+
+def _distances(problem: Problem, some: NDArray[np.bool_]) -> Values:
+    """Return how far two levels of the variable of each feature are apart at most, by some of the features, (size,)."""
+    values, owners = _by_level(problem)[:, some], _level_variables(problem)
+    found = np.zeros(problem.domain.n_variables)
+    for i in range(len(found)):
+        own = values[owners == i]
+        found[i] = np.linalg.norm(own[:, None] - own, axis=2).max(initial=0.0)
+    return np.asarray(found[problem.coordinates.variables])
 
 
 def _by_level(problem: Problem) -> Matrix:
@@ -69,6 +101,6 @@ def _by_level(problem: Problem) -> Matrix:
     return np.asarray(problem.coordinates.basis.values.toarray())
 
 
-def _level_variables(problem: Problem) -> Matrix:
+def _level_variables(problem: Problem) -> NDArray[np.int64]:
     """Return the variable of each level, levels of all variables one after the other."""
     return np.repeat(np.arange(problem.domain.n_variables), problem.domain.n_levels)

@@ -10,7 +10,7 @@ from sparsefield.model import Matrix
 from sparsefield.objective import Problem, variances_of
 from sparsefield.solvers._batch import Batch
 from sparsefield.solvers._errors_of_means import bound_errors
-from sparsefield.solvers._extremes import extremes
+from sparsefield.solvers._extremes import extremes, spans
 from sparsefield.solvers._regression import largest_variances
 from sparsefield.solvers._targets import Targets
 
@@ -44,7 +44,7 @@ def prove_gap(problem: Problem, theta: Matrix, targets: Targets, chose: Batch, f
 def _widen(problem: Problem, targets: Targets, chose: Batch, risk: float) -> Targets:
     """Return targets with all statistics that are too near to their penalties to be left out without a look at H."""
     gradients = chose.gradient + chose.draws.project(chose.draws.along(targets.move))
-    deviations = np.sqrt(np.maximum(largest_variances(problem, chose.slots), 1 / chose.n))
+    deviations = np.sqrt(np.maximum(largest_variances(problem, chose.slots), spans(problem) ** 2 / chose.n))
     # What D will be about: the step, and the norm of the noise of k means and of its deviations from that.
     noise = np.sqrt(max(1, targets.n) / chose.n) + np.sqrt(2 * np.log(_USES / risk) / chose.n)
     far = np.sqrt(targets.decrement) + 2 * noise

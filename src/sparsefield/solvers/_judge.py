@@ -76,7 +76,7 @@ def judge(problem: Problem, theta: Matrix, targets: Targets, chose: Batch, fresh
     if not np.isfinite(divergence):
         return Verdict(np.inf, estimate, "the tails of a step are too long for these draws: use more of them")
     gradients = fresh.gradient - fresh.draws.project(values)
-    errors = mean_error(targets.rest * (1 + decrement), outside_quantile(problem, risk), fresh.n)
+    errors = mean_error(problem, targets.rest * (1 + decrement), outside_quantile(problem, risk), fresh.n)
     if targets.find_near(gradients, errors + moved * widths(problem)).any():
         more = targets.with_more(targets.find_near(gradients, _NEAR * errors), gradients)
         return Verdict(np.inf, estimate, "a zero is too near to its penalty for these draws: use more of them", more)

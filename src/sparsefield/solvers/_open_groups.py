@@ -93,17 +93,18 @@ class OpenGroups:
         norm grows by the variance across it over 2 alpha. Where alpha is small that is more than the norm of all noise.
         """
         n, own = self._found.n, self._members[g]
+        span = self._found.spans[own[0]]
         there, block = self._there[own], self._covariance[np.ix_(own, own)]
         size = float(np.linalg.norm(there))
         u = there / size
         turned = np.linalg.solve(inverse, u)
         curvature = float(u @ turned)
         across = max(0.0, float(np.trace(block) - u @ block @ u)) / (2 * self._weights[g] * n * curvature)
-        along = float(margin(np.sqrt(1 / (n * curvature)), 1 / (n * curvature))) + across
+        along = float(margin(np.sqrt(1 / (n * curvature)), span / (n * curvature))) + across
         if len(own) > 1:
             whole = float(np.linalg.eigvalsh(inverse)[-1]) / n
             z = float(np.sqrt(chdtri(len(own), (1 - UNDECIDED) / 2)))
-            along = min(along, float(margin(np.sqrt(whole), whole, z)))
+            along = min(along, float(margin(np.sqrt(whole), span * whole, z)))
         if self._found.bias > 0:
             unit = np.zeros(len(factor))
             unit[held] = turned / curvature
@@ -130,7 +131,7 @@ class OpenGroups:
             part = slice(start, start + len(own))
             left = self._covariance[np.ix_(own, own)] - across[:, part].T @ slopes[:, part]
             left *= n_held / (n_held - len(some))
-            largest = _largest_norm(self._gradient[own], left, self._found.n)
+            largest = _largest_norm(self._gradient[own], left, self._found.n, self._found.spans[own[0]])
             if self._found.bias > 0:
                 largest += self._found.bias * np.sqrt(1 + np.linalg.norm(slopes[:, part], 2) ** 2)
             vanishing[g] = largest < self._weights[g]
@@ -148,7 +149,7 @@ class OpenGroups:
         return found
 
 
-def _largest_norm(gradient: Values, covariance: Matrix, n: float) -> float:
+def _largest_norm(gradient: Values, covariance: Matrix, n: float, span: float) -> float:
     """Return the largest norm of gradients g that each have no combination further from an estimate than its margin.
 
     If the norm of the exact gradients is alpha, the combination u along these has a mean of alpha, and an estimate of
@@ -158,7 +159,7 @@ def _largest_norm(gradient: Values, covariance: Matrix, n: float) -> float:
     """
     z = quantile()
     values, vectors = np.linalg.eigh(covariance)
-    values = np.maximum(values, 0.0) / n + (z / (2 * n)) ** 2
+    values = np.maximum(values, 0.0) / n + (z * span / (2 * n)) ** 2
     own = vectors.T @ gradient
     size, top = float(np.linalg.norm(gradient)), float(values[-1])
 
@@ -172,4 +173,4 @@ def _largest_norm(gradient: Values, covariance: Matrix, n: float) -> float:
     if low < high and beyond(low) > 0 >= beyond(high * (1 + 1e-12)):
         m = brentq(beyond, low, high * (1 + 1e-12))
         furthest = float(np.linalg.norm(own * m / (m - values)))
-    return float(furthest + z**2 / (2 * n))
+    return float(furthest + z**2 * span / (2 * n))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from sparsefield.model import Matrix
@@ -30,6 +31,8 @@ class Optimum:
         The number of draws that count there.
     bias : float
         A bound on the norm of the bias of the gradient.
+    spans : ndarray of shape (w,)
+        How large the centred statistics of the curvature can be, or combinations of those of a group.
     """
 
     theta: Matrix
@@ -37,6 +40,7 @@ class Optimum:
     quadratic: Curvature
     n: float
     bias: float
+    spans: NDArray[np.float64]
 
 
 def quantile() -> float:
@@ -52,8 +56,8 @@ def margin(errors: Matrix | float, units: Matrix | float, z: float | None = None
     """Return the margin at which an estimate is decided, from its standard error and what one draw adds to it.
 
     Wilson's interval (1927), for counts: where few draws are behind an estimate, its standard error is itself known
-    from few. One of k draws adds 1 / n to a mean, and 1 / k, its variance, to a parameter. The quantile is z, or that
-    of a normal distribution unless given.
+    from few. Of an indicator, one of k draws adds 1 / n to a mean, and 1 / k, its variance, to a parameter; of other
+    statistics as many times that as they are larger. The quantile is z, or that of a normal distribution unless given.
     """
     z = quantile() if z is None else z
     return np.asarray(z * np.hypot(errors, z * units / 2) + z**2 * units / 2)

@@ -12,7 +12,7 @@ from scipy.special import ndtri
 from sparsefield.model import Matrix, count_once, scatter, sum_once
 from sparsefield.objective import RARE, Penalty, Problem, Quadratic
 from sparsefield.solvers._batch import Batch, Index, Values
-from sparsefield.solvers._extremes import count_statements
+from sparsefield.solvers._extremes import count_statements, spans
 from sparsefield.solvers._regression import rest_variances
 
 # 4096 statistics have a covariance of 128 MiB; three or four such matrices are held at one time.
@@ -119,15 +119,16 @@ def choose_targets(problem: Problem, theta: Matrix, batch: Batch, z: float) -> T
     return Targets(a, b, t[a, b], penalty, is_real & ~chosen, rest, move, decrement)
 
 
-def mean_error(variances: Matrix, z: float, n: int) -> Matrix:
+def mean_error(problem: Problem, variances: Matrix, z: float, n: int) -> Matrix:
     """Return the error of the mean of n draws at a normal quantile z, by Wilson's (1927) score limits.
 
     Of a statistic that no draw shows it allows a mean of z^2 / n, where a Poisson count has z^2 / 2 and a logarithm.
     With the largest variance in a group it serves for the norm of its gradients: where that of the exact ones w is
     above alpha, so is the mean of the combination u = w / |w|, which no draw has chosen, and no norm of an estimate is
-    below u times it. Centred combinations of a group are no larger than one, like centred indicators.
+    below u times it. One draw adds no more to a mean than the largest centred value there is, over n.
     """
-    return np.asarray(z**2 / (2 * n) + z * np.sqrt(variances / n + z**2 / (4 * n**2)))
+    each = spans(problem)
+    return np.asarray(z**2 * each / (2 * n) + z * np.sqrt(variances / n + z**2 * each**2 / (4 * n**2)))
 
 
 def _margin(problem: Problem, rest: Matrix, z: float, n: int) -> Matrix:
@@ -136,9 +137,9 @@ def _margin(problem: Problem, rest: Matrix, z: float, n: int) -> Matrix:
     The draws that judge, as many, allow for errors at the quantile z, and differ from these. Were all m statistics at
     the margin, that would be too much for one of them on average: there is a second try where it is.
     """
-    rest = np.maximum(rest, RARE / n)
+    rest = np.maximum(rest, spans(problem) ** 2 * RARE / n)
     spare = -ndtri(1 / (2 * max(1, count_statements(problem))))
-    return np.asarray(mean_error(rest, z, n) + spare * np.sqrt(rest * (2 / n)))
+    return np.asarray(mean_error(problem, rest, z, n) + spare * np.sqrt(rest * (2 / n)))
 
 
 def _find_step(problem: Problem, theta: Matrix, batch: Batch, active: NDArray[np.bool_]) -> tuple[Quadratic, Matrix]:

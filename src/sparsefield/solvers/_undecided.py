@@ -12,6 +12,7 @@ from sparsefield.inference import Draws
 from sparsefield.model import Matrix, norm
 from sparsefield.objective import Problem
 from sparsefield.solvers._errors_of_means import pull_each
+from sparsefield.solvers._extremes import spans
 from sparsefield.solvers._open_groups import OpenGroups
 from sparsefield.solvers._optimum import UNDECIDED, Optimum, margin
 from sparsefield.solvers._regression import rest_variances
@@ -84,12 +85,12 @@ def _find_optimum(problem: Problem, theta: Matrix, draws: Draws, estimate: Estim
     assert weights is not None
     assert certificate is not None
     is_free = _find_free(problem)
-    variances = rest_variances(problem, estimate.moments, np.diagonal(is_free))
+    variances, each = rest_variances(problem, estimate.moments, np.diagonal(is_free)), spans(problem)
     penalty, bias = problem.penalty, _bias(problem, certificate)
     n, sizes = estimate.n_chains, penalty.sizes(problem.gradient(problem.see(estimate.moments)))
     is_held = (penalty.sizes(theta) > 0) | is_free
     # About as many as at the optimum: where these are too many, the way there is not made.
-    if not is_feasible(is_held | _may_differ(sizes, weights, variances, n, bias), draws):
+    if not is_feasible(is_held | _may_differ(sizes, weights, variances, each / n, n, bias), draws):
         return None
     near = sizes > weights - np.sqrt(variances / n)
     found = reweight_to_optimum(problem, theta, draws, estimate, is_held | ((weights > 0) & near))
@@ -97,10 +98,11 @@ def _find_optimum(problem: Problem, theta: Matrix, draws: Draws, estimate: Estim
         return None
     there, gradient, left = found
     possible = is_held | (penalty.sizes(there) > 0)
-    possible = possible | _may_differ(penalty.sizes(gradient), weights, variances, left, bias)
+    possible = possible | _may_differ(penalty.sizes(gradient), weights, variances, each / left, left, bias)
     if not is_feasible(possible, draws):
         return None
-    return Optimum(there, gradient, find_curvature(problem, draws, possible), left, bias)
+    curvature = find_curvature(problem, draws, possible)
+    return Optimum(there, gradient, curvature, left, bias, each[curvature.first, curvature.second])
 
 
 def _bias(problem: Problem, certificate: Certificate) -> float:
@@ -110,10 +112,10 @@ def _bias(problem: Problem, certificate: Certificate) -> float:
     return norm(pull_each(problem, certificate.pair))
 
 
-def _may_differ(sizes: Matrix, weights: Matrix, variances: Matrix, n: float, bias: float) -> Mask:
+def _may_differ(sizes: Matrix, weights: Matrix, variances: Matrix, units: Matrix, n: float, bias: float) -> Mask:
     """Return which parameters that pay may differ from zero, by the sizes of their gradients over n draws."""
     # A regression on one or two free main effects adds at most as much again of the bias of each.
-    margins = margin(np.sqrt(variances / n), 1 / n) + np.sqrt(3) * bias
+    margins = margin(np.sqrt(variances / n), units) + np.sqrt(3) * bias
     return np.asarray((weights > 0) & (sizes + margins >= weights))
 
 
@@ -144,7 +146,7 @@ def _value_margins(covariance: Matrix, possible: Mask, wanted: Mask, found: Opti
     last = factor[-len(own) :, -len(own) :]
     variances = (solve_triangular(last, np.eye(len(own)), lower=True) ** 2).sum(axis=0) / found.n
     margins = np.full(len(possible), np.inf)
-    margins[own] = margin(np.sqrt(variances), variances)
+    margins[own] = margin(np.sqrt(variances), variances * found.spans[own])
     if found.bias > 0:
         inverse = cho_solve((factor, True), np.eye(len(some))[:, -len(own) :], overwrite_b=True)
         margins[own] += found.bias * np.linalg.norm(inverse, axis=0)
@@ -164,7 +166,7 @@ def _gradient_margins(covariance: Matrix, certain: Mask, wanted: Mask, found: Op
     left *= n_held / (n_held - len(some))
     margins = np.full(len(certain), np.inf)
     bias = found.bias * np.sqrt(1 + (slopes**2).sum(axis=0))
-    margins[others] = margin(np.sqrt(left / found.n), 1 / found.n) + bias
+    margins[others] = margin(np.sqrt(left / found.n), found.spans[others] / found.n) + bias
     return margins
 
 
