@@ -18,6 +18,7 @@ from sparsefield.model import count_once
 from sparsefield.objective import Group, Problem
 from sparsefield.solvers import bound_gap, solve_newton
 from statistics_ import FALSE_ALARM
+from zoo import random_field
 
 REFERENCES = ("first", "last", None)
 
@@ -36,7 +37,7 @@ def starts(problem, seed):
 @pytest.mark.parametrize("penalize_main", [False, True])
 @pytest.mark.parametrize("reference", REFERENCES)
 def test_enumerated_gaps_of_groups_enclose_the_gap(kind, penalize_main, reference):
-    problem = make_level_problem(kind, 0.05, reference=reference, penalize_main=penalize_main, seed=1)
+    problem = make_level_problem(kind, 0.03, reference=reference, penalize_main=penalize_main, seed=1)
     lowest = least_group_objective(problem)
     for theta in starts(problem, 1):
         found = bound_gap(problem, theta)
@@ -50,7 +51,7 @@ def test_enumerated_gaps_of_groups_enclose_the_gap(kind, penalize_main, referenc
 @pytest.mark.parametrize("penalize_main", [False, True])
 @pytest.mark.parametrize("reference", REFERENCES)
 def test_enumerated_gaps_of_scores_with_l1_enclose_the_gap(penalize_main, reference):
-    problem = make_level_problem("ordered", 0.05, penalty="l1", reference=reference, penalize_main=penalize_main)
+    problem = make_level_problem("ordered", 0.03, penalty="l1", reference=reference, penalize_main=penalize_main)
     states = Plain().states(problem.model(np.zeros((problem.coordinates.size,) * 2)))
     a, b = np.nonzero(np.triu(problem.coordinates.is_parameter))
     # Statistics one by one: the inner product with a unit parameter.
@@ -79,7 +80,7 @@ def test_bounds_from_draws_hold_as_often_as_they_say(kind, penalty, reference, p
     n_broken = n_above = n_refused = n_walked = n_loose = n_all = 0
     for seed in range(4):
         options = {"penalty": penalty, "reference": reference, "penalize_main": penalize_main, "seed": seed}
-        problem = make_level_problem(kind, 0.05, **options)
+        problem = make_level_problem(kind, 0.03, **options)
         n_parameters = count_once(problem.coordinates.is_parameter)
         for theta in starts(problem, seed):
             true = bound_gap(problem, theta)
@@ -103,7 +104,7 @@ def test_bounds_from_draws_hold_as_often_as_they_say(kind, penalty, reference, p
 def test_bounds_do_not_depend_on_the_reference_level():
     found = []
     for reference in REFERENCES:
-        problem = make_level_problem("mixed", 0.05, reference=reference, seed=3)
+        problem = make_level_problem("mixed", 0.03, reference=reference, seed=3)
         theta = np.zeros((problem.coordinates.size,) * 2)
         found.append(bound_gap(problem, theta, n_draws=5000, seed=1, backend=Plain(), max_states=0))
     assert np.isfinite(found[0].bound)
@@ -143,7 +144,7 @@ def test_proven_bounds_of_groups_hold_where_draws_are_many():
 
 def make_fit(kind, penalty, penalize_main):
     table = sf.Table(make_domain(kind), draw_rows(kind, 300, 5))
-    return sf.learn(table, 0.05, penalty=penalty, penalize_main=penalize_main, seed=1), table
+    return sf.learn(table, 0.03, penalty=penalty, penalize_main=penalize_main, seed=1), table
 
 
 @pytest.mark.parametrize("penalize_main", [False, True])
@@ -187,3 +188,13 @@ def test_a_promised_gap_is_kept_for_groups():
     fit = sf.learn(table, 0.05, penalty="group", certify=True, gap=0.001, schedule="perfect", backend=Plain(), seed=1)
     assert fit.optimality.gap <= 0.001
     assert "Certified" in fit.status.sentence
+
+
+def test_groups_that_are_not_enumerated_are_certified_from_exact_draws():
+    model = random_field([3] * 13, seed=1, scale=0.9, density=0.12)  # 1.6 million states
+    table = model.sample(400, n_sweeps=100, seed=1)
+    fit = sf.learn(table, 0.04, penalty="group", certify=True, gap=0.01, seed=1)
+    assert fit.optimality.kind == "asymptotic"
+    assert fit.optimality.gap <= 0.01
+    assert "Certified" in fit.status.sentence
+    assert fit.undecided is not None
