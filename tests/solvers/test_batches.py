@@ -5,8 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from problems import Undrawn
 from sparsefield.datasets import make_field
 from sparsefield.gradients import BestDraws, PerfectDraws, Point, Simulation, negligible_bias
+from sparsefield.inference import Cpu
 from sparsefield.model import as_theta
 from sparsefield.objective import Problem
 from sparsefield.solvers import _batches
@@ -15,11 +17,11 @@ from sparsefield.solvers._undecided import find_undecided
 from zoo import random_field
 
 
-def ask(model, schedule, n):
+def ask(model, schedule, n, backend=None):
     """Estimate moments of a model from n draws, in batches of 512, and return the problem and the estimate."""
     problem = Problem.with_l1(model.moments(), model.domain, 0.02)
     point = Point(1, as_theta(model), model, 1.0)
-    return problem, estimate_in_batches(problem, point, schedule, Simulation(n, seed=1))
+    return problem, estimate_in_batches(problem, point, schedule, Simulation(n, seed=1, backend=backend or Cpu()))
 
 
 @pytest.fixture
@@ -34,7 +36,7 @@ def small(monkeypatch):
 def test_the_bias_of_batches_is_negligible_beside_the_noise_of_them_all():
     model = random_field([3] * 5, seed=1, scale=0.15)
     n = 20 * 512
-    problem, found = ask(model, BestDraws(max_states=0), n)
+    problem, found = ask(model, BestDraws(max_states=0), n, Undrawn())
     assert found.n_chains == n
     assert 0 < found.certificate.total <= negligible_bias(n)
     assert found.chains.n_chains == 512
@@ -47,11 +49,11 @@ def test_a_bias_below_the_noise_of_a_batch_and_not_of_all_is_not_certified():
     model = random_field([3] * 5, seed=1, scale=0.15)
     m = 10 + 40  # statistics: two slots of each of five variables, and ten pairs of variables with four pairs of slots
     n, n_sweeps = 100 * 512, 3
-    _, one = ask(model, BestDraws(max_states=0, gibbs_sweeps=n_sweeps), 512)
+    _, one = ask(model, BestDraws(max_states=0, gibbs_sweeps=n_sweeps), 512, Undrawn())
     assert one.certificate.total <= np.sqrt(m / 512) / 8
     assert one.is_certified
     assert one.certificate.total > np.sqrt(m / n) / 8
-    assert not ask(model, BestDraws(max_states=0, gibbs_sweeps=n_sweeps), n)[1].is_certified
+    assert not ask(model, BestDraws(max_states=0, gibbs_sweeps=n_sweeps), n, Undrawn())[1].is_certified
 
 
 class Fails:

@@ -11,9 +11,8 @@ from exact_chains import least_objective
 from level_problems import N_LEVELS, draw_rows, least_group_objective, make_domain, make_level_problem
 from noise import largest_excess
 from plain_backend import Plain
-from problems import make_problem
+from problems import Undrawn, make_problem
 from sparsefield.gradients import PerfectDraws, Simulation
-from sparsefield.inference import OutOfReachError
 from sparsefield.model import count_once
 from sparsefield.objective import Group, Problem
 from sparsefield.solvers import bound_gap, solve_newton
@@ -164,19 +163,12 @@ def test_fits_with_levels_are_certified(kind, penalty, penalize_main):
         assert found.proven < np.log(table.domain.n_levels).sum() / 4
 
 
-class Gibbs(Plain):
-    """A backend without exact draws."""
-
-    def draw(self, *_, **__):
-        raise OutOfReachError("There are no exact draws.")
-
-
 def test_gibbs_chains_certify_groups_with_their_bias():
     fit, table = make_fit("mixed", "group", True)
     weak = replace(fit.model, interactions=0.1 * fit.model.interactions)
     fit = replace(fit, model=weak)
     exact = sf.certify(fit, table).optimality
-    options = {"n_draws": 20_000, "seed": 1, "backend": Gibbs(), "max_states": 0}
+    options = {"n_draws": 20_000, "seed": 1, "backend": Undrawn(), "max_states": 0}
     found = sf.certify(fit, table, confidence=1 - FALSE_ALARM, **options).optimality
     assert found.kind == "proven"
     assert exact.gap <= found.gap < np.inf

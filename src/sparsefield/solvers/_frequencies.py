@@ -45,11 +45,6 @@ class _Pairs:
     values: Matrix
     shares: Matrix
 
-    @property
-    def n_main(self) -> int:
-        """How many of the statistics are main ones."""
-        return int(self.first.shape[1] + self.second.shape[1])
-
     def means(self) -> Matrix:
         """Return the means of the statistics, (n, w)."""
         return np.asarray(self.shares @ self.values)
