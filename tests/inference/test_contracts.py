@@ -40,6 +40,13 @@ def test_moments_are_those_of_the_field(way, model):
         assert_moments_agree(found.pair, expected, found.n)
 
 
+def forbid_a_level(model):
+    """Make the last level of the first variable impossible."""
+    main = model.main.copy()
+    main[model.domain.n_levels[0] - 2] = -200.0
+    return PairwiseMRF(model.domain, main, model.interactions)
+
+
 def test_states_have_the_probabilities_of_the_field():
     # Chi-square over all 1024 states of 10 variables, for every form and storage.
     model = make_field(10, edge_probability=0.6, strength=(0.2, 0.6), seed=4)
@@ -53,11 +60,28 @@ def test_states_have_the_probabilities_of_the_field():
             assert_counts_agree(np.bincount(numbers, minlength=1024), probabilities)
 
 
-def test_three_level_states_have_the_probabilities_of_the_field():
-    model = random_field([3] * 6, seed=12, scale=0.3)
-    states = np.array(list(np.ndindex(*[3] * 6)))
-    numbers = model.sample(100_000, n_sweeps=60, seed=3).codes @ (3 ** np.arange(5, -1, -1))
-    assert_counts_agree(np.bincount(numbers, minlength=729), np.exp(model.log_prob(states)))
+# Fields of several levels: of one kind, of all kinds, and with a level so rare that exponents must be added up.
+SEVERAL = {
+    "three levels": random_field([3] * 6, seed=12, scale=0.3),
+    "four levels": random_field([4] * 5, seed=13, scale=0.3),
+    "five levels": random_field([5] * 4, seed=14, scale=0.4),
+    "mixed levels": random_field([2, 3, 1, 5, 2, 4], seed=15, scale=0.4, reference=None),
+    "a level that never happens": forbid_a_level(random_field([3, 4, 2, 3], seed=16, scale=0.5)),
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_states_of_several_levels_have_the_probabilities_of_the_field(name):
+    model = SEVERAL[name]
+    n_levels = model.domain.n_levels
+    probabilities = np.exp(model.log_prob(np.array(list(np.ndindex(*n_levels)))))
+    forms = ("sum",) if name == "a level that never happens" else ("product", "sum")
+    assert Scan(model).form == forms[0]
+    for form in forms:
+        chains = Chains(model.domain, 100_000, seed=3)
+        chains.sweep(Scan(model, form=form), 60)
+        numbers = np.ravel_multi_index(chains.codes().T, n_levels)
+        assert_counts_agree(np.bincount(numbers, minlength=len(probabilities)), probabilities)
 
 
 def conditional_share(model, state, variable, n=200_000, **options):
@@ -224,8 +248,10 @@ def test_forms_that_do_not_fit_are_refused():
         Scan(strong, form="product")
     with pytest.raises(ValueError, match="form is 'levels'"):
         Scan(strong, form="levels")
-    with pytest.raises(ValueError, match="form is 'product': variables with more than two levels"):
-        Scan(LEVELS["three levels"], form="product")
+    with pytest.raises(ValueError, match="form is 'dense': it does not fit this field"):
+        Scan(LEVELS["three levels"], form="dense")
+    with pytest.raises(ValueError, match="form is 'product': it does not fit this field"):
+        Scan(random_field([3, 3], seed=1, scale=100.0), form="product")
     huge = np.zeros((3, 3))
     huge[0, 1] = huge[1, 0] = 1e6
     huge[0, 2] = huge[2, 0] = 0.3

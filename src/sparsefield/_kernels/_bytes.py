@@ -1,7 +1,7 @@
-"""Gibbs sweeps over chains held one byte each: plain loops that run on any processor.
+"""Gibbs sweeps over chains of binary fields held one byte each: plain loops that run on any processor.
 
-The binary sweeps are the twins of those in `_packed`: same random numbers, same arithmetic, same states. The sweep
-over levels takes variables with any number of levels. A block is 512 chains, and every inner loop runs over them.
+They are the twins of those in `_packed`: same random numbers, same arithmetic, same states. A block is 512 chains, and
+every inner loop runs over them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from numba.extending import intrinsic
 BLOCK = 512  # chains that share a stream of random numbers and a loop
 _LANES = 8  # 64-bit generators of a block
 _STEPS = BLOCK // (2 * _LANES)  # draws of each generator for one variable
-_SPAN = np.float32(2.0**31)
 _LARGEST_EXPONENT = np.int32(126)
 _EXPONENT_BIAS, _MANTISSA_BITS = np.int32(127), np.int32(23)  # of a float32
 
@@ -99,7 +98,7 @@ def exponentiate(weights, shift):
 
 
 @njit(nogil=True, cache=True)
-def _draw_uniforms(stream, raw):
+def draw_uniforms(stream, raw):
     """Fill raw (256 uint64) with xoshiro256+, lane l of draw t at 8 t + l: the order of the packed kernel."""
     for lane in range(_LANES):
         s0, s1, s2, s3 = stream[0, lane], stream[1, lane], stream[2, lane], stream[3, lane]
@@ -113,12 +112,6 @@ def _draw_uniforms(stream, raw):
             s2 ^= shifted
             s3 = (s3 << np.uint64(45)) | (s3 >> np.uint64(19))
         stream[0, lane], stream[1, lane], stream[2, lane], stream[3, lane] = s0, s1, s2, s3
-
-
-@njit(nogil=True, cache=True)
-def _positive_integer(draw):
-    """Turn 31 of 32 random bits into a whole number from 1 to 2^31, as a float."""
-    return -np.float32(np.int32(draw | np.uint32(1 << 31)))
 
 
 @njit(nogil=True, cache=True)
@@ -165,7 +158,7 @@ def sweep_product(states, streams, order, starts, neighbours, tables, kept, n_sw
                             low = t10 if first[c] else t00
                             high = t11 if first[c] else t01
                             row[c] *= high if second[c] else low
-                _draw_uniforms(streams[block], raw)
+                draw_uniforms(streams[block], raw)
                 for plane in range(n_planes):
                     line = x[plane * n_lines + i]
                     before[plane] = line
@@ -198,75 +191,10 @@ def sweep_sum(states, streams, order, starts, neighbours, tables, shifts, kept, 
                             high = t11 if first[c] else t01
                             row[c] += high if second[c] else low
                     exponentiate(weights[plane], shifts[i])
-                _draw_uniforms(streams[block], raw)
+                draw_uniforms(streams[block], raw)
                 for plane in range(n_planes):
                     line = x[plane * n_lines + i]
                     before[plane] = line
                     _draw_bits(weights[plane], draws, line)
                     if kept.shape[0]:
                         keep(line, kept[block, i], before[plane])
-
-
-@njit(nogil=True, cache=True)
-def _choose_levels(fields, draws, shift, weights, totals, x):
-    """Choose level k with probability proportional to 2^(fields[k] / 2^shift), by inversion.
-
-    The draw is positive and at most the total, so a level whose weight underflows to zero is never chosen.
-    """
-    n_levels = fields.shape[0]
-    for c in range(BLOCK):
-        totals[c] = np.float32(0.0)
-    for c in range(BLOCK):
-        top = fields[0, c]
-        for k in range(1, n_levels):
-            top = max(top, fields[k, c])
-        for k in range(n_levels):
-            fields[k, c] = np.int32(fields[k, c] - top)
-    for k in range(n_levels):
-        exponentiate(weights[k], shift)
-        for c in range(BLOCK):
-            totals[c] += weights[k, c]
-            weights[k, c] = totals[c]
-    for c in range(BLOCK):
-        limit = totals[c] * (_positive_integer(draws[c]) / _SPAN)
-        level = np.uint8(0)
-        for k in range(n_levels - 1):
-            level += np.uint8(weights[k, c] < limit)
-        x[c] = level
-
-
-@njit(nogil=True, cache=True)
-def sweep_levels(
-    states, streams, order, n_levels, starts, neighbours, table_starts, tables, biases, shifts, kept, n_sweeps
-):
-    """Sweep variables with any number of levels; states (B, p, 512) uint8.
-
-    Neighbour k of variable i, starts[i] <= k < starts[i + 1], adds tables[table_starts[k] + a K_i + b] to the field
-    of level b of variable i when it stands at level a. biases is (p, max K) int32.
-    """
-    fields = np.empty((n_levels.max(), BLOCK), np.int32)
-    weights = fields.view(np.float32)
-    totals = np.empty(BLOCK, np.float32)
-    raw = np.empty(BLOCK // 2, np.uint64)
-    draws = raw.view(np.uint32)
-    before = np.empty(BLOCK, np.uint8)
-    for block in range(states.shape[0]):
-        x = states[block]
-        for _ in range(n_sweeps):
-            for i in order:
-                n = n_levels[i]
-                for b in range(n):
-                    fields[b, :] = biases[i, b]
-                for k in range(starts[i], starts[i + 1]):
-                    other = x[neighbours[k]]
-                    table = tables[table_starts[k] :]
-                    for b in range(n):
-                        row = fields[b]
-                        for c in range(BLOCK):
-                            row[c] += table[other[c] * n + b]
-                _draw_uniforms(streams[block], raw)
-                if kept.shape[0]:
-                    before[:] = x[i]
-                _choose_levels(fields[:n], draws, shifts[i], weights[:n], totals, x[i])
-                if kept.shape[0]:
-                    keep(x[i], kept[block, i], before)

@@ -20,7 +20,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-from sparsefield._kernels._bytes import BLOCK, _draw_uniforms
+from sparsefield._kernels._bytes import BLOCK, draw_uniforms
 from sparsefield._kernels._lookups import multiply
 
 _ONE = np.uint64(1)
@@ -113,7 +113,7 @@ def sweep_intervals(
         for _ in range(n_sweeps):
             for i in order:
                 n = n_levels[i] - 1
-                _draw_uniforms(streams[block], raw)
+                draw_uniforms(streams[block], raw)
                 for plane in range(n_planes):
                     for b in range(n):
                         ratios[b, :] = firsts[i, b]

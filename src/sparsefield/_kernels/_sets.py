@@ -17,7 +17,7 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from sparsefield._kernels._bytes import BLOCK, _draw_uniforms
+from sparsefield._kernels._bytes import BLOCK, draw_uniforms
 from sparsefield._kernels._ir import I32, I64, I32x8, fill, load, spread, word
 from sparsefield._kernels._lookups import add
 from sparsefield._kernels._noise import fill_noise
@@ -189,7 +189,7 @@ def sweep_sets(
             for i in order:
                 n = n_levels[i]
                 for b in range(n):
-                    _draw_uniforms(streams[block], raw)
+                    draw_uniforms(streams[block], raw)
                     fill_noise(draws, shifts[i], scores[b])
                     for c in range(BLOCK):
                         scores[b, c] += biases[i, b]

@@ -29,6 +29,8 @@ def _compiles_for(feature: str) -> bool:
 
 # The packed kernels look weights up inside a register (vpermilps, vpshufb): AVX2 and later.
 HAS_AVX2 = _compiles_for("avx2")
+# Levels are looked up in tables of two registers (vpermt2ps).
+HAS_AVX512 = _compiles_for("avx512f")
 # Counting by population count beats counting by lookup where vectors have the instruction.
 HAS_VECTOR_POPCOUNT = _compiles_for("avx512vpopcntdq")
 

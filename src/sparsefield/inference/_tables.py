@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from sparsefield._kernels import _packed
 from sparsefield._kernels._tables import fill_quads, list_pairs
 from sparsefield._kernels._target import make_aligned
-from sparsefield.inference._field import Field, expand
 
-Form = Literal["product", "sum", "dense", "levels", "sets", "intervals"]
+Form = Literal["product", "sum", "dense", "sets", "intervals"]
 
 # Products of weights stay inside float32 while the largest log-odds of a variable are below this: exp(80) = 5.5e34.
 LARGEST_PRODUCT = 80.0
@@ -59,7 +58,7 @@ def pair_shifts(sizes: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.asarray(np.minimum(shifts, _FINEST))
 
 
-def _as_whole(values: NDArray[np.float64], shifts: NDArray[np.int64]) -> NDArray[np.int32]:
+def as_whole(values: NDArray[np.float64], shifts: NDArray[np.int64]) -> NDArray[np.int32]:
     """Round values, in units of 2^-shift bits."""
     return np.asarray(np.rint(np.ldexp(values * _BITS, shifts)), dtype=np.int32)
 
@@ -111,8 +110,8 @@ def sum_tables(
 ) -> tuple[NDArray[Any], ...]:
     """Make tables of four log-odds, as whole numbers."""
     own = np.repeat(shifts, np.diff(starts))
-    tables = _as_whole(-values, own[:, None]) @ _SUBSETS.astype(np.int32)
-    tables[starts[:-1]] += _as_whole(-main, shifts)[:, None]
+    tables = as_whole(-values, own[:, None]) @ _SUBSETS.astype(np.int32)
+    tables[starts[:-1]] += as_whole(-main, shifts)[:, None]
     return starts, neighbours, tables, shifts
 
 
@@ -139,40 +138,8 @@ def quad_tables(
     p = len(main)
     n_quads = -(-p // 16) * 4
     whole = np.zeros((p, 4 * n_quads), dtype=np.int32)
-    whole[:, :p] = _as_whole(-interactions, shifts[:, None])
+    whole[:, :p] = as_whole(-interactions, shifts[:, None])
     tables = make_aligned((p, n_quads, _packed.PLANES, 16), np.uint8)
     lows = np.empty(p, dtype=np.int64)
     fill_quads(whole, tables, lows)
-    return tables, (_as_whole(-main, shifts) + lows).astype(np.int32), shifts
-
-
-def level_tables(field: Field) -> tuple[tuple[NDArray[Any], ...], float]:
-    """Make the arguments of the sweep over levels; return them and the average number of neighbours."""
-    main, pair = expand(field)
-    n_levels = field.domain.n_levels
-    cuts = np.cumsum(n_levels) - n_levels
-    largest = np.maximum.reduceat(np.maximum.reduceat(np.abs(pair), cuts, axis=0), cuts, axis=1)
-    shifts = pair_shifts(np.maximum.reduceat(np.abs(main), cuts) + largest.sum(axis=1))
-    biases = np.zeros((len(n_levels), n_levels.max()), dtype=np.int32)
-    starts, neighbours, table_starts, tables = [0], [], [], [np.zeros(0, dtype=np.int32)]
-    size = 0
-    for i, (cut, n) in enumerate(zip(cuts, n_levels, strict=True)):
-        biases[i, :n] = _as_whole(main[cut : cut + n], shifts[i])
-        whole = _as_whole(pair[:, cut : cut + n], shifts[i])
-        for j in np.flatnonzero(largest[i]):
-            table = whole[cuts[j] : cuts[j] + n_levels[j]].ravel()
-            neighbours.append(j)
-            table_starts.append(size)
-            tables.append(table)
-            size += table.size
-        starts.append(len(neighbours))
-    arguments = (
-        n_levels,
-        np.array(starts, dtype=np.int64),
-        np.array(neighbours, dtype=np.int64),
-        np.array(table_starts, dtype=np.int64),
-        np.concatenate(tables),
-        biases,
-        shifts,
-    )
-    return arguments, len(neighbours) / len(n_levels)
+    return tables, (as_whole(-main, shifts) + lows).astype(np.int32), shifts

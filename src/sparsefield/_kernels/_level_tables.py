@@ -1,0 +1,67 @@
+"""The tables that the Gibbs sweeps over levels look up: which neighbours share one, and what is in it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from sparsefield._kernels._levels import ENTRIES, PART
+
+
+@njit(nogil=True, cache=True)
+def group_neighbours(largest, n_levels):
+    """Deal the neighbours of each variable out to tables of at most 32 entries.
+
+    largest (p, p) is zero where variables are not neighbours. Neighbours with the most levels come first, and the next
+    ones join their table while it has room; one with more than 32 levels has several tables. Returns starts (p + 1,)
+    of the tables of each variable; and member_starts (tables + 1,), members, factors (uint8) and offsets (tables,)
+    uint8 as in `_levels.index_tables`.
+    """
+    p = n_levels.size
+    by_levels = np.argsort(-n_levels, kind="mergesort")
+    n_members = 0
+    for i in range(p):
+        for j in range(p):
+            if largest[i, j] != 0.0:
+                n_members += 1 if n_levels[j] <= ENTRIES else -(-n_levels[j] // PART)
+    starts, member_starts = np.zeros(p + 1, np.int64), np.zeros(n_members + 1, np.int64)
+    members, factors = np.zeros(n_members, np.int64), np.ones(n_members, np.uint8)
+    offsets = np.zeros(n_members, np.uint8)
+    t, m = 0, 0
+    for i in range(p):
+        size = ENTRIES  # of the last table, full before there is one
+        for j in by_levels:
+            if largest[i, j] == 0.0:
+                continue
+            n = n_levels[j]
+            for offset in range(0, n if n > ENTRIES else 1, PART):
+                if size * n > ENTRIES:
+                    t += 1
+                    size = 1
+                    offsets[t - 1] = offset
+                members[m], factors[m] = j, size
+                size *= n
+                m += 1
+                member_starts[t] = m
+        starts[i + 1] = t
+    return starts, member_starts[: t + 1], members, factors, offsets[:t]
+
+
+@njit(nogil=True, cache=True)
+def fill_tables(contrasts, cuts, n_levels, first, member_starts, members, factors, offsets, out):
+    """Write the sums of the contrasts of the members of tables first, first + 1, ..., out (tables, K - 1, 32).
+
+    contrasts (levels of all variables, K - 1) has the rows of variable j from cuts[j] on. What no level reads is zero.
+    """
+    out[:] = 0.0
+    for t in range(out.shape[0]):
+        start, stop = member_starts[first + t], member_starts[first + t + 1]
+        offset = np.int64(offsets[first + t])
+        last = n_levels[members[stop - 1]] - offset
+        size = np.int64(factors[stop - 1]) * (last if n_levels[members[stop - 1]] <= ENTRIES else min(last, PART))
+        for m in range(start, stop):
+            n, factor, cut = n_levels[members[m]], np.int64(factors[m]), cuts[members[m]] + offset
+            for entry in range(size):
+                row = contrasts[cut + entry // factor % n]
+                for k in range(out.shape[1]):
+                    out[t, k, entry] += row[k]
