@@ -1,6 +1,7 @@
-"""Products of indicators over packed draws: a pair statistic is one where both of its indicators are.
+"""Products of indicators over draws: a pair statistic is one where both of its indicators are.
 
-Indicators are (blocks, d, 16) uint32: bit t of lane m of a line is chain 16 t + m of its block.
+Indicators are (blocks, d, 16) uint32: bit t of lane m of a line is chain 16 t + m of its block. Draws of variables with
+several levels are rows of codes (p, n) uint8: a pair of variables has one product that is one, whatever its levels.
 """
 
 from __future__ import annotations
@@ -29,3 +30,32 @@ def add_products(indicators, first, second, weights, total):
             for t in range(32):
                 for lane in range(16):
                     total[block, t, lane] += weights[w] * np.float64((line[lane] >> np.uint32(t)) & np.uint32(1))
+
+
+@njit(nogil=True, cache=True)
+def add_pairs(rows, first, second, starts, widths, tables, total):
+    """Add to total (n,) what a draw reads for variables first[e] and second[e].
+
+    Their levels a and b stand at starts[e] + a widths[e] + b of tables.
+    """
+    for e in range(first.size):
+        x, y, start, width = rows[first[e]], rows[second[e]], starts[e], widths[e]
+        for c in range(total.size):
+            total[c] += tables[start + x[c] * width + y[c]]
+
+
+@njit(nogil=True, cache=True)
+def sum_pairs(rows, n_levels, weights, total):
+    """Write the sum of the weights of the draws at each pair of levels to total (all levels, all levels)."""
+    cuts = np.cumsum(n_levels) - n_levels
+    block = np.empty(n_levels.max() ** 2)
+    for i in range(rows.shape[0]):
+        x = rows[i]
+        for j in range(i + 1):
+            y, width = rows[j], n_levels[j]
+            block[:] = 0.0
+            for c in range(weights.size):
+                block[x[c] * width + y[c]] += weights[c]
+            for a in range(n_levels[i]):
+                for b in range(width):
+                    total[cuts[i] + a, cuts[j] + b] = total[cuts[j] + b, cuts[i] + a] = block[a * width + b]

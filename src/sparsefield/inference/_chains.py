@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sparsefield._kernels._bytes import BLOCK
 from sparsefield._kernels._target import make_aligned
-from sparsefield.data import Domain, Moments, moments_of_codes
+from sparsefield.data import Domain, Moments
 from sparsefield.inference._blocks import (
     CONTINUED,
     LANES,
@@ -18,11 +18,10 @@ from sparsefield.inference._blocks import (
     lay_out,
     make_source,
     make_states,
-    pack,
     unpack,
 )
 from sparsefield.inference._checks import Storage
-from sparsefield.inference._counting import means_of_chains, moments_of_chains
+from sparsefield.inference._counting import indicators_of_chains, means_of_chains, moments_of_chains
 from sparsefield.inference._draws import ChainDraws
 
 
@@ -93,9 +92,7 @@ class Chains(Blocks):
 
     def moments(self) -> Moments:
         """Return the means of the statistics over the chains."""
-        if self.storage == "packed":
-            return moments_of_chains(self._states, self.domain, self.n_chains, self.n_threads)
-        return moments_of_codes(self.codes(), self.domain, self.n_threads)
+        return moments_of_chains(self._states, self.domain, self.n_chains, self.n_threads)
 
     def draws(self) -> ChainDraws:
         """Return what a Newton step asks of the chains as they stand; to be used before they are swept on."""
@@ -103,18 +100,11 @@ class Chains(Blocks):
 
     def means(self) -> NDArray[np.float64]:
         """Return the main moments alone, (n_slots,): these take a fraction of the time of all moments."""
-        if self.storage == "packed":
-            return means_of_chains(self._states, self.domain, self.n_chains)
-        codes = self.codes().T
-        levels = zip(self.domain.slot_variables, self.domain.slot_levels, strict=True)
-        return np.array([np.count_nonzero(codes[i] == level) for i, level in levels]) / self.n_chains
+        return means_of_chains(self._states, self.domain, self.n_chains)
 
     def indicators(self) -> NDArray[np.uint32]:
         """Return the main statistics packed, (n_blocks, n_slots, 16): bit t of lane m is chain 16 t + m of a block."""
-        lines, levels = self._states[:, self.domain.slot_variables], self.domain.slot_levels
-        if self.storage == "packed":
-            return np.where((levels == 0)[:, None], ~lines, lines)
-        return pack((lines == levels[:, None]).astype(np.uint8))
+        return indicators_of_chains(self._states, self.domain)
 
     def codes(self, n: int | None = None) -> NDArray[np.uint8]:
         """Return the states (n_chains, n_variables) as codes, or those of the first n chains."""

@@ -1,13 +1,19 @@
-"""Counts and moments of chains that are held as bits."""
+"""Indicators, counts and moments of chains, in whole numbers."""
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Iterator
+from functools import lru_cache, reduce
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield._kernels._packing import pack_levels
+from sparsefield._kernels._target import borrow
 from sparsefield.data import Counts, Domain, Moments, count_ones, count_words
+
+_BLOCKS_AT_ONCE = 64  # of bytes whose indicators are held at one time: 4 KB for each statistic
 
 
 def count_packed(
@@ -17,19 +23,56 @@ def count_packed(
     return count_words(states.view(np.uint64), _chain_masks(len(states), n_chains), n_variables, n_chains, n_threads)
 
 
-def moments_of_chains(
-    states: NDArray[np.uint32], domain: Domain, n_chains: int, n_threads: int | None = None
-) -> Moments:
-    """Return the moments of packed chains of variables with at most two levels."""
+def moments_of_chains(states: NDArray[Any], domain: Domain, n_chains: int, n_threads: int | None = None) -> Moments:
+    """Return the moments of chains, packed (blocks, lines, 16) or bytes (blocks, variables, 512)."""
+    if states.dtype == np.uint8:
+        return Counts(_count_bytes(states, domain, n_chains, n_threads), n_chains).moments()
     counts = count_packed(states, domain.n_variables, n_chains, n_threads)
     return Counts(counts if domain.is_binary else _count_slots(counts, domain, n_chains), n_chains).moments()
 
 
-def means_of_chains(states: NDArray[np.uint32], domain: Domain, n_chains: int) -> NDArray[np.float64]:
-    """Return the means of the main statistics alone of packed chains, in a fraction of the time of all moments."""
+def means_of_chains(states: NDArray[Any], domain: Domain, n_chains: int) -> NDArray[np.float64]:
+    """Return the means of the main statistics of chains alone, in a fraction of the time of all moments."""
+    if states.dtype == np.uint8:
+        return _count_single_bytes(states, domain, n_chains) / n_chains
     masks = _chain_masks(len(states), n_chains)
     ones = count_ones(states.view(np.uint64), masks, domain.n_variables)[domain.slot_variables]
     return np.asarray(np.where(domain.slot_levels == 0, n_chains - ones, ones) / n_chains)
+
+
+def indicators_of_chains(states: NDArray[Any], domain: Domain) -> NDArray[np.uint32]:
+    """Return the main statistics of chains packed, (blocks, n_slots, 16): bit t of lane m is chain 16 t + m."""
+    if states.dtype == np.uint8:
+        found = np.empty((len(states), domain.n_slots, 16), dtype=np.uint32)
+        pack_levels(states, domain.slot_variables, domain.slot_levels, found)
+        return found
+    lines, levels = states[:, domain.slot_variables], domain.slot_levels
+    return np.where((levels == 0)[:, None], ~lines, lines)
+
+
+def _count_bytes(states: NDArray[np.uint8], domain: Domain, n: int, n_threads: int | None) -> NDArray[np.int32]:
+    """Count common ones of all pairs of main statistics over chains held as bytes."""
+    parts = (count_packed(words, domain.n_slots, own, n_threads) for words, own in _pack_parts(states, domain, n))
+    return reduce(np.add, parts)
+
+
+def _count_single_bytes(states: NDArray[np.uint8], domain: Domain, n: int) -> NDArray[np.int64]:
+    """Count ones of the main statistics over chains held as bytes."""
+    counts = np.zeros(domain.n_slots, dtype=np.int64)
+    for words, own in _pack_parts(states, domain, n):
+        counts += count_ones(words.view(np.uint64), _chain_masks(len(words), own), domain.n_slots)
+    return counts
+
+
+def _pack_parts(states: NDArray[np.uint8], domain: Domain, n: int) -> Iterator[tuple[NDArray[np.uint32], int]]:
+    """Yield the indicators of some blocks at a time, in working memory, and how many chains these have."""
+    n_lines = -(-domain.n_slots // 8) * 8  # as the counting wants them
+    for start in range(0, len(states), _BLOCKS_AT_ONCE):
+        part = states[start : start + _BLOCKS_AT_ONCE]
+        words = borrow("indicators", (len(part), n_lines, 16), np.uint32)
+        words[:, domain.n_slots :] = 0
+        pack_levels(part, domain.slot_variables, domain.slot_levels, words)
+        yield words, min(n - 512 * start, 512 * len(part))
 
 
 def _count_slots(counts: NDArray[np.int32], domain: Domain, n: int) -> NDArray[np.int32]:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield._kernels._products import add_products, fill_products
+from sparsefield._kernels._products import add_pairs, add_products, fill_products, sum_pairs
 from sparsefield.data import Domain, Moments
 from sparsefield.inference._counting import count_packed
 
@@ -105,7 +105,9 @@ class ChainDraws:
 
     def along(self, move: Matrix) -> Matrix:
         """Return the inner product of a move and the statistics of each draw."""
-        a, b = np.nonzero(np.triu(move))
+        if self._has_levels:
+            return self._along_levels(move)
+        a, b = _upper_entries(move)
         total = np.zeros((len(self._indicators), 32, 16))
         add_products(self._indicators, a, b, move[a, b], total)
         return np.asarray(total.reshape(-1)[: self._n])
@@ -118,7 +120,46 @@ class ChainDraws:
 
     def project(self, values: Matrix) -> Matrix:
         """Return the covariance of every statistic with values."""
-        return _project(self._codes(), self._domain, (values - values.mean()) / len(values))
+        weights = (values - values.mean()) / len(values)
+        return self._project_levels(weights) if self._has_levels else _project(self._codes(), self._domain, weights)
+
+    def _along_levels(self, move: Matrix) -> Matrix:
+        """Look the product up that a draw has for each pair of variables, instead of adding up those of all levels."""
+        n_levels, variables, levels = self._domain.n_levels, self._domain.slot_variables, self._domain.slot_levels
+        a, b = _upper_entries(move)
+        pairs, own = np.unique(len(n_levels) * variables[a] + variables[b], return_inverse=True)
+        first, second = np.divmod(pairs, len(n_levels))
+        widths = n_levels[second]
+        ends = np.cumsum(n_levels[first] * widths)
+        starts = ends - n_levels[first] * widths
+        tables = np.zeros(ends[-1] if len(ends) else 0)
+        tables[starts[own] + levels[a] * widths[own] + levels[b]] = move[a, b]
+        total = np.zeros(self._n)
+        add_pairs(self._rows, first, second, starts, widths, tables, total)
+        return total
+
+    def _project_levels(self, weights: Matrix) -> Matrix:
+        """Add each weight to the products that its draw has, one for each pair of variables."""
+        n_levels = self._domain.n_levels
+        total = np.zeros((n_levels.sum(), n_levels.sum()))
+        sum_pairs(self._rows, n_levels, weights, total)
+        index = (np.cumsum(n_levels) - n_levels)[self._domain.slot_variables] + self._domain.slot_levels
+        return np.asarray(total[np.ix_(index, index)])
+
+    @property
+    def _has_levels(self) -> bool:
+        return bool(np.any(self._domain.n_levels > 2))
+
+    @property
+    def _rows(self) -> NDArray[np.uint8]:
+        return np.ascontiguousarray(self._codes().T)
+
+
+def _upper_entries(move: Matrix) -> tuple[Index, Index]:
+    """Return where a move is not zero, on and above its diagonal."""
+    a, b = np.divmod(np.flatnonzero(move != 0), move.shape[1])  # 14 times faster than np.nonzero of 1000 x 1000
+    upper = a <= b
+    return a[upper], b[upper]
 
 
 def _project(codes: NDArray[np.uint8], domain: Domain, weights: Matrix) -> Matrix:
