@@ -8,8 +8,8 @@ INSTALLED := $(VENV)/installed
 KERNELS := $(shell cat src/sparsefield/_kernels/*.py | cksum | cut -d ' ' -f 1)
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba-$(KERNELS)
 
-.PHONY: browser demo docs paper test lint format bench bench-kernels bench-certificates bench-learner bench-newton \
-	bench-optimality bench-constants bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap \
+.PHONY: browser demo docs paper test lint format bench bench-kernels bench-levels bench-certificates bench-learner \
+	bench-newton bench-optimality bench-constants bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap \
 	bench-choice bench-proteins clean
 
 demo: $(INSTALLED)
@@ -45,12 +45,17 @@ format: $(INSTALLED)
 	$(RUN)/ruff format .
 	$(RUN)/ruff check --fix .
 
-bench: bench-kernels bench-certificates bench-learner bench-newton bench-optimality bench-constants bench-main-effects bench-hard \
-	bench-seeds bench-partition bench-bootstrap bench-choice $(if $(SPARSEFIELD_OUTSIDE),bench-proteins)
+bench: bench-kernels bench-levels bench-certificates bench-learner bench-newton bench-optimality bench-constants \
+	bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap bench-choice \
+	$(if $(SPARSEFIELD_OUTSIDE),bench-proteins)
 
-# `make bench PEERS=1` also measures jax, thrml and skglm, which it installs.
+# `make bench PEERS=1` also measures jax, thrml, skglm and adabmDCA, which it installs.
 bench-kernels: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
 	$(RUN)/python benchmarks/kernels.py $(if $(PEERS),--peers)
+
+# Sweeps over more than two levels: about three minutes.
+bench-levels: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
+	$(RUN)/python benchmarks/levels.py $(if $(PEERS),--peers)
 
 bench-certificates: $(INSTALLED)
 	$(RUN)/python benchmarks/certificates.py

@@ -84,7 +84,7 @@ def test_weights_are_those_of_the_field_up_to_rounding(kernels, name):
     codes = Chains(model.domain, 512, seed=5).codes()
     for form in ("product", "sum"):
         scan = Scan(model, form=form)
-        index = make_aligned((scan._most_tables, _bytes.BLOCK), np.uint8)
+        index = make_aligned((scan._most_tables, _levels.STRIDE), np.uint8)
         weights = make_aligned((n_levels.max(), _bytes.BLOCK), np.float32)
         for i in np.flatnonzero(n_levels > 1):
             chains = Chains(model.domain, 512, seed=5)

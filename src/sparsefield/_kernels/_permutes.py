@@ -18,7 +18,15 @@ from numba.extending import intrinsic
 
 from sparsefield._kernels._bytes import BLOCK, exponentiate, keep
 from sparsefield._kernels._ir import F32, I16, I32, F32x8, I32x8, I64x8, call, fill, load, spread, store, word
-from sparsefield._kernels._levels import BLOCKS_AT_ONCE, ENTRIES, LINE, index_tables, subtract_largest
+from sparsefield._kernels._levels import (
+    AT_ONCE,
+    BLOCKS_AT_ONCE,
+    ENTRIES,
+    LINE,
+    STRIDE,
+    index_tables,
+    subtract_largest,
+)
 
 _F32x16 = ir.VectorType(F32, 16)
 _I32x16 = ir.VectorType(I32, 16)
@@ -27,18 +35,17 @@ _ADDRESS = types.int64
 _WEIGHTS = 4 * BLOCK  # bytes of the weights of a level
 _TABLE = 4 * ENTRIES
 _LINES = BLOCK // LINE
-_AT_ONCE = 4  # levels: 16 products in registers, and the tables of 60 neighbours in the first cache
 
 
 def _make_lookups(n_levels: int, combine: Any) -> Any:
     """Make the loop that combines one entry of each table into the weights of some levels, for 512 chains."""
 
     @intrinsic
-    def lookups(_typing: Any, _index: Any, _tables: Any, _stride: Any, _n: Any, _starts: Any, _out: Any) -> Any:
-        """Take n index lines, tables `stride` bytes apart, and where the levels start from; fill lines of weights."""
+    def lookups(_typing: Any, _index: Any, _tables: Any, _n: Any, _starts: Any, _out: Any) -> Any:
+        """Take index lines and tables, n of them, and where the levels start from; fill lines of weights."""
 
         def generate(context: Any, b: Any, _signature: Any, arguments: Any) -> Any:
-            index, tables, stride, n, starts, out = arguments
+            index, tables, n, starts, out = arguments
             places = [(level, o) for level in range(n_levels) for o in range(4)]
             values = [cgutils.alloca_once(b, _F32x16) for _ in places]
             with cgutils.for_range(b, word(_LINES)) as outer:
@@ -46,9 +53,9 @@ def _make_lookups(n_levels: int, combine: Any) -> Any:
                 for (level, _), value in zip(places, values, strict=True):
                     b.store(spread(b, load(b, starts, F32, 4 * level), _F32x16), value)
                 with cgutils.for_range(b, n) as inner:
-                    line = load(b, b.add(first, b.mul(inner.index, word(BLOCK))), _I32x16)
+                    line = load(b, b.add(first, b.mul(inner.index, word(STRIDE))), _I32x16)
                     entries = [b.lshr(line, fill(_I32x16, 8 * o)) if o else line for o in range(4)]
-                    own = b.add(tables, b.mul(inner.index, stride))
+                    own = b.add(tables, b.mul(inner.index, word(_TABLE * n_levels)))
                     for level in range(n_levels):
                         low, high = (load(b, own, _F32x16, _TABLE * level + half) for half in (0, 64))
                         for o in range(4):
@@ -61,7 +68,7 @@ def _make_lookups(n_levels: int, combine: Any) -> Any:
                     store(b, b.load(value), row, _WEIGHTS * level + 64 * o)
             return context.get_dummy_value()
 
-        return types.void(*[_ADDRESS] * 6), generate
+        return types.void(*[_ADDRESS] * 5), generate
 
     return lookups
 
@@ -196,33 +203,31 @@ def draw_levels(weights, n_levels, stream, x):
 @njit(nogil=True, cache=True)
 def _multiply_tables(index, tables, n_tables, starts, n, out):
     """Write the weights of levels 1 .. n, four at a time."""
-    stride = n * _TABLE
-    for k in range(0, n, _AT_ONCE):
-        table, start, row, left = tables + k * _TABLE, starts + 4 * k, out + k * _WEIGHTS, n - k
-        if left >= _AT_ONCE:
-            _multiply_4(index, table, stride, n_tables, start, row)
+    for k in range(0, n, AT_ONCE):
+        table, start, row, left = tables + k * n_tables * _TABLE, starts + 4 * k, out + k * _WEIGHTS, n - k
+        if left >= AT_ONCE:
+            _multiply_4(index, table, n_tables, start, row)
         elif left == 3:
-            _multiply_3(index, table, stride, n_tables, start, row)
+            _multiply_3(index, table, n_tables, start, row)
         elif left == 2:
-            _multiply_2(index, table, stride, n_tables, start, row)
+            _multiply_2(index, table, n_tables, start, row)
         else:
-            _multiply_1(index, table, stride, n_tables, start, row)
+            _multiply_1(index, table, n_tables, start, row)
 
 
 @njit(nogil=True, cache=True)
 def _add_tables(index, tables, n_tables, starts, n, out):
     """Write the exponents of levels 1 .. n, four at a time."""
-    stride = n * _TABLE
-    for k in range(0, n, _AT_ONCE):
-        table, start, row, left = tables + k * _TABLE, starts + 4 * k, out + k * _WEIGHTS, n - k
-        if left >= _AT_ONCE:
-            _add_4(index, table, stride, n_tables, start, row)
+    for k in range(0, n, AT_ONCE):
+        table, start, row, left = tables + k * n_tables * _TABLE, starts + 4 * k, out + k * _WEIGHTS, n - k
+        if left >= AT_ONCE:
+            _add_4(index, table, n_tables, start, row)
         elif left == 3:
-            _add_3(index, table, stride, n_tables, start, row)
+            _add_3(index, table, n_tables, start, row)
         elif left == 2:
-            _add_2(index, table, stride, n_tables, start, row)
+            _add_2(index, table, n_tables, start, row)
         else:
-            _add_1(index, table, stride, n_tables, start, row)
+            _add_1(index, table, n_tables, start, row)
 
 
 @njit(nogil=True, cache=True)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._kernels._level_tables import fill_tables, group_neighbours
-from sparsefield._kernels._levels import ENTRIES
+from sparsefield._kernels._levels import AT_ONCE, ENTRIES
 from sparsefield._kernels._target import make_aligned
 from sparsefield.inference._field import Field, expand
 from sparsefield.inference._tables import LARGEST_PRODUCT, Form, as_whole, pair_shifts
@@ -72,7 +72,9 @@ class LevelTables:
             entries = np.empty((self._starts[i + 1] - self._starts[i], n_levels[i] - 1, ENTRIES))
             contrasts = self._round(self._pair[i], i)
             fill_tables(contrasts, self._cuts, n_levels, self._starts[i], *self._groups, entries)
-            tables[start:end] = self._finish(entries).reshape(-1)
+            self._finish(entries)
+            parts = [entries[:, k : k + AT_ONCE].reshape(-1) for k in range(0, n_levels[i] - 1, AT_ONCE)]
+            tables[start:end] = np.concatenate([np.zeros(0), *parts])
         shifts = (self._shifts,) if self.form == "sum" else ()
         return (n_levels, self._starts, *self._groups, table_starts, tables, biases, *shifts)
 

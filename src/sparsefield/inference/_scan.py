@@ -117,7 +117,7 @@ class Scan:
             _BOUNDS_OF_LEVELS[self.form](states, streams, self.order, *self.arguments, kept, n_sweeps)
             return
         if self.has_levels:
-            index = borrow("tables", (self._most_tables, _bytes.BLOCK), np.uint8)
+            index = borrow("tables", (self._most_tables, _levels.STRIDE), np.uint8)
             weights = borrow("weights", (int(self.n_levels.max()), _bytes.BLOCK), np.float32)
             kernel = getattr(self.level_kernels, f"sweep_{self.form}")
             kernel(states, streams, self.order, *self.arguments, kept, index, weights, n_sweeps)
