@@ -87,7 +87,7 @@ class NumpyProduct(_NumpySampler):
             np.equal(self.level, self.levels, out=self.hot[k * i : k * (i + 1)], casting="unsafe")
 
     def codes(self) -> NDArray[np.integer]:
-        return self.hot.reshape(self.n_variables, self.n_levels, -1).argmax(axis=1).T
+        return np.asarray(self.hot.reshape(self.n_variables, self.n_levels, -1).argmax(axis=1).T)
 
 
 class NumpyTables(_NumpySampler):

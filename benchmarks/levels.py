@@ -3,8 +3,8 @@
     make bench-levels            ours and numpy
     make bench-levels PEERS=1    also adabmDCA
 
-Rounds of all samplers alternate and the best round of each counts, on one thread. Before it is timed, each sampler draws
-from a field that can be enumerated: how far are its moments from the exact ones, in standard errors?
+Rounds of all samplers alternate and the best round of each counts, on one thread. Before they are timed, samplers draw
+from a field that can be enumerated: how far are their moments from the exact ones, in standard errors?
 """
 
 from __future__ import annotations
@@ -55,13 +55,18 @@ def make_samplers(peers: bool) -> dict[str, Callable[[PairwiseMRF, int], Any]]:
     return NUMPY | (PEERS if peers else {})
 
 
+class PlainScan(Scan):
+    """A scan for the sweeps that run on any processor."""
+
+    level_kernels = _levels
+
+
 class Ours:
     """Our chains as the other samplers are."""
 
     def __init__(self, model: PairwiseMRF, n_chains: int, *, plain: bool = False) -> None:
-        self.scan, self.chains = Scan(model), Chains(model.domain, n_chains, seed=1, n_threads=1)
-        if plain:
-            self.scan.level_kernels = _levels
+        self.scan = PlainScan(model) if plain else Scan(model)
+        self.chains = Chains(model.domain, n_chains, seed=1, n_threads=1)
 
     def sweep(self, n: int) -> None:
         self.chains.sweep(self.scan, n)
@@ -116,7 +121,7 @@ def measure_case(p: int, n_levels: int, degree: int, peers: bool) -> Row:
 ROUNDS_ALONE = 20
 
 
-@njit  # type: ignore[untyped-decorator]
+@njit
 def _look_up(index, tables, n_tables, biases, n, weights, n_rounds):  # type: ignore[no-untyped-def]
     for _ in range(n_rounds):
         addresses = np.int64(index.ctypes.data), np.int64(tables.ctypes.data)

@@ -28,13 +28,16 @@ def make_model(name, scale=0.3):
     return random_field(DOMAINS[name], seed=len(name), scale=scale / len(DOMAINS[name]), reference=None)
 
 
+def make_scan(kernels, model, form):
+    """Make a scan for some kernels."""
+    return type("Prepared", (Scan,), {"level_kernels": kernels})(model, form=form)
+
+
 def swept(kernels, model, form, *, n_chains=700, n_sweeps=3, kept=None):
     """Return the states of chains and of their random numbers after some sweeps."""
     chains = Chains(model.domain, n_chains, seed=5)
     chains._kept = kept
-    scan = Scan(model, form=form)
-    scan.level_kernels = kernels
-    chains.sweep(scan, n_sweeps)
+    chains.sweep(make_scan(kernels, model, form), n_sweeps)
     return chains._states, chains._streams
 
 
@@ -83,9 +86,9 @@ def test_weights_are_those_of_the_field_up_to_rounding(kernels, name):
     n_levels = model.domain.n_levels
     codes = Chains(model.domain, 512, seed=5).codes()
     for form in ("product", "sum"):
-        scan = Scan(model, form=form)
+        scan = make_scan(kernels, model, form)
         index = make_aligned((scan._most_tables, _levels.STRIDE), np.uint8)
-        weights = make_aligned((n_levels.max(), _bytes.BLOCK), np.float32)
+        weights = make_aligned((n_levels.max() + _levels.WIDEST, _bytes.BLOCK), np.float32)
         for i in np.flatnonzero(n_levels > 1):
             chains = Chains(model.domain, 512, seed=5)
             arguments = (np.array([i]), *scan.arguments, chains._states[:0], index, weights, 1)

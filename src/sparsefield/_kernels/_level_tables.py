@@ -9,16 +9,15 @@ from sparsefield._kernels._levels import ENTRIES, PART
 
 
 @njit(nogil=True, cache=True)
-def group_neighbours(largest, n_levels):
+def group_neighbours(largest, n_levels, by_levels):
     """Deal the neighbours of each variable out to tables of at most 32 entries.
 
-    largest (p, p) is zero where variables are not neighbours. Neighbours with the most levels come first, and the next
-    ones join their table while it has room; one with more than 32 levels has several tables. Returns starts (p + 1,)
-    of the tables of each variable; and member_starts (tables + 1,), members, factors (uint8) and offsets (tables,)
-    uint8 as in `_levels.index_tables`.
+    largest (p, p) is zero where variables are not neighbours. They come in the order by_levels, those with the most
+    levels first, and join the last table while it has room; one with more than 32 levels has several tables. Returns
+    starts (p + 1,) of the tables of each variable; and member_starts (tables + 1,), members, factors (uint8) and
+    offsets (tables,) uint8 as in `_levels.index_tables`.
     """
     p = n_levels.size
-    by_levels = np.argsort(-n_levels, kind="mergesort")
     n_members = 0
     for i in range(p):
         for j in range(p):

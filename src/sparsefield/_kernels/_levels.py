@@ -1,17 +1,24 @@
-"""Gibbs sweeps over variables with any number of levels, one byte a chain: plain loops that run on any processor.
+"""Gibbs sweeps over variables with any number of levels, one byte a chain, on any processor.
 
-A block is 512 chains, and every inner loop runs over them. The weights of the levels of a variable, relative to its
-first level, are products of table entries, or powers of two of their sums. A table has up to 32 entries and speaks for
-as many neighbours as have at most that many states together. Its *index line* says which entry each chain reads. The
-sweeps in `_permutes` are the twins of these: same random numbers, same arithmetic, same states.
+A block is 512 chains. The weights of the levels of a variable, relative to its first level, are products of table
+entries, or powers of two of their sums. A table has up to 32 entries and speaks for as many neighbours as have at most
+that many states together. Its *index line* says which entry each chain reads; an entry is a row of 4 or 8 levels, which
+one vector holds. LLVM turns vectors into what the processor has. The sweeps in `_permutes` are the twins of these:
+same random numbers, same arithmetic, same states.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from numba import njit
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
 
 from sparsefield._kernels._bytes import BLOCK, draw_uniforms, exponentiate, keep
+from sparsefield._kernels._ir import F32, I8, I32, I64, load, store, word
 
 ENTRIES = 32  # of a table: two vectors of 512 bits
 PART = 31  # levels of a neighbour with more than 32 of them that one table speaks for; its last entry changes nothing
@@ -19,10 +26,11 @@ LINE = 64  # chains that share a vector of bytes
 _LANES = (
     LINE // 4
 )  # chain 4 m + o of them is drawn with random number 16 o + m: lane m of the vector shifted by o bytes
-AT_ONCE = 4  # levels whose tables lie side by side: 16 products in registers, and 60 neighbours in the first cache
+WIDEST = 8  # levels of a row; the last ones have 4 if no more are left
 # An index line has 64 bytes more than chains: were lines a power of two apart, they would share few sets of that cache.
 STRIDE = BLOCK + LINE
 BLOCKS_AT_ONCE = 10  # that read the tables of a variable after each other; dense, 53 variables: 31.5 M/s, 27.8 with one
+_CHAINS = 8  # whose products are in registers
 _HALF = 0.5
 _UNIT = 2.0**-32
 
@@ -45,12 +53,102 @@ def index_tables(x, first, last, member_starts, members, factors, offsets, index
                 line[c] = np.uint8(line[c] + np.uint8(factor * level[c]))
 
 
+def arrange_tables(entries: Any) -> Any:
+    """Lay entries (tables, levels, 32) out as the sweeps read them: rows of some levels of all tables at a time."""
+    n_tables, n, _ = entries.shape
+    parts, k = [], 0
+    while k < n:
+        width = WIDEST if n - k > WIDEST // 2 else WIDEST // 2
+        rows = np.zeros((n_tables, ENTRIES, width))
+        rows[:, :, : min(width, n - k)] = entries[:, k : k + width].transpose(0, 2, 1)
+        parts.append(rows.reshape(-1))
+        k += width
+    return np.concatenate([np.zeros(0), *parts])
+
+
+def _transpose(b: Any, rows: list[Any]) -> list[Any]:
+    """Transpose a square of values held in vectors: corners change places, in squares of 1, 2 and 4."""
+    n = len(rows)
+    step = 1
+    while step < n:
+        new = list(rows)
+        for i in (i for i in range(n) if not i & step):
+            low = [j if not j & step else n + j - step for j in range(n)]
+            high = [j + step if not j & step else n + j for j in range(n)]
+            for at, lanes in ((i, low), (i + step, high)):
+                new[at] = b.shuffle_vector(rows[i], rows[i + step], ir.Constant(ir.VectorType(I32, n), lanes))
+        rows = new
+        step *= 2
+    return rows
+
+
+def _make_lookups(width: int, combine: Any) -> Any:
+    """Make the loop that combines one row of each table into the weights of some levels, for 512 chains."""
+    kind = ir.VectorType(F32, width)
+
+    @intrinsic
+    def lookups(_typing: Any, _index: Any, _tables: Any, _n: Any, _starts: Any, _out: Any) -> Any:
+        """Take index lines and tables, n of them, and where the levels start from; fill lines of weights."""
+
+        def generate(context: Any, b: Any, _signature: Any, arguments: Any) -> Any:
+            index, tables, n, starts, out = arguments
+            values = [cgutils.alloca_once(b, kind) for _ in range(_CHAINS)]
+            with cgutils.for_range(b, word(BLOCK // _CHAINS)) as outer:
+                first = b.add(index, b.mul(outer.index, word(_CHAINS)))
+                for value in values:
+                    b.store(load(b, starts, kind, align=4), value)
+                with cgutils.for_range(b, n) as inner:
+                    line = b.add(first, b.mul(inner.index, word(STRIDE)))
+                    table = b.add(tables, b.mul(inner.index, word(4 * width * ENTRIES)))
+                    for c, value in enumerate(values):
+                        row = b.mul(b.zext(load(b, line, I8, c), I64), word(4 * width))
+                        found = load(b, b.add(table, row), kind, align=4 * width)
+                        b.store(combine(b, b.load(value), found), value)
+                place = b.add(out, b.mul(outer.index, word(4 * _CHAINS)))
+                for start in range(0, _CHAINS, width):
+                    square = _transpose(b, [b.load(value) for value in values[start : start + width]])
+                    for level, line in enumerate(square):
+                        store(b, line, place, 4 * (BLOCK * level + start), align=4 * width)
+            return context.get_dummy_value()
+
+        return types.void(*[types.int64] * 5), generate
+
+    return lookups
+
+
+def _multiply(b: Any, product: Any, found: Any) -> Any:
+    return b.fmul(product, found)
+
+
+def _add_integers(b: Any, total: Any, found: Any) -> Any:
+    whole = ir.VectorType(I32, total.type.count)
+    return b.bitcast(b.add(b.bitcast(total, whole), b.bitcast(found, whole)), total.type)
+
+
+_multiply_4, _multiply_8 = _make_lookups(4, _multiply), _make_lookups(8, _multiply)
+_add_4, _add_8 = _make_lookups(4, _add_integers), _make_lookups(8, _add_integers)
+
+
 @njit(nogil=True, cache=True)
-def find_table(tables, start, n_tables, n, t, k):
-    """Return table t for level k of n: four levels of all tables come before the next four."""
-    first = k // AT_ONCE * AT_ONCE
-    entry = start + ENTRIES * (n_tables * first + t * min(AT_ONCE, n - first) + k - first)
-    return tables[entry : entry + ENTRIES]
+def _multiply_tables(index, tables, n_tables, starts, n, out):
+    """Write the weights of levels 1 .. n, eight or four at a time."""
+    for k in range(0, n, WIDEST):
+        table, start, row = tables + 4 * ENTRIES * n_tables * k, starts + 4 * k, out + 4 * BLOCK * k
+        if n - k > WIDEST // 2:
+            _multiply_8(index, table, n_tables, start, row)
+        else:
+            _multiply_4(index, table, n_tables, start, row)
+
+
+@njit(nogil=True, cache=True)
+def _add_tables(index, tables, n_tables, starts, n, out):
+    """Write the exponents of levels 1 .. n, eight or four at a time."""
+    for k in range(0, n, WIDEST):
+        table, start, row = tables + 4 * ENTRIES * n_tables * k, starts + 4 * k, out + 4 * BLOCK * k
+        if n - k > WIDEST // 2:
+            _add_8(index, table, n_tables, start, row)
+        else:
+            _add_4(index, table, n_tables, start, row)
 
 
 @njit(nogil=True, cache=True)
@@ -107,33 +205,33 @@ def sweep_product(
 
     states (B, p, 512) uint8, streams (B, 4, 8) uint64. Variable i has tables starts[i] <= t < starts[i + 1], whose
     members are member_starts[t] and following (see `index_tables`); from table_starts[i] on, tables holds, for each of
-    them and each level but the first, 32 weights relative to the first level (see `find_table`). biases (p, >= K - 1) are the factors that
-    no neighbour changes. kept (B, p, 512) uint8 has ones in the bits that must not change, or no blocks at all; index
-    (most tables, 576) uint8 and weights (most levels, 512) float32 are scratch.
+    them and each level but the first, 32 weights relative to the first level, as `arrange_tables` lays them out. biases
+    (p, >= K + 6) are the factors that no neighbour changes. kept (B, p, 512) uint8 has ones in the bits that must not
+    change, or no blocks at all; index (most tables, 576) uint8 and weights (>= K + 7, 512) float32 are scratch. Tables
+    and scratch start on a cache line.
     """
     raw = np.empty(BLOCK // 2, np.uint64)
     draws = raw.view(np.uint32)
     rest = np.empty(BLOCK, np.float64)
     before = np.empty(BLOCK, np.uint8)
+    index0, table0 = np.int64(index.ctypes.data), np.int64(tables.ctypes.data)
+    bias0, weight0 = np.int64(biases.ctypes.data), np.int64(weights.ctypes.data)
+    n_biases = np.int64(biases.shape[1])
     weights[0, :] = np.float32(1.0)
-    for block in range(states.shape[0]):
-        x = states[block]
+    for first in range(0, states.shape[0], BLOCKS_AT_ONCE):
         for _ in range(n_sweeps):
             for i in order:
                 n, t0, n_tables = n_levels[i], starts[i], starts[i + 1] - starts[i]
-                index_tables(x, t0, t0 + n_tables, member_starts, members, factors, offsets, index)
-                for k in range(1, n):
-                    row = weights[k]
-                    row[:] = biases[i, k - 1]
-                    for t in range(n_tables):
-                        table, line = find_table(tables, table_starts[i], n_tables, n - 1, t, k - 1), index[t]
-                        for c in range(BLOCK):
-                            row[c] *= table[line[c]]
-                draw_uniforms(streams[block], raw)
-                before[:] = x[i]
-                draw_levels(weights, n, draws, rest, x[i])
-                if kept.shape[0]:
-                    keep(x[i], kept[block, i], before)
+                table, bias = table0 + 4 * table_starts[i], bias0 + 4 * n_biases * i
+                for block in range(first, min(first + BLOCKS_AT_ONCE, states.shape[0])):
+                    x = states[block]
+                    index_tables(x, t0, t0 + n_tables, member_starts, members, factors, offsets, index)
+                    _multiply_tables(index0, table, n_tables, bias, n - 1, weight0 + 4 * BLOCK)
+                    draw_uniforms(streams[block], raw)
+                    before[:] = x[i]
+                    draw_levels(weights, n, draws, rest, x[i])
+                    if kept.shape[0]:
+                        keep(x[i], kept[block, i], before)
 
 
 @njit(nogil=True, cache=True)
@@ -149,25 +247,24 @@ def sweep_sum(
     draws = raw.view(np.uint32)
     rest = np.empty(BLOCK, np.float64)
     before = np.empty(BLOCK, np.uint8)
+    index0, table0 = np.int64(index.ctypes.data), np.int64(tables.ctypes.data)
+    bias0, weight0 = np.int64(biases.ctypes.data), np.int64(weights.ctypes.data)
+    n_biases = np.int64(biases.shape[1])
     fields = weights.view(np.int32)
-    for block in range(states.shape[0]):
-        x = states[block]
+    for first in range(0, states.shape[0], BLOCKS_AT_ONCE):
         for _ in range(n_sweeps):
             for i in order:
                 n, t0, n_tables = n_levels[i], starts[i], starts[i + 1] - starts[i]
-                index_tables(x, t0, t0 + n_tables, member_starts, members, factors, offsets, index)
-                for k in range(1, n):
-                    row = fields[k]
-                    row[:] = biases[i, k - 1]
-                    for t in range(n_tables):
-                        table, line = find_table(tables, table_starts[i], n_tables, n - 1, t, k - 1), index[t]
-                        for c in range(BLOCK):
-                            row[c] += table[line[c]]
-                subtract_largest(fields, n)
-                for k in range(n):
-                    exponentiate(weights[k], shifts[i])
-                draw_uniforms(streams[block], raw)
-                before[:] = x[i]
-                draw_levels(weights, n, draws, rest, x[i])
-                if kept.shape[0]:
-                    keep(x[i], kept[block, i], before)
+                table, bias = table0 + 4 * table_starts[i], bias0 + 4 * n_biases * i
+                for block in range(first, min(first + BLOCKS_AT_ONCE, states.shape[0])):
+                    x = states[block]
+                    index_tables(x, t0, t0 + n_tables, member_starts, members, factors, offsets, index)
+                    _add_tables(index0, table, n_tables, bias, n - 1, weight0 + 4 * BLOCK)
+                    subtract_largest(fields, n)
+                    for k in range(n):
+                        exponentiate(weights[k], shifts[i])
+                    draw_uniforms(streams[block], raw)
+                    before[:] = x[i]
+                    draw_levels(weights, n, draws, rest, x[i])
+                    if kept.shape[0]:
+                        keep(x[i], kept[block, i], before)

@@ -17,9 +17,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from sparsefield._kernels._bytes import BLOCK, exponentiate, keep
-from sparsefield._kernels._ir import F32, I16, I32, F32x8, I32x8, I64x8, call, fill, load, spread, store, word
+from sparsefield._kernels._ir import F32, I16, I32, I64, F32x8, I32x8, I64x8, call, fill, load, spread, store, word
 from sparsefield._kernels._levels import (
-    AT_ONCE,
     BLOCKS_AT_ONCE,
     ENTRIES,
     LINE,
@@ -35,6 +34,13 @@ _ADDRESS = types.int64
 _WEIGHTS = 4 * BLOCK  # bytes of the weights of a level
 _TABLE = 4 * ENTRIES
 _LINES = BLOCK // LINE
+_AT_ONCE = 4  # levels: 16 products in registers, and the tables of 60 neighbours in the first cache
+
+
+def arrange_tables(entries: Any) -> Any:
+    """Lay entries (tables, levels, 32) out as the sweeps read them: four levels of all tables at a time."""
+    parts = [entries[:, k : k + _AT_ONCE].reshape(-1) for k in range(0, entries.shape[1], _AT_ONCE)]
+    return np.concatenate([np.zeros(0), *parts])
 
 
 def _make_lookups(n_levels: int, combine: Any) -> Any:
@@ -139,31 +145,34 @@ def _choose_nearly(b: Any, first: Any, n: Any, slack: Any, draws: list[Any], lin
 
 
 def _choose(b: Any, first: Any, n: Any, draws: list[Any], line: Any) -> None:
-    """Choose levels of 64 chains with sums in float64."""
+    """Choose levels of 64 chains with sums in float64, eight chains at a time."""
+    numbers = cgutils.alloca_once(b, ir.ArrayType(_I32x16, len(draws)))
+    rest = cgutils.alloca_once(b, _F64x8)
+    address = b.ptrtoint(numbers, I64)
     for o, draw in enumerate(draws):
-        for half in range(2):
-            rest, level = cgutils.alloca_once(b, _F64x8), cgutils.alloca_once(b, I32x8)
+        store(b, draw, address, 64 * o)
+    store(b, fill(_I32x16, 0), line)
+    with cgutils.for_range(b, word(2 * len(draws))) as outer:
+        offset = b.mul(outer.index, word(32))
 
-            def weight(k: Any, offset: int) -> Any:
-                row = b.add(first, b.mul(k, word(_WEIGHTS)))
-                return b.fpext(load(b, row, F32x8, offset), _F64x8)
+        def weight(k: Any) -> Any:
+            row = b.add(b.add(first, offset), b.mul(k, word(_WEIGHTS)))
+            return b.fpext(load(b, row, F32x8), _F64x8)
 
-            offset = 64 * o + 32 * half
-            b.store(fill(_F64x8, 0.0), rest)
-            with cgutils.for_range(b, n) as loop:
-                b.store(b.fadd(b.load(rest), weight(loop.index, offset)), rest)
-            lanes = ir.Constant(I32x8, [8 * half + lane for lane in range(8)])
-            own = b.uitofp(b.shuffle_vector(draw, ir.Constant(_I32x16, ir.Undefined), lanes), _F64x8)
-            share = b.fmul(b.fadd(own, fill(_F64x8, 0.5)), b.fmul(b.load(rest), fill(_F64x8, 2.0**-32)))
-            b.store(share, rest)
-            b.store(load(b, line, I32x8, 32 * half) if o else fill(I32x8, 0), level)
-            with cgutils.for_range(b, b.sub(n, word(1))) as loop:
-                left = b.fsub(b.load(rest), weight(loop.index, offset))
-                b.store(left, rest)
-                above = b.fcmp_ordered(">=", left, fill(_F64x8, 0.0))
-                one = b.select(above, fill(I32x8, 1 << 8 * o), fill(I32x8, 0))
-                b.store(b.add(b.load(level), one), level)
-            store(b, b.load(level), line, 32 * half)
+        b.store(fill(_F64x8, 0.0), rest)
+        with cgutils.for_range(b, n) as loop:
+            b.store(b.fadd(b.load(rest), weight(loop.index)), rest)
+        number = b.fadd(b.uitofp(load(b, b.add(address, offset), I32x8), _F64x8), fill(_F64x8, 0.5))
+        b.store(b.fmul(number, b.fmul(b.load(rest), fill(_F64x8, 2.0**-32))), rest)
+        # Chains 4 m + o have byte o of lane m.
+        byte = b.shl(ir.Constant(I32, 1), b.trunc(b.shl(b.lshr(outer.index, word(1)), word(3)), I32))
+        one = spread(b, byte, I32x8)
+        half = b.add(line, b.and_(offset, word(32)))
+        with cgutils.for_range(b, b.sub(n, word(1))) as loop:
+            left = b.fsub(b.load(rest), weight(loop.index))
+            b.store(left, rest)
+            above = b.fcmp_ordered(">=", left, fill(_F64x8, 0.0))
+            store(b, b.add(load(b, half, I32x8), b.select(above, one, fill(I32x8, 0))), half)
 
 
 @intrinsic
@@ -203,9 +212,9 @@ def draw_levels(weights, n_levels, stream, x):
 @njit(nogil=True, cache=True)
 def _multiply_tables(index, tables, n_tables, starts, n, out):
     """Write the weights of levels 1 .. n, four at a time."""
-    for k in range(0, n, AT_ONCE):
+    for k in range(0, n, _AT_ONCE):
         table, start, row, left = tables + k * n_tables * _TABLE, starts + 4 * k, out + k * _WEIGHTS, n - k
-        if left >= AT_ONCE:
+        if left >= _AT_ONCE:
             _multiply_4(index, table, n_tables, start, row)
         elif left == 3:
             _multiply_3(index, table, n_tables, start, row)
@@ -218,9 +227,9 @@ def _multiply_tables(index, tables, n_tables, starts, n, out):
 @njit(nogil=True, cache=True)
 def _add_tables(index, tables, n_tables, starts, n, out):
     """Write the exponents of levels 1 .. n, four at a time."""
-    for k in range(0, n, AT_ONCE):
+    for k in range(0, n, _AT_ONCE):
         table, start, row, left = tables + k * n_tables * _TABLE, starts + 4 * k, out + k * _WEIGHTS, n - k
-        if left >= AT_ONCE:
+        if left >= _AT_ONCE:
             _add_4(index, table, n_tables, start, row)
         elif left == 3:
             _add_3(index, table, n_tables, start, row)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._kernels._level_tables import fill_tables, group_neighbours
-from sparsefield._kernels._levels import AT_ONCE, ENTRIES
+from sparsefield._kernels._levels import ENTRIES, WIDEST
 from sparsefield._kernels._target import make_aligned
 from sparsefield.inference._field import Field, expand
 from sparsefield.inference._tables import LARGEST_PRODUCT, Form, as_whole, pair_shifts
@@ -53,30 +54,29 @@ class LevelTables:
             raise ValueError(f"form is {form!r}: it does not fit this field; leave it out to have one chosen.")
         self.form: Form = form or ("product" if fits else "sum")
         self._shifts = pair_shifts(sizes)
-        self._starts, *self._groups = group_neighbours(largest, n_levels)
+        self._starts, *self._groups = group_neighbours(largest, n_levels, np.argsort(-n_levels, kind="stable"))
         n_tables = np.diff(self._starts)
         self.degree = float(np.count_nonzero(largest)) / len(n_levels)
         self.n_lookups = int(n_tables @ (n_levels - 1))
         self.most_tables = int(n_tables.max())
 
-    def arguments(self) -> tuple[NDArray[Any], ...]:
-        """Return the arguments of the sweeps, between the order and what is kept."""
+    def arguments(self, arrange: Callable[[Matrix], Matrix]) -> tuple[NDArray[Any], ...]:
+        """Return the arguments of the sweeps, between the order and what is kept; `arrange` lays tables out."""
         n_levels = self._n_levels
         kind: Any = np.float32 if self.form == "product" else np.int32
-        ends = np.cumsum(np.diff(self._starts) * (n_levels - 1)) * ENTRIES
-        tables = make_aligned((int(ends[-1]),), kind)
-        table_starts = np.concatenate(([0], ends[:-1]))
-        biases = np.zeros((len(n_levels), n_levels.max() - 1), dtype=kind)
-        for i, (start, end) in enumerate(zip(table_starts, ends, strict=True)):
-            biases[i, : n_levels[i] - 1] = self._finish(self._round(self._main[i], i))
-            entries = np.empty((self._starts[i + 1] - self._starts[i], n_levels[i] - 1, ENTRIES))
+        biases = np.zeros((len(n_levels), n_levels.max() - 1 + WIDEST), dtype=kind)
+        parts = []
+        for i, n in enumerate(n_levels):
+            biases[i, : n - 1] = self._finish(self._round(self._main[i], i))
+            entries = np.empty((self._starts[i + 1] - self._starts[i], n - 1, ENTRIES))
             contrasts = self._round(self._pair[i], i)
             fill_tables(contrasts, self._cuts, n_levels, self._starts[i], *self._groups, entries)
-            self._finish(entries)
-            parts = [entries[:, k : k + AT_ONCE].reshape(-1) for k in range(0, n_levels[i] - 1, AT_ONCE)]
-            tables[start:end] = np.concatenate([np.zeros(0), *parts])
+            parts.append(arrange(self._finish(entries)).astype(kind))
+        ends = np.cumsum([part.size for part in parts])
+        tables = make_aligned((int(ends[-1]),), kind)
+        np.concatenate(parts, out=tables)
         shifts = (self._shifts,) if self.form == "sum" else ()
-        return (n_levels, self._starts, *self._groups, table_starts, tables, biases, *shifts)
+        return (n_levels, self._starts, *self._groups, np.concatenate(([0], ends[:-1])), tables, biases, *shifts)
 
     def _largest_blocks(self) -> Matrix:
         """Return the largest contrast of each variable that each neighbour can make, (p, p)."""

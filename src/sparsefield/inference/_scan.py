@@ -82,7 +82,7 @@ class Scan:
         """Fill the arguments of the sweeps over variables with any number of levels."""
         found = LevelTables(field, form)
         self.form, self.degree = found.form, found.degree
-        self.arguments = found.arguments()
+        self.arguments = found.arguments(self.level_kernels.arrange_tables)
         self._most_tables, self._n_lookups = found.most_tables, found.n_lookups
 
     def _prepare_two_levels(self, field: Field, form: Form | None) -> None:
@@ -118,7 +118,7 @@ class Scan:
             return
         if self.has_levels:
             index = borrow("tables", (self._most_tables, _levels.STRIDE), np.uint8)
-            weights = borrow("weights", (int(self.n_levels.max()), _bytes.BLOCK), np.float32)
+            weights = borrow("weights", (int(self.n_levels.max()) + _levels.WIDEST, _bytes.BLOCK), np.float32)
             kernel = getattr(self.level_kernels, f"sweep_{self.form}")
             kernel(states, streams, self.order, *self.arguments, kept, index, weights, n_sweeps)
             return
@@ -146,7 +146,7 @@ class Scan:
             ]
             return _bytes.BLOCK * len(self.order) * (first + each * self.degree)
         if self.has_levels:
-            slower = 1.0 if self.level_kernels is _permutes else 10.0
+            slower = 1.0 if self.level_kernels is _permutes else 3.0
             levels = 0.2e-9 * int(self.n_levels[self.order].sum())
             return _bytes.BLOCK * (levels + 0.03e-9 * self._n_lookups) * slower
         update = 0.4e-9 + 0.03e-9 * self.degree
