@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sparsefield import PairwiseMRF
 from sparsefield.inference import expand
 
-_MOST_ENTRIES = 1024  # of a table of numpy: 86 KB with 21 levels. With 4096 entries it is slower in all cases
+_MOST_ENTRIES = 1024  # of a table of numpy; of 32, 256, 1024 and 4096 the fastest, or within 3% of it
 
 
 class Sampler(Protocol):
