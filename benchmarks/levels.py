@@ -139,13 +139,18 @@ def look_up_alone(scan: Scan) -> Callable[[], Any]:
     return lambda: _look_up(index, own, n_tables, biases[0], n, weights, ROUNDS_ALONE)
 
 
+def say_rate(rate: float) -> str:
+    """Write a number with at least three digits, and none after the point if there are more before it."""
+    return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
+
+
 def report(checks: Row, rows: list[Row]) -> str:
     """Return the page of results."""
     names = list(rows[0]["rates"])
     head = ["variables", "levels", "neighbours", *names, "ratio to the best other"]
     lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
     for row in rows:
-        cells = [str(row[name]) for name in head[:3]] + [f"{row['rates'][name]:,.3g}" for name in names]
+        cells = [str(row[name]) for name in head[:3]] + [say_rate(row["rates"][name]) for name in names]
         lines.append("| " + " | ".join([*cells, f"{row['ratio']:.1f}"]) + " |")
     p, n_levels, degree = CHECKED
     quality = "\n".join(f"| {name} | {value:.2f} |" for name, value in checks.items())
