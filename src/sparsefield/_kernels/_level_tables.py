@@ -9,6 +9,30 @@ from sparsefield._kernels._levels import ENTRIES, PART
 
 
 @njit(nogil=True, cache=True)
+def contrast_levels(main, pair, cuts, n_levels):
+    """Return the contrasts of levels with the first one: of main effects, and the largest of interactions.
+
+    main (s,) and pair (s, s) have an entry for every level of every variable, those of variable i from cuts[i] on. What
+    variables with one level do to others is added to the main effects, (p, most levels - 1). The largest (p, p) is that
+    of the first variable, whatever the level of the second.
+    """
+    p = n_levels.size
+    mains, largest = np.zeros((p, n_levels.max() - 1)), np.zeros((p, p))
+    for i in range(p):
+        base = pair[cuts[i]]
+        for k in range(n_levels[i] - 1):
+            row = pair[cuts[i] + 1 + k]
+            mains[i, k] = main[cuts[i] + 1 + k] - main[cuts[i]]
+            for j in range(p):
+                if n_levels[j] == 1:
+                    mains[i, k] += row[cuts[j]] - base[cuts[j]]
+                    continue
+                for level in range(cuts[j], cuts[j] + n_levels[j]):
+                    largest[i, j] = max(largest[i, j], abs(row[level] - base[level]))
+    return mains, largest
+
+
+@njit(nogil=True, cache=True)
 def group_neighbours(largest, n_levels, by_levels):
     """Deal the neighbours of each variable out to tables of at most 32 entries.
 
@@ -47,12 +71,13 @@ def group_neighbours(largest, n_levels, by_levels):
 
 
 @njit(nogil=True, cache=True)
-def fill_tables(contrasts, cuts, n_levels, first, member_starts, members, factors, offsets, out):
+def fill_tables(pair, cuts, n_levels, i, first, member_starts, members, factors, offsets, out):
     """Write the sums of the contrasts of the members of tables first, first + 1, ..., out (tables, K - 1, 32).
 
-    contrasts (levels of all variables, K - 1) has the rows of variable j from cuts[j] on. What no level reads is zero.
+    Contrasts are those of the levels of variable i with its first one. What no level reads is zero.
     """
     out[:] = 0.0
+    base, levels = pair[cuts[i]], np.empty(ENTRIES, np.int64)
     for t in range(out.shape[0]):
         start, stop = member_starts[first + t], member_starts[first + t + 1]
         offset = np.int64(offsets[first + t])
@@ -61,6 +86,8 @@ def fill_tables(contrasts, cuts, n_levels, first, member_starts, members, factor
         for m in range(start, stop):
             n, factor, cut = n_levels[members[m]], np.int64(factors[m]), cuts[members[m]] + offset
             for entry in range(size):
-                row = contrasts[cut + entry // factor % n]
-                for k in range(out.shape[1]):
-                    out[t, k, entry] += row[k]
+                levels[entry] = cut + entry // factor % n
+            for k in range(out.shape[1]):
+                row = pair[cuts[i] + 1 + k]
+                for entry in range(size):
+                    out[t, k, entry] += row[levels[entry]] - base[levels[entry]]

@@ -59,11 +59,11 @@ def arrange_tables(entries: Any) -> Any:
     parts, k = [], 0
     while k < n:
         width = WIDEST if n - k > WIDEST // 2 else WIDEST // 2
-        rows = np.zeros((n_tables, ENTRIES, width))
+        rows = np.zeros((n_tables, ENTRIES, width), dtype=entries.dtype)
         rows[:, :, : min(width, n - k)] = entries[:, k : k + width].transpose(0, 2, 1)
         parts.append(rows.reshape(-1))
         k += width
-    return np.concatenate([np.zeros(0), *parts])
+    return np.concatenate([entries[:0].reshape(-1), *parts])
 
 
 def _transpose(b: Any, rows: list[Any]) -> list[Any]:

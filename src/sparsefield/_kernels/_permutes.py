@@ -40,7 +40,7 @@ _AT_ONCE = 4  # levels: 16 products in registers, and the tables of 60 neighbour
 def arrange_tables(entries: Any) -> Any:
     """Lay entries (tables, levels, 32) out as the sweeps read them: four levels of all tables at a time."""
     parts = [entries[:, k : k + _AT_ONCE].reshape(-1) for k in range(0, entries.shape[1], _AT_ONCE)]
-    return np.concatenate([np.zeros(0), *parts])
+    return np.concatenate([entries[:0].reshape(-1), *parts])
 
 
 def _make_lookups(n_levels: int, combine: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield._kernels._level_tables import fill_tables, group_neighbours
+from sparsefield._kernels._level_tables import contrast_levels, fill_tables, group_neighbours
 from sparsefield._kernels._levels import ENTRIES, WIDEST
 from sparsefield._kernels._target import make_aligned
 from sparsefield.inference._field import Field, expand
@@ -45,10 +45,9 @@ class LevelTables:
     def __init__(self, field: Field, form: Form | None) -> None:
         self._n_levels = n_levels = field.domain.n_levels
         self._cuts = np.cumsum(n_levels) - n_levels
-        main, pair = expand(field)
-        self._main, self._pair = _contrast(main, pair, n_levels)
-        largest = self._largest_blocks()
-        sizes = np.array([np.abs(own).max(initial=0.0) for own in self._main]) + largest.sum(axis=1)
+        main, self._pair = expand(field)
+        self._main, largest = contrast_levels(main, self._pair, self._cuts, n_levels)
+        sizes = np.abs(self._main).max(axis=1) + largest.sum(axis=1)
         fits = bool(sizes.max() < LARGEST_PRODUCT)
         if form not in (None, "sum") and not (form == "product" and fits):
             raise ValueError(f"form is {form!r}: it does not fit this field; leave it out to have one chosen.")
@@ -60,49 +59,23 @@ class LevelTables:
         self.n_lookups = int(n_tables @ (n_levels - 1))
         self.most_tables = int(n_tables.max())
 
-    def arguments(self, arrange: Callable[[Matrix], Matrix]) -> tuple[NDArray[Any], ...]:
+    def arguments(self, arrange: Callable[[NDArray[Any]], NDArray[Any]]) -> tuple[NDArray[Any], ...]:
         """Return the arguments of the sweeps, between the order and what is kept; `arrange` lays tables out."""
-        n_levels = self._n_levels
-        kind: Any = np.float32 if self.form == "product" else np.int32
-        biases = np.zeros((len(n_levels), n_levels.max() - 1 + WIDEST), dtype=kind)
+        n_levels, kind = self._n_levels, (np.float32 if self.form == "product" else np.int32)
+        biases: NDArray[Any] = np.zeros((len(n_levels), n_levels.max() - 1 + WIDEST), dtype=kind)
         parts = []
         for i, n in enumerate(n_levels):
-            biases[i, : n - 1] = self._finish(self._round(self._main[i], i))
+            biases[i, : n - 1] = self._finish(self._main[i, : n - 1], i)
             entries = np.empty((self._starts[i + 1] - self._starts[i], n - 1, ENTRIES))
-            contrasts = self._round(self._pair[i], i)
-            fill_tables(contrasts, self._cuts, n_levels, self._starts[i], *self._groups, entries)
-            parts.append(arrange(self._finish(entries)).astype(kind))
+            fill_tables(self._pair, self._cuts, n_levels, i, self._starts[i], *self._groups, entries)
+            parts.append(arrange(self._finish(entries, i)))
         ends = np.cumsum([part.size for part in parts])
         tables = make_aligned((int(ends[-1]),), kind)
         np.concatenate(parts, out=tables)
         shifts = (self._shifts,) if self.form == "sum" else ()
         return (n_levels, self._starts, *self._groups, np.concatenate(([0], ends[:-1])), tables, biases, *shifts)
 
-    def _largest_blocks(self) -> Matrix:
-        """Return the largest contrast of each variable that each neighbour can make, (p, p)."""
-        many = self._n_levels > 1
-        rows = np.array([np.abs(own).max(axis=1, initial=0.0) for own in self._pair])
-        return np.where(many, np.maximum.reduceat(rows, self._cuts, axis=1), 0.0)
-
-    def _round(self, contrasts: Matrix, i: int) -> Matrix:
-        """Round contrasts to whole numbers where these are added up."""
-        return contrasts if self.form == "product" else as_whole(contrasts, self._shifts[i]).astype(np.float64)
-
-    def _finish(self, entries: Matrix) -> Matrix:
-        """Turn exponents into entries of tables."""
-        return np.exp(entries, out=entries) if self.form == "product" else entries
-
-
-def _contrast(main: Matrix, pair: Matrix, n_levels: NDArray[np.int64]) -> tuple[list[Matrix], list[Matrix]]:
-    """Return, for each variable, exponents of its levels relative to the first: (K - 1,) and (all levels, K - 1).
-
-    What variables with one level do to others is added to their main effects.
-    """
-    cuts = np.cumsum(n_levels) - n_levels
-    single = cuts[n_levels == 1]
-    mains, pairs = [], []
-    for cut, n in zip(cuts, n_levels, strict=True):
-        own = pair[:, cut + 1 : cut + n] - pair[:, cut : cut + 1]
-        mains.append(main[cut + 1 : cut + n] - main[cut] + own[single].sum(axis=0))
-        pairs.append(own)
-    return mains, pairs
+    def _finish(self, exponents: Matrix, i: int) -> NDArray[Any]:
+        """Turn exponents of a variable into entries of tables."""
+        product = self.form == "product"
+        return np.exp(exponents).astype(np.float32) if product else as_whole(exponents, self._shifts[i])
