@@ -29,6 +29,16 @@ def make_tables():
     codes = rng.integers(0, 3, (200, 4)).astype(np.uint8)
     codes[:, 1] = np.where(rng.random(200) < 0.5, codes[:, 0], codes[:, 1])
     yield "three levels", sf.encode(codes), {}
+    yield "three levels, one by one", sf.encode(codes), {"penalty": "l1"}
+    scores = ((0.0, 1.0, 2.0), (0.0, 1.0, 3.0), None, None)
+    for penalty in ("group", "l1"):
+        for reference in ((0, 1, 2, 0), None):
+            ordered = Domain(tuple("abcd"), ((0, 1, 2),) * 4, reference, scores)
+            name = f"ordered levels, {penalty}, {reference}"
+            yield name, Table(ordered, np.asfortranarray(codes)), {"penalty": penalty}
+    lacking = codes.copy()
+    lacking[rng.random(codes.shape) < 0.1] = MISSING
+    yield "missing cells of three levels", Table(ordered, np.asfortranarray(lacking)), {}
     domain = Domain(names=("a", "b", "c", "d"), levels=((0, 1, 2, 3),) * 4, reference=(0,) * 4)
     yield "a level that is never seen", Table(domain, np.asfortranarray(codes)), {}
     constant = codes.copy()

@@ -159,10 +159,15 @@ def test_a_level_that_resamples_lack_does_not_stop_the_run(objective, penalize_m
         f"20 resamples of 60 rows, drawn with replacement. A level that the table shows is lacking in "
         f"{lacks.any(axis=1).sum()}; in {lacks[:, 1].sum()}, a column that varies in the table is constant."
     )
-    # The weight of a pair with three levels is the norm of its interactions, and has no sign.
+    # The weight of a pair with three levels is four times the root mean square of what its interactions, those with
+    # reference levels among them, differ from the means over the levels of either variable; it has no sign.
     row = found.table.filter((pl.col("first") == "a") & (pl.col("second") == "c")).row(0, named=True)
     assert row["same_sign"] is None
-    assert row["weight"] == pytest.approx(np.linalg.norm(found.fit.model.interactions[0, 2:4]))
+    block = np.zeros((2, 3))
+    block[1, 1:] = found.fit.model.interactions[0, 2:4]
+    block -= block.mean(axis=0)
+    block -= block.mean(axis=1, keepdims=True)
+    assert row["weight"] == pytest.approx(4 * np.sqrt((block**2).mean()))
 
 
 def test_missing_values_are_left_to_the_model():

@@ -6,9 +6,10 @@ from scipy import stats
 
 import sparsefield as sf
 from problems import make_table
+from sparsefield.data import MISSING
 from sparsefield.selection import _noise, select
-from sparsefield.selection._alpha_max import independent_means
-from sparsefield.selection._noise import count_noise, edge_of_noise
+from sparsefield.selection._alpha_max import independent_means, largest_alpha
+from sparsefield.selection._noise import alpha_of_noise, count_noise, edge_of_noise, noise_of
 from sparsefield.solvers import Learner, Options
 from statistics_ import FALSE_ALARM
 
@@ -53,3 +54,63 @@ def test_the_noise_of_many_penalties_takes_one_look_at_the_rows(monkeypatch):
         n_looks.append(len(looks))
         looks.clear()
     assert n_looks[0] == n_looks[1] > 0
+
+
+def make_levels(n_levels, n, seed, ordered=()):
+    """Return independent columns of uneven levels."""
+    rng = np.random.default_rng(seed)
+    codes = np.column_stack([rng.choice(k, n, p=np.arange(1, k + 1) / (k * (k + 1) / 2)) for k in n_levels])
+    names = tuple(f"x{i}" for i in range(len(n_levels)))
+    scores = tuple(tuple(map(float, range(k))) if i in ordered else None for i, k in enumerate(n_levels))
+    levels = tuple(tuple(range(k)) for k in n_levels)
+    domain = sf.Domain(names, levels, (0,) * len(n_levels), scores)
+    return sf.Table(domain, np.asfortranarray(codes.astype(np.uint8)))
+
+
+@pytest.mark.parametrize("ordered", [(), (0, 1, 4)])
+def test_noise_makes_edges_among_independent_variables_of_more_levels_as_often_as_promised(ordered):
+    n_tables, n_above = 200, 0
+    for seed in range(n_tables):
+        learner = Learner(make_levels((3, 4, 2, 5, 3), 300, seed, ordered), Options())
+        n_above += largest_alpha(learner) > edge_of_noise(learner)
+    # As above; the tail that is taken may be off by 3%.
+    assert stats.binom.cdf(n_above, n_tables, 0.97 * 0.04) > FALSE_ALARM
+    assert stats.binom.sf(n_above - 1, n_tables, 1.03 * 0.05) > FALSE_ALARM
+
+
+def test_the_noise_of_two_variables_is_that_of_all_their_pairs_of_levels():
+    # Of even levels contrasts have variances of 1/4; the norm of six products counts sqrt(6) times.
+    codes = np.array([[a, b] for a in range(3) for b in range(4)] * 10, dtype=np.uint8)
+    domain = sf.Domain(("a", "b"), ((0, 1, 2), (0, 1, 2, 3)), (0, 0))
+    learner = Learner(sf.Table(domain, np.asfortranarray(codes)), Options())
+    scale = 1 / (4 * 4 * 120 * 6)
+    edge = edge_of_noise(learner)
+    assert stats.chi2.sf(edge**2 / scale, 6) == pytest.approx(0.05, rel=0.01)
+    assert count_noise(learner, edge) == pytest.approx(0.05)
+    assert noise_of(learner) == pytest.approx(np.sqrt(6 * scale))
+    # One pair of variables; of levels, two by three pairs that have parameters.
+    assert alpha_of_noise(learner, 0.1) == pytest.approx(np.sqrt(scale * stats.chi2.isf(0.1, 6)), rel=0.01)
+    single = Learner(sf.Table(domain, np.asfortranarray(codes)), Options(penalty="l1"))
+    e = np.sqrt(2 / 9 * 3 / 16 / 120)
+    assert count_noise(single, 0.05) == pytest.approx(6 * 2 * stats.norm.sf(0.05, scale=e))
+
+
+def test_two_ordered_variables_have_the_noise_of_one_number():
+    codes = np.array([[a, b] for a in range(3) for b in range(4)] * 10, dtype=np.uint8)
+    scores = ((0.0, 1.0, 2.0), (0.0, 1.0, 2.0, 5.0))
+    domain = sf.Domain(("a", "b"), ((0, 1, 2), (0, 1, 2, 3)), (0, 0), scores)
+    for penalty in ("group", "l1"):
+        learner = Learner(sf.Table(domain, np.asfortranarray(codes)), Options(penalty=penalty))
+        # Scores have variances of 1/4 where levels are even.
+        assert edge_of_noise(learner) == pytest.approx(stats.norm.isf(0.025, scale=np.sqrt(1 / 4 / 4 / 120)))
+
+
+def test_rows_that_lack_one_of_two_variables_say_nothing_of_them():
+    codes = np.array([[a, b] for a in range(3) for b in range(4)] * 10, dtype=np.uint8)
+    domain = sf.Domain(("a", "b"), ((0, 1, 2), (0, 1, 2, 3)), (0, 0))
+    whole = Learner(sf.Table(domain, np.asfortranarray(codes)), Options())
+    codes = np.repeat(codes, 4, axis=0)
+    codes[::2, 0] = codes[1::4, 1] = MISSING  # each pair of levels has one whole row of four
+    part = Learner(sf.Table(domain, np.asfortranarray(codes)), Options())
+    # A quarter of four times the rows: as an error, half of that of whole rows over twice their root.
+    assert edge_of_noise(part) == pytest.approx(edge_of_noise(whole) / 2 / 2)

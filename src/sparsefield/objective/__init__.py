@@ -17,7 +17,7 @@ from sparsefield.objective._penalty import L1, Penalty
 from sparsefield.objective._problem import Problem
 from sparsefield.objective._pseudolikelihood import PseudoLikelihoodLoss, count_by_variable, pseudo_log_likelihood
 from sparsefield.objective._quadratic import RARE, Quadratic
-from sparsefield.objective._support import Support
+from sparsefield.objective._support import GroupSupport, Support
 from sparsefield.objective._working_set import choose_active, size_of_working_set
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "DataTerm",
     "Features",
     "Group",
+    "GroupSupport",
     "Observed",
     "PairLoss",
     "Penalty",

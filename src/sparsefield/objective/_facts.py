@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sparsefield.data import Domain
 from sparsefield.objective._group import Group
 from sparsefield.objective._penalty import L1, Penalty
-from sparsefield.objective._support import Support
+from sparsefield.objective._support import GroupSupport, Support
 
 PenaltyKind = Literal["auto", "group", "l1"]
 
@@ -44,18 +44,19 @@ def choose_penalty(domain: Domain, alpha: float, kind: PenaltyKind, *, penalize_
 def describe_penalty(penalty: Penalty) -> dict[str, Any]:
     """Return what a fit keeps of its penalty: strength, name, whether main effects are penalised, and the support.
 
-    The name is "L1", "Group" or "Support" for the penalties that these facts describe in full, and for no others:
-    `certify` makes them again.
+    The name is "L1", "Group", "Support" or "GroupSupport" for the penalties that these facts describe in full, and for
+    no others: `certify` makes them again.
     """
     alpha, name = penalty.alpha, type(penalty).__name__
     if type(penalty) is Group and penalty.main in (0, 1):
         return {"alpha": alpha, "penalty": "Group", "penalize_main": penalty.main == 1, "support": None}
     if type(penalty) is L1 and penalty.main in (0, 1):
         return {"alpha": alpha, "penalty": "L1", "penalize_main": penalty.main == 1, "support": None}
-    if type(penalty) is Support and penalty.main in (0, 1):
+    is_kept = type(penalty) is Support or type(penalty) is GroupSupport
+    if is_kept and isinstance(penalty, Support | GroupSupport) and penalty.main in (0, 1):
         kept = penalty.interactions
-        return {"alpha": alpha, "penalty": "Support", "penalize_main": penalty.main == 1, "support": kept}
-    other = f"{name} of another form" if name in ("L1", "Group", "Support") else name
+        return {"alpha": alpha, "penalty": name, "penalize_main": penalty.main == 1, "support": kept}
+    other = f"{name} of another form" if name in ("L1", "Group", "Support", "GroupSupport") else name
     return {"alpha": alpha, "penalty": other, "penalize_main": None, "support": None}
 
 
@@ -71,6 +72,8 @@ def make_penalty(
         return None
     if penalty == "Support" and support is not None:
         return Support(domain, alpha, float(penalize_main), support)
+    if penalty == "GroupSupport" and support is not None:
+        return GroupSupport(domain, alpha, float(penalize_main), support)
     if penalty == "Group":
         return Group(domain, alpha, float(penalize_main))
     return L1(domain, alpha, float(penalize_main)) if penalty == "L1" else None

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sparsefield.data import MISSING, Moments
 from sparsefield.model import Matrix, across_variables
 from sparsefield.objective import PenaltyKind
+from sparsefield.selection._main_effects import MainEffects
 from sparsefield.solvers import Learner, Options
 
 Values = NDArray[np.float64]
@@ -35,9 +36,10 @@ def alpha_max(
     """Return the smallest alpha from which on the optimum has no edge.
 
     With free main effects and no edge, the model has the frequencies of single levels that the table has, and misses
-    those of pairs by their distance from independence: alpha must be the largest of these. Where main effects are
-    penalised, the model without edges depends on alpha, and the largest alpha at which it misses a pair by as much is
-    looked for. Missing values are those that independent variables would have.
+    those of pairs by their distance from independence: alpha must be the largest of these. With the group penalty that
+    is the distance of two variables, the norm of what they miss over what the norm of a group counts. Where main
+    effects are penalised, the model without edges depends on alpha, and the largest alpha at which it misses a pair by
+    as much is looked for. Missing values are those that independent variables would have.
 
     Parameters
     ----------
@@ -67,7 +69,7 @@ def largest_alpha(learner: Learner) -> float:
     if not learner.options.penalize_main:
         worst = rows.worst(rows.means(0.0))
         return worst * (1 + _ROUNDING) if worst > _ROUNDING else 0.0  # independent, but for rounding
-    high = low = 1.0  # frequencies differ by less
+    high = low = rows.largest
     while rows.excess(low) <= 0:
         high, low = low, _STEP * low
         if low < 1e-12:
@@ -98,6 +100,9 @@ class _Rows:
         self._shares = weights / weights.sum()
         self._pair = None if self._table.n_missing.any() else learner.data.moments.pair
         self._seen, self._observed = self._count()
+        self._penalty = learner.make_penalty(1.0)
+        self._is_pair = self._penalty.coordinates.is_parameter & ~np.eye(self._penalty.coordinates.size, dtype=bool)
+        self._main: MainEffects | None = None
 
     def _count(self) -> tuple[Values, Values]:
         """Return the share of rows in which each slot's variable is observed, and of these with its level."""
@@ -113,11 +118,15 @@ class _Rows:
 
         The model expects of missing cells what its own frequencies are. A penalty of alpha moves these by at most alpha
         over the observed share, towards levels that are all as likely as the reference: that one's frequency is where
-        all of them add up to one.
+        all of them add up to one. Of other parameters than those of slots, they are found by Newton steps.
         """
         if alpha == 0:
             kept, added = self._unseen.shares()
             return np.asarray((kept * self._seen * self._observed + added) / (1 - kept * (1 - self._seen)))
+        if not self._penalty.coordinates.is_plain:
+            if self._main is None:
+                self._main = MainEffects(self._penalty, self._observed, self._seen)
+            return self._main.means(alpha)
         reach = alpha / np.maximum(self._seen, 1e-300)
         found = np.empty(len(reach))
         for variable in range(self._domain.n_variables):
@@ -127,11 +136,25 @@ class _Rows:
         return found
 
     def worst(self, means: Values) -> float:
-        """Return by how much the frequency of a pair differs from that of independent variables, at most."""
+        """Return by how much a pair differs from independent variables, at most, as the penalty has it."""
         pair = self._fill(means) if self._pair is None else self._pair
         distances = across_variables(self._domain, pair - np.outer(means, means))
-        np.fill_diagonal(distances, 0.0)
-        return float(np.abs(distances).max(initial=0.0))
+        np.fill_diagonal(distances, np.diagonal(pair) - means)
+        sizes = self._penalty.sizes(self._penalty.coordinates.pull(distances))
+        return float((sizes[self._is_pair] / self._penalty.weights[self._is_pair]).max(initial=0.0))
+
+    @property
+    def largest(self) -> float:
+        """A bound on the distance of two variables.
+
+        Frequencies differ by less than one. The means of products of features a and b under two distributions P and Q
+        differ by |a| |b| |P - Q| at most, of which the last norm is at most sqrt(2); of orthogonal features of one length
+        that is the norm of all differences.
+        """
+        if self._penalty.coordinates.is_plain:
+            return 1.0
+        spans = np.sqrt(2 * self._penalty.coordinates.units) / np.where(self._is_pair, self._penalty.weights, np.inf)
+        return max(1.0, float(spans.max(initial=0.0)))
 
     def _fill(self, means: Values) -> Matrix:
         """Return the moments of the rows, with missing cells as independent variables have them."""

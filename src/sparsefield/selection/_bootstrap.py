@@ -38,7 +38,8 @@ class Bootstrap:
         The pairs of variables that have an edge in the fit or in a resample.
     weights : ndarray of shape (n_resamples, n_pairs)
         The weight of each pair in each resample, zero where it has no edge: the interaction where both variables have
-        one slot, otherwise the L2 norm of the interactions of their levels.
+        two levels, otherwise four times the root mean square of the interactions of their levels in the zero-sum gauge,
+        with a sign where both are ordered.
     ends : Ends
         How the fits of the resamples ended, and which levels their rows lack.
     n_rows : int

@@ -13,7 +13,7 @@ from sparsefield.fits import Fit
 from sparsefield.gradients import CertificateKind, Schedule
 from sparsefield.inference import Backend
 from sparsefield.model import PairwiseMRF
-from sparsefield.objective import Penalty, PenaltyKind
+from sparsefield.objective import Group, Penalty, PenaltyKind
 from sparsefield.selection._alpha_max import largest_alpha
 from sparsefield.selection._choose import describe_noise, select
 from sparsefield.selection._criteria import Choice
@@ -179,8 +179,13 @@ def describe_alpha(fit: Fit, learner: Learner) -> str:
         return ""
     if learner.options.penalize_main:
         return f"There is no edge: that takes an alpha below {most:.3g}."
-    return (
-        f"There is no edge: no pair of levels is by more than alpha = {fit.alpha:.3g} more or less frequent than "
-        f"independent variables would have it. That takes an alpha below {most:.3g}. Where none is given, one is "
-        "chosen."
+    why = (
+        f"no pair of levels is by more than alpha = {fit.alpha:.3g} more or less frequent than independent variables "
+        "would have it"
     )
+    if isinstance(learner.make_penalty(fit.alpha), Group):
+        why = (
+            f"no two variables are further from independent ones than alpha = {fit.alpha:.3g}, in the frequencies of "
+            "their pairs of levels, taken together"
+        )
+    return f"There is no edge: {why}. That takes an alpha below {most:.3g}. Where none is given, one is chosen."

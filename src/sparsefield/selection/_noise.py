@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
+from sparsefield.data import Domain
+from sparsefield.objective import Features, Group
 from sparsefield.selection._alpha_max import independent_means
+from sparsefield.selection._norms import tail_of_squares
 from sparsefield.selection._rows import count_rows
 from sparsefield.solvers import Learner
 
+Values = NDArray[np.float64]
+
 RISK = 0.05  # that noise makes an edge where there is none, over all pairs together: the convention of tests
+
+_ROUNDING = 1e-12  # of the eigenvalues of a covariance, beside the largest
 
 
 def edge_of_noise(learner: Learner, n_rows: float | None = None) -> float:
@@ -25,6 +33,11 @@ def edge_of_noise(learner: Learner, n_rows: float | None = None) -> float:
     at most, e the error of each (Bonferroni's inequality): alpha is where the sum is 0.05. With m pairs it is no more
     than the largest error times the quantile of 0.025 / m.
 
+    With the group penalty there is an edge where the norm of the differences of two variables exceeds what alpha makes
+    it pay, taken of products of their features. Their covariance is that of the features of the one times that of the
+    other (a Kronecker product) over n. So the squared norm is a sum of squares of normal variables whose variances are
+    the products of an eigenvalue of either, over n, and a pair is one of variables.
+
     Parameters
     ----------
     learner : Learner
@@ -32,61 +45,164 @@ def edge_of_noise(learner: Learner, n_rows: float | None = None) -> float:
     n_rows : float, optional
         How many rows there are; those of the table unless given.
     """
-    return _solve(_errors(learner, n_rows), RISK)
+    return _find_noise(learner, n_rows).solve(RISK)
 
 
 def alpha_of_noise(learner: Learner, share: float) -> float:
     """Return the alpha at which noise makes edges of a share of all pairs, were all variables independent."""
-    errors = _errors(learner)
-    return _solve(errors, share * len(errors))
-
-
-def _solve(errors: NDArray[np.float64], n_pairs: float) -> float:
-    """Return the alpha at which noise makes so many edges, of pairs with these errors."""
-    if not len(errors):
-        return 0.0
-    most = -ndtri(n_pairs / (2 * len(errors))) * errors.max()
-    # Rounding may put the sum at its end a little above the number, where all errors are equal.
-    return float(brentq(lambda alpha: _count(errors, alpha) - n_pairs, 0.0, 1.01 * most))
+    noise = _find_noise(learner)
+    return noise.solve(share * noise.n_pairs)
 
 
 def count_noise(learner: Learner, alpha: float) -> float:
-    """Return how many pairs of levels are expected to have an edge at an alpha, were all variables independent."""
-    return _count(_errors(learner), alpha)
+    """Return how many pairs are expected to have an edge at an alpha, were all variables independent.
+
+    They are pairs of levels, or with the group penalty pairs of variables: what the penalty sets to zero one by one.
+    """
+    return _find_noise(learner).count(alpha)
 
 
-def count_along(learner: Learner, alphas: Sequence[float]) -> NDArray[np.float64]:
+def count_along(learner: Learner, alphas: Sequence[float]) -> Values:
     """Return `count_noise` at several alphas; the errors, which take a look at all rows, are found once."""
-    errors = _errors(learner)
-    return np.array([_count(errors, alpha) for alpha in alphas])
+    noise = _find_noise(learner)
+    return np.array([noise.count(alpha) for alpha in alphas])
 
 
-def _count(errors: NDArray[np.float64], alpha: float) -> float:
-    return float(2 * ndtr(-alpha / errors).sum())
+def noise_of(learner: Learner) -> float:
+    """Return the largest standard error that the frequency of a pair has among independent variables.
+
+    With the group penalty it is the root of the mean of the squared norm.
+    """
+    means, penalty = independent_means(learner), learner.make_penalty(0.0)
+    if isinstance(penalty, Group):
+        sums = np.array([own.sum() for own in _spectra(penalty, means)])
+        deviations = np.sqrt(sums / np.maximum(_count_features(penalty), 1))
+    elif isinstance(penalty.coordinates, Features):
+        deviations = np.sqrt(_variances(penalty.coordinates, means)[penalty.coordinates.basis.interacts])
+    else:
+        deviations = np.sqrt(means * (1 - means))
+    deviations = np.sort(deviations)[::-1]
+    largest = deviations[0] * deviations[1] if len(deviations) > 1 else 0.25
+    return float(max(largest, 1e-12) / np.sqrt(count_rows(learner.table, learner.weights)))
 
 
-def _errors(learner: Learner, n_rows: float | None = None) -> NDArray[np.float64]:
-    """Return the standard error of each pair's frequency among independent variables, where it is not zero.
+@dataclass(frozen=True, eq=False)
+class _Noise:
+    """Noise of what the penalty compares with alpha, among independent variables.
+
+    Parameters
+    ----------
+    errors : ndarray of shape (n_single,)
+        Standard errors of pairs of one parameter.
+    variances : ndarray of shape (n_groups, n_squares)
+        Of pairs of several parameters, the variances along the axes of their noise; zeros fill rows up.
+    """
+
+    errors: Values
+    variances: Values = field(default_factory=lambda: np.zeros((0, 1)))
+
+    @property
+    def n_pairs(self) -> int:
+        """How many pairs noise can give an edge."""
+        return len(self.errors) + len(self.variances)
+
+    def count(self, alpha: float) -> float:
+        """Return how many edges noise makes at an alpha."""
+        return float(2 * ndtr(-alpha / self.errors).sum()) + float(tail_of_squares(self.variances, alpha**2).sum())
+
+    def solve(self, n_edges: float) -> float:
+        """Return the alpha at which noise makes so many edges."""
+        if not self.n_pairs:
+            return 0.0
+        most = -ndtri(n_edges / (2 * self.n_pairs)) * self.errors.max(initial=0.0)
+        if len(self.variances):
+            most = max(most, float(np.sqrt(self.variances.sum(axis=1).max())))
+            while self.count(most) > n_edges:
+                most *= 2
+        # Rounding may put the sum at its end a little above the number, where all errors are equal.
+        return float(brentq(lambda alpha: self.count(alpha) - n_edges, 0.0, 1.01 * most))
+
+
+def _find_noise(learner: Learner, n_rows: float | None = None) -> _Noise:
+    """Return the noise of all pairs, of those that have some.
 
     Rows in which one of the two is missing say nothing of the pair: with a share c of the rows that show both, the
     error is sqrt(c) times that of whole rows.
     """
-    domain = learner.table.domain
-    variables = domain.slot_variables
-    means = independent_means(learner)
-    deviations = np.sqrt(
-        means * (1 - means) / np.sqrt(count_rows(learner.table, learner.weights) if n_rows is None else n_rows)
-    )
-    a, b = np.triu_indices(len(means), 1)
-    is_pair = variables[a] != variables[b]
+    means, penalty = independent_means(learner), learner.make_penalty(0.0)
+    n = count_rows(learner.table, learner.weights) if n_rows is None else n_rows
+    if isinstance(penalty, Group):
+        n_own = np.maximum(_count_features(penalty), 1)  # what a norm counts is the root of their product
+        return _noise_of_groups(_spectra(penalty, means), _share_observed(learner) / (n * np.outer(n_own, n_own)))
+    coordinates = penalty.coordinates
+    variances = _variances(coordinates, means) if isinstance(coordinates, Features) else means * (1 - means)
+    deviations = np.sqrt(variances / np.sqrt(n))
+    a, b = np.triu_indices(len(variances), 1)
+    is_pair = coordinates.is_parameter[a, b]
     errors = (deviations[a] * deviations[b])[is_pair]
     if learner.table.n_missing.any():
-        errors *= np.sqrt(_share_observed(learner)[variables[a], variables[b]][is_pair])
-    return np.asarray(errors[errors > 0])
+        errors *= np.sqrt(_share_observed(learner)[coordinates.variables[a], coordinates.variables[b]][is_pair])
+    return _Noise(np.asarray(errors[errors > 0]))
 
 
-def _share_observed(learner: Learner) -> NDArray[np.float64]:
+def _noise_of_groups(spectra: Sequence[Values], scales: Values) -> _Noise:
+    """Return the noise of pairs of variables whose features have covariances with these eigenvalues, times scales."""
+    p, size = len(spectra), max((len(own) for own in spectra), default=0)
+    table = np.zeros((p, size))
+    for row, own in zip(table, spectra, strict=True):
+        row[: len(own)] = own
+    a, b = np.triu_indices(p, 1)
+    scale = scales[a, b]
+    counts = (table > 0).sum(axis=1)
+    counts = counts[a] * counts[b]
+    is_single, is_group = (counts == 1) & (scale > 0), (counts > 1) & (scale > 0)
+    errors = np.sqrt(table.max(axis=1, initial=0.0)[a] * table.max(axis=1, initial=0.0)[b] * scale)[is_single]
+    first, second = table[a[is_group]], table[b[is_group]]
+    variances = (first[:, :, None] * second[:, None, :]).reshape(len(first), size**2) * scale[is_group, None]
+    return _Noise(errors, variances)
+
+
+def _count_features(penalty: Group) -> NDArray[np.int64]:
+    """Return how many features of each variable interact."""
+    basis = penalty.coordinates.basis
+    return np.bincount(basis.variables[basis.interacts], minlength=penalty.domain.n_variables)
+
+
+def _spectra(penalty: Group, means: Values) -> list[Values]:
+    """Return the eigenvalues of the covariance of the features of each variable that interact, without zeros."""
+    basis, domain = penalty.coordinates.basis, penalty.coordinates.domain
+    levels, found = np.split(_all_levels(domain, means), np.cumsum(domain.n_levels)[:-1]), []
+    starts = np.cumsum(domain.n_levels) - domain.n_levels
+    for i, own in enumerate(levels):
+        columns = np.flatnonzero((basis.variables == i) & basis.interacts)
+        values = basis.values[starts[i] : starts[i] + len(own)][:, columns].toarray()
+        values = values - own @ values
+        spectrum = np.linalg.eigvalsh((values.T * own) @ values)
+        found.append(spectrum[spectrum > _ROUNDING * spectrum.max(initial=0.0)])
+    return found
+
+
+def _variances(coordinates: Features, means: Values) -> Values:
+    """Return the variance of each feature, of independent variables."""
+    levels, values = _all_levels(coordinates.domain, means), coordinates.basis.values
+    return np.asarray(np.maximum((values**2).T @ levels - (values.T @ levels) ** 2, 0.0))
+
+
+def _all_levels(domain: Domain, means: Values) -> Values:
+    """Return the frequency of each level, reference levels among them."""
+    starts = np.cumsum(domain.n_levels) - domain.n_levels
+    found = np.zeros(int(domain.n_levels.sum()))
+    found[starts[domain.slot_variables] + domain.slot_levels] = means
+    if domain.reference is not None:
+        taken = np.bincount(domain.slot_variables, means, minlength=domain.n_variables)
+        found[starts + np.array(domain.reference, dtype=np.int64)] = np.maximum(1 - taken, 0.0)
+    return found
+
+
+def _share_observed(learner: Learner) -> Values:
     """Return the share of rows that show two variables, for each two."""
+    if not learner.table.n_missing.any():
+        return np.ones((learner.table.domain.n_variables,) * 2)
     is_seen = (~learner.table.mask).astype(np.float32)  # sums of up to 2^24 rows are whole numbers
     weights = None if learner.weights is None else learner.weights.astype(np.float32)
     both = is_seen.T @ (is_seen if weights is None else is_seen * weights[:, None])

@@ -16,9 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 from sparsefield._deadline import OutOfTimeError, until
 from sparsefield.data import Table, TableError, describe_rows
 from sparsefield.fits import Fit
-from sparsefield.model import Matrix, PairwiseMRF, as_theta, count_once, independent_theta
-from sparsefield.selection._alpha_max import independent_means, largest_alpha
+from sparsefield.model import Matrix, PairwiseMRF, as_theta, independent_theta
+from sparsefield.selection._alpha_max import largest_alpha
 from sparsefield.selection._likelihoods import Known, Likelihood, Likelihoods
+from sparsefield.selection._noise import noise_of
+from sparsefield.selection._parameters import count_nonzero, find_nonzero
 from sparsefield.selection._relax import relax as relax_fit
 from sparsefield.selection._rows import count_rows
 from sparsefield.solvers import ExactStand, Learner, Options, solve_pseudo_likelihood
@@ -88,7 +90,7 @@ class Path:
             {
                 "alpha": self.alphas,
                 "edges": [count_edges(fit.model) for fit in self.fits],
-                "parameters": [count_once(as_theta(fit.model)) for fit in self.fits],
+                "parameters": [count_nonzero(fit) for fit in self.fits],
                 "log_likelihood": [None if own is None else own.value for own in known],
                 "error": [None if own is None else own.error for own in known],
                 "gap": [None if fit.optimality is None else fit.optimality.gap for fit in self.fits],
@@ -283,8 +285,9 @@ class _Relaxed:
         last = self._last
         if last is None or not isinstance(stand, ExactStand):
             return stand
-        own = as_theta(fit.model)
-        theta = np.where((own != 0) | np.eye(len(own), dtype=bool), last.theta, 0.0)
+        kept = find_nonzero(self._learner.make_penalty(1.0), fit.model)
+        np.fill_diagonal(kept, val=True)
+        theta = np.where(kept, last.theta, 0.0)
         return last if np.array_equal(theta, last.theta) else replace(last, theta=theta, moments=None)
 
 
@@ -352,14 +355,6 @@ def grid(learner: Learner, n_alphas: int, at_least: float = 0.0, last: float | N
     most = max(most, at_least)
     end = last if last is not None and 0 < last < most else min(_LEAST_SHARE * most, noise)
     return [float(alpha) for alpha in np.geomspace(most, end, n_alphas)]
-
-
-def noise_of(learner: Learner) -> float:
-    """Return the largest standard error that the frequency of a pair has among independent variables."""
-    means = independent_means(learner)
-    deviations = np.sort(np.sqrt(means * (1 - means)))[::-1]
-    largest = deviations[0] * deviations[1] if len(deviations) > 1 else 0.25
-    return float(max(largest, 1e-12) / np.sqrt(count_rows(learner.table, learner.weights)))
 
 
 def order_alphas(alphas: Sequence[float]) -> list[float]:

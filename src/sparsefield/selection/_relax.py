@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sparsefield.fits import Fit
 from sparsefield.model import as_theta
-from sparsefield.objective import Support
+from sparsefield.objective import Group, GroupSupport, Support
 from sparsefield.selection._rows import count_rows
 from sparsefield.solvers import ExactStand, Learner, Stand
 
@@ -13,7 +13,7 @@ def relax(learner: Learner, fit: Fit, stand: Stand | ExactStand | None = None, *
     """Fit the edges of a fit again, free of the penalty that shrinks them, and no others.
 
     Each pays as much as half a row, 1 / (2 n), so that edges between levels that never meet have finite weights; main
-    effects pay that too where the fit penalised them.
+    effects pay that too where the fit penalised them. With the group penalty an edge keeps all its parameters.
 
     Parameters
     ----------
@@ -28,6 +28,7 @@ def relax(learner: Learner, fit: Fit, stand: Stand | ExactStand | None = None, *
     """
     n = count_rows(learner.table, learner.weights)
     theta, domain = as_theta(fit.model), learner.table.domain
-    penalty = Support(domain, 1 / (2 * n), float(learner.options.penalize_main), theta != 0)
+    kind = GroupSupport if isinstance(learner.make_penalty(0.0), Group) else Support
+    penalty = kind(domain, 1 / (2 * n), float(learner.options.penalize_main), theta != 0)
     start = theta if stand is None else stand
     return learner.learn(penalty.alpha, penalty=penalty, start=start, marks=False, enough=enough)

@@ -14,8 +14,9 @@ from threadpoolctl import threadpool_limits
 
 from sparsefield.data import Domain, Table, describe_rows, distinct_rows, find_unseen
 from sparsefield.fits import Fit
-from sparsefield.model import Matrix, as_theta, count_once, pair_weights, scatter
+from sparsefield.model import Matrix, as_theta, pair_weights, scatter
 from sparsefield.selection._checkpoint import Result
+from sparsefield.selection._parameters import count_nonzero
 from sparsefield.selection._path import Objective, check_objective
 from sparsefield.selection._pieces import Watch, run_pieces
 from sparsefield.solvers import Learner, Options, solve_pseudo_likelihood
@@ -160,7 +161,7 @@ def fit_whole(
     # Weights that add up to less than the number of rows are shares, and not counts: as for levels that are unseen.
     n_rows = max(learner.table.n_rows, round(float(weights.sum())))
     theta = as_theta(fit.model)
-    gap = options.get("gap", min(_GAP, _NOISE * max(1, count_once(theta)) / (2 * n_rows)))
+    gap = options.get("gap", min(_GAP, _NOISE * max(1, count_nonzero(fit)) / (2 * n_rows)))
     table = Table(learner.table.domain, np.asfortranarray(rows))
     asked = replace(learner.options, gap=gap, certify=False)
     return fit, Refit(table, np.bincount(of, weights).astype(np.float64), n_rows, theta, float(alpha), asked, objective)

@@ -22,7 +22,7 @@ from sparsefield.data import (
 from sparsefield.fits import Fit, GapKind, Optimality
 from sparsefield.inference import MOST_ENTRIES, Backend, OutOfReachError, count_entries, make_backend
 from sparsefield.model import PairwiseMRF
-from sparsefield.objective import L1, Group, Observed, Problem, Support, expected_moments, make_penalty
+from sparsefield.objective import L1, Group, GroupSupport, Observed, Problem, Support, expected_moments, make_penalty
 from sparsefield.solvers._duality import USES, Means, bound_by_entropy, entropy_of
 from sparsefield.solvers._enumerated import rounding
 from sparsefield.solvers._gap import bound_gap
@@ -218,7 +218,7 @@ def _state(
         proven=proven,
         lower=found.lower,
         estimate=found.estimate,
-        n_parameters=problem.penalty.n_parameters if isinstance(problem.penalty, Support) else None,
+        n_parameters=problem.penalty.n_parameters if isinstance(problem.penalty, Support | GroupSupport) else None,
     )
 
 
