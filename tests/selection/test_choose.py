@@ -446,7 +446,7 @@ def test_subsamples_part_rows_whatever_the_folds_are():
 def test_ties_are_no_simulation_error():
     whole = {
         "edges": np.array([0, 1]),
-        "interactions": np.array([0, 1]),
+        "chosen": np.array([0, 1]),
         "parameters": np.array([2, 2]),
         "log_likelihood": np.array([-1.0, -1.0]),
         "error": np.zeros(2),

@@ -148,8 +148,8 @@ class _Rows:
         """A bound on the distance of two variables.
 
         Frequencies differ by less than one. The means of products of features a and b under two distributions P and Q
-        differ by |a| |b| |P - Q| at most, of which the last norm is at most sqrt(2); of orthogonal features of one length
-        that is the norm of all differences.
+        differ by |a| |b| |P - Q| at most, of which the last norm is at most sqrt(2). Of orthogonal features of one
+        length this bounds the norm of all differences.
         """
         if self._penalty.coordinates.is_plain:
             return 1.0

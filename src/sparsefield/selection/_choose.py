@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from sparsefield.data import Table, describe_rows, listed
 from sparsefield.fits import Fit
 from sparsefield.model import PairwiseMRF, as_theta
+from sparsefield.objective import Group
 from sparsefield.selection._checkpoint import Result
 from sparsefield.selection._criteria import Choice
 from sparsefield.selection._noise import count_along, count_noise, edge_of_noise
@@ -116,7 +117,8 @@ def select(
     Notes
     -----
     Noise: among independent variables, the frequency of a pair of levels has a standard error, and exceeds alpha with a
-    probability that follows. The sum over all pairs is how many edges noise makes.
+    probability that follows. The sum over all pairs is how many edges noise makes. With the group penalty the same
+    holds of the norm of what two variables have in common, and pairs are pairs of variables.
 
     Missing cells: log-likelihoods are those of the observed cells. With refit="nodes", neighbours that are missing are
     drawn, five times, from the fit with the smallest penalty at which noise makes no edge.
@@ -319,9 +321,10 @@ def describe_noise(alpha: float, learner: Learner) -> str:
     noise = 0.0 if learner.options.penalize_main else edge_of_noise(learner)
     if alpha >= noise:
         return ""
-    n_pairs = count_noise(learner, alpha)
+    n_pairs, kind = count_noise(learner, alpha), learner.make_penalty(alpha)
+    of = "variables" if isinstance(kind, Group) else "levels"
     what = (
-        f"about {n_pairs:{'.2g' if n_pairs < 10 else '.0f'}} pairs of levels would have an edge"
+        f"about {n_pairs:{'.2g' if n_pairs < 10 else '.0f'}} pairs of {of} would have an edge"
         if n_pairs >= 1
         else (f"there would be an edge with a probability of up to {n_pairs:.2g}")
     )

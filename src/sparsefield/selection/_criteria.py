@@ -62,8 +62,9 @@ def information(
     """Return an information criterion of several fits, in nats: smaller is better.
 
     With l the log-likelihood of all rows and k the number of parameters: AIC = -2 l + 2 k (Akaike 1974), BIC = -2 l +
-    k log n (Schwarz 1978), and the extended BIC adds 4 gamma log p for each parameter of an edge (Foygel and Drton
-    2010): there are many sets of as many edges to choose from.
+    k log n (Schwarz 1978), and the extended BIC adds 4 gamma log p for each edge (Foygel and Drton 2010): there are
+    many sets of as many edges to choose from. Where a penalty chooses interactions of levels one by one, each is an
+    edge; where it chooses pairs of variables, an edge has several parameters, and pays for the choice once.
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ def information(
     log_likelihoods : ndarray of shape (n_fits,)
         The log-likelihood of each fit, per row.
     n_parameters, n_edges : ndarray of shape (n_fits,)
-        Parameters that are not zero, and those of them that are interactions.
+        Parameters that are not zero, and how many edges were chosen.
     n_rows : float
         How many rows there are.
     n_variables : int

@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield.fits import Fit
-from sparsefield.model import PairwiseMRF, count_once
+from sparsefield.model import PairwiseMRF
 from sparsefield.selection._likelihoods import Likelihood
 from sparsefield.selection._nodewise import NodeRefits
 from sparsefield.selection._noise import RISK
+from sparsefield.selection._parameters import Parameters
 
 Values = NDArray[np.float64]
 
@@ -34,7 +35,7 @@ class Worth(Protocol):
         """Which share of the edges may be noise."""
         ...
 
-    def is_clear(self, noise: Values, n_interactions: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def is_clear(self, noise: Values, n_chosen: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Say at which penalties noise explains no more than that."""
         ...
 
@@ -42,7 +43,7 @@ class Worth(Protocol):
         self,
         likelihoods: Values,
         n_parameters: NDArray[np.int64],
-        n_interactions: NDArray[np.int64],
+        n_chosen: NDArray[np.int64],
         n_rows: float,
         n_variables: int,
     ) -> Values:
@@ -59,8 +60,8 @@ class Following:
         The criterion.
     noise : ndarray of shape (n_alphas,)
         How many edges noise makes at each penalty.
-    count_parameters : callable
-        Counts the parameters of a model.
+    parameters : Parameters
+        Counts the parameters of a model, and how many choices these were.
     make_refits : callable, optional
         Refits variables, with missing cells drawn from a model; where log-likelihoods are not those of the path.
     n_rows : float
@@ -73,21 +74,23 @@ class Following:
         self,
         worth: Worth,
         noise: Values,
-        count_parameters: Callable[[PairwiseMRF], int],
+        parameters: Parameters,
         make_refits: Callable[[PairwiseMRF], NodeRefits] | None,
         *,
         n_rows: float,
         has_missing: bool,
     ) -> None:
-        self._worth, self._noise, self._count, self._make_refits = worth, noise, count_parameters, make_refits
+        self._worth, self._noise, self._parameters, self._make_refits = worth, noise, parameters, make_refits
         self._n_rows, self._has_missing = n_rows, has_missing
         self._refits: NodeRefits | None = None
         self._models: list[PairwiseMRF] = []
+        self._counts: list[tuple[int, int]] = []
         self._likelihoods: list[float] = []
 
     def __call__(self, fit: Fit, known: Likelihood | None) -> bool:
         """Take a fit, and say whether the path need not go on."""
         self._models.append(fit.model)
+        self._counts.append(self._count(fit.model))
         if self._make_refits is None:
             self._likelihoods.append(np.nan if known is None else known.value)
         elif not self._has_missing or self._noise[len(self._models) - 1] > RISK:
@@ -103,14 +106,19 @@ class Following:
 
     @property
     def n_parameters(self) -> NDArray[np.int64]:
-        """The parameters of each fit. Where variables are refitted, an edge has one at each of its ends."""
-        own = np.array([self._count(model) for model in self._models], dtype=np.int64)
-        return own if self._make_refits is None else own + self.n_interactions
+        """The parameters of each fit. Where variables are refitted, an edge has its own at each of its ends."""
+        return np.array([n_parameters for n_parameters, _ in self._counts], dtype=np.int64)
 
     @property
-    def n_interactions(self) -> NDArray[np.int64]:
-        """The interactions of each fit."""
-        return np.array([count_once(model.interactions) for model in self._models], dtype=np.int64)
+    def n_chosen(self) -> NDArray[np.int64]:
+        """What the penalty chose one by one, of each fit: interactions, or pairs of variables."""
+        return np.array([n_chosen for _, n_chosen in self._counts], dtype=np.int64)
+
+    def _count(self, model: PairwiseMRF) -> tuple[int, int]:
+        """Count the parameters of a model, and the choices."""
+        own = self._parameters
+        n = own.count(model) if self._make_refits is None else own.count_free(model) + own.count_interactions(model)
+        return n, own.count_chosen(model)
 
     def _refit(self) -> None:
         """Refit what has not been: with missing cells from the last model before noise makes an edge."""
@@ -125,7 +133,7 @@ class Following:
     def _is_noise(self) -> bool:
         """Say whether noise explains too many of the edges of the last fits."""
         last = slice(max(0, len(self._models) - _MOST_NOISY), len(self._models))
-        is_noise = self._noise[last] > self._worth.noise_share * np.maximum(1, self.n_interactions[last])
+        is_noise = self._noise[last] > self._worth.noise_share * np.maximum(1, self.n_chosen[last])
         return self._worth.noise_share < 1 and len(is_noise) == _MOST_NOISY and bool(is_noise.all())
 
     def _is_past(self) -> bool:
@@ -133,9 +141,9 @@ class Following:
         n = len(self._likelihoods)
         if n <= _PATIENCE:
             return False
-        likelihoods, n_interactions = np.array(self._likelihoods), self.n_interactions[:n]
+        likelihoods, n_chosen = np.array(self._likelihoods), self.n_chosen[:n]
         n_variables = self._models[0].domain.n_variables
-        values = self._worth.values(likelihoods, self.n_parameters[:n], n_interactions, self._n_rows, n_variables)
-        is_clear = self._worth.is_clear(self._noise[:n], n_interactions)
+        values = self._worth.values(likelihoods, self.n_parameters[:n], n_chosen, self._n_rows, n_variables)
+        is_clear = self._worth.is_clear(self._noise[:n], n_chosen)
         best = np.where(is_clear, values, np.inf)[:-_PATIENCE].min()
         return bool((values[-_PATIENCE:] > best).all())

@@ -11,16 +11,12 @@ from scipy.special import logsumexp
 from sparsefield.data import MISSING, Table
 from sparsefield.inference import Backend, OutOfReachError
 from sparsefield.model import PairwiseMRF
+from sparsefield.objective import L1, Group
+from sparsefield.selection._climbing import PRECISION, PRECISION_OF_MAIN, climb
+from sparsefield.selection._feature_nodes import FeatureNodes
 
 Values = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-
-# A normal prior keeps weights finite where neighbours tell a variable without error: weights have a standard deviation
-# of 10, so that it costs at most half a nat below 10, where a probability is 5e-5 from certain; main effects have 1000.
-_PRECISION, _PRECISION_OF_MAIN = 1e-2, 1e-6
-
-_MOST_STEPS, _MOST_HALVINGS = 50, 20
-_TOLERANCE = 1e-3  # nats that the last step gained, over all rows; criteria ask for log(n) nats a parameter
 
 # Rows with missing cells are filled so many times, each with a share of the weight: the convention of multiple
 # imputation (Rubin 1987), which keeps 1 / (1 + g / 5) of the efficiency where a share g of the information is missing.
@@ -33,7 +29,7 @@ class NodeRefits:
     """The edges of models, refitted without a penalty, variable by variable.
 
     For each variable, the probability of its observed values given its neighbours is maximised: a logistic regression
-    on them, as Barber and Drton (2015) have it. An edge has two parameters, one at each end. Neighbourhoods that
+    on them, as Barber and Drton (2015) have it. An edge has its parameters twice, once at each end. Neighbourhoods that
     several models have in common are refitted once.
 
     Parameters
@@ -51,6 +47,8 @@ class NodeRefits:
         What draws them.
     max_sweeps : int, optional
         As for `Completed`.
+    penalty : L1 or Group, optional
+        Whose parameters edges have; those of slots unless given. With groups neighbours are whole variables.
     """
 
     def __init__(
@@ -62,15 +60,21 @@ class NodeRefits:
         seed: int,
         backend: Backend,
         max_sweeps: int | None = None,
+        penalty: L1 | Group | None = None,
     ) -> None:
         own = np.ones(table.n_rows) if weights is None else weights
         codes, rows = _fill(table, filler, seed, backend, _MAX_SWEEPS if max_sweeps is None else max_sweeps)
-        self._nodes = _Nodes(table, codes, rows, own[rows] / np.bincount(rows)[rows])
+        shares = own[rows] / np.bincount(rows)[rows]
+        self._nodes: _Nodes | FeatureNodes
+        if penalty is None or penalty.coordinates.is_plain:
+            self._nodes = _Nodes(table, codes, rows, shares)
+        else:
+            self._nodes = FeatureNodes(table, codes, rows, shares, penalty)
         self._total = float(own.sum())
 
     def of(self, model: PairwiseMRF) -> float:
         """Return the pseudo-log-likelihood of the edges of a model, in nats per row."""
-        return self._nodes.refit(model.interactions != 0) / self._total
+        return self._nodes.refit(model) / self._total
 
 
 def _fill(
@@ -113,8 +117,9 @@ class _Nodes:
         self._known: dict[tuple[int, bytes], float] = {}
         self._last: dict[int, tuple[Mask, list[Values]]] = {}
 
-    def refit(self, support: Mask) -> float:
+    def refit(self, model: PairwiseMRF) -> float:
         """Return the sum of the log-likelihoods of all variables given their neighbours, refitted."""
+        support = model.interactions != 0
         return sum(self._refit_node(i, support) for i in range(self._domain.n_variables))
 
     def _refit_node(self, variable: int, support: Mask) -> float:
@@ -172,26 +177,12 @@ class _Regression:
         self._designs, self._outcomes, self._weights, self._has_reference = designs, outcomes, weights, has_reference
         self._cuts = np.cumsum([design.shape[1] for design in designs])[:-1]
         self._precision = np.concatenate(
-            [[_PRECISION_OF_MAIN] + [_PRECISION] * (design.shape[1] - 1) for design in designs]
+            [[PRECISION_OF_MAIN] + [PRECISION] * (design.shape[1] - 1) for design in designs]
         )
 
     def maximise(self, start: Sequence[Values]) -> tuple[list[Values], float]:
         """Return the parameters of each slot, and the log-likelihood, by Newton steps that never lead down."""
-        theta = np.concatenate(start)
-        value, likelihood, chances = self._evaluate(theta)
-        for _ in range(_MOST_STEPS):
-            step = self._find_step(theta, chances)
-            for _ in range(_MOST_HALVINGS):
-                better = self._evaluate(theta + step)
-                if better[0] >= value:
-                    break
-                step = step / 2
-            else:
-                break
-            gain, theta = better[0] - value, theta + step
-            value, likelihood, chances = better
-            if gain <= _TOLERANCE:
-                break
+        theta, likelihood = climb(np.concatenate(start), self._evaluate, self._find_step)
         return np.split(theta, self._cuts), likelihood
 
     def _evaluate(self, theta: Values) -> tuple[float, float, Values]:

@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from sparsefield.data import Table
 from sparsefield.fits import Fit
 from sparsefield.inference import make_backend
-from sparsefield.model import PairwiseMRF, as_theta, count_once
+from sparsefield.model import as_theta
+from sparsefield.objective import L1, Group, choose_penalty
 from sparsefield.selection._following import Following, Worth
 from sparsefield.selection._likelihoods import Likelihood, seed_of_missing
 from sparsefield.selection._nodewise import NodeRefits
 from sparsefield.selection._observed import ObservedRows
+from sparsefield.selection._parameters import Parameters
 from sparsefield.selection._path import Objective, WatchFits, find_edges, path
 from sparsefield.selection._rows import count_rows
 from sparsefield.solvers import Options
@@ -86,13 +88,6 @@ def _find_gap(table: Table, weights: NDArray[np.float64] | None) -> float:
     return float(np.clip(table.domain.n_slots / (2 * _DRAWS_A_ROW * n_rows), _LEAST_GAP, _LARGEST_GAP))
 
 
-def _count_free(model: PairwiseMRF) -> int:
-    """Count interactions, and all main effects; without a reference, one of each variable follows from the others."""
-    domain = model.domain
-    n_main = domain.n_slots - (domain.n_variables if domain.reference is None else 0)
-    return n_main + count_once(model.interactions)
-
-
 @dataclass(frozen=True, eq=False)
 class PathOfPart:
     """Fit a path to a part of a table: the function that `run_pieces` runs.
@@ -149,7 +144,7 @@ class PathOfPart:
         )
         if not found.is_whole and self.options.get("max_seconds") is None:  # somebody has interrupted it
             raise KeyboardInterrupt
-        fits, known = found.fits, found.likelihoods
+        fits, known, parameters = found.fits, found.likelihoods, Parameters(self._penalty, table)
         if self.refit == "joint":
             fits, known = found.relaxed, found.relaxed_likelihoods
         return {
@@ -162,8 +157,8 @@ class PathOfPart:
                 k == 0 or not np.array_equal(as_theta(fit.model), as_theta(found.fits[k - 1].model))
                 for k, fit in enumerate(found.fits)
             ],
-            "parameters": [self._count_parameters(fit.model) for fit in fits],
-            "interactions": [count_once(fit.model.interactions) for fit in fits],
+            "parameters": [parameters.count(fit.model) for fit in fits],
+            "chosen": [parameters.count_chosen(fit.model) for fit in fits],
             "log_likelihood": [np.nan if own is None else own.value for own in known],
             "error": [np.nan if own is None else own.error for own in known],
             **self._take_refits(following),
@@ -184,13 +179,13 @@ class PathOfPart:
             seed=seed_of_missing(part.seed),
             backend=make_backend(options.backend, n_threads),
             max_sweeps=options.max_sweeps,
+            penalty=self._penalty,
         )
-        is_refitted = self.refit == "nodes"
         return Following(
             self.worth,
             self.noise,
-            _count_free if is_refitted else self._count_parameters,
-            make if is_refitted else None,
+            Parameters(self._penalty, table),
+            make if self.refit == "nodes" else None,
             n_rows=count_rows(table, weights),
             has_missing=bool(table.n_missing.any()),
         )
@@ -202,11 +197,11 @@ class PathOfPart:
         values = following.likelihoods
         return {"log_likelihood": values, "error": np.zeros(len(values)), "parameters": following.n_parameters}
 
-    def _count_parameters(self, model: PairwiseMRF) -> int:
-        """Count the parameters that the rows chose: free main effects, also those that happen to be zero."""
-        if self.options.get("penalize_main", False):
-            return count_once(as_theta(model))
-        return _count_free(model)
+    @property
+    def _penalty(self) -> L1 | Group:
+        """The penalty of the fits, but for its strength."""
+        options = Options(**self.options)
+        return choose_penalty(self.table.domain, 1.0, options.penalty, penalize_main=options.penalize_main)
 
     def _hold_out(
         self, part: Part, fits: Sequence[Fit], known: Sequence[Likelihood | None], n_threads: int

@@ -32,7 +32,8 @@ class Found:
     parts : sequence of dict of arrays
         Those of folds or subsamples.
     noise : ndarray of shape (n_alphas,)
-        How many pairs of levels noise would give an edge at each penalty, were all variables independent.
+        How many pairs noise would give an edge at each penalty, were all variables independent: pairs of levels, or
+        with groups of variables.
     """
 
     alphas: Sequence[float]
@@ -153,11 +154,11 @@ class ByInformation:
     def judge(self, found: Found) -> Verdict:
         """Choose the least, of those at which noise explains few of the edges."""
         whole, n_rows = found.whole, float(found.whole["n_rows"])
-        counts = whole["parameters"], whole["interactions"]
+        counts = whole["parameters"], whole["chosen"]
         values = self.values(whole["log_likelihood"], *counts, n_rows, found.n_variables)
         name = f"{self.kind.upper()} (gamma = {self.gamma:g})" if self.kind == "ebic" else self.kind.upper()
         of = _REFITTED[self.refit]
-        is_clear = self.is_clear(found.noise, whole["interactions"])
+        is_clear = self.is_clear(found.noise, whole["chosen"])
         index, errors = _find_least(np.where(is_clear, values, np.inf), whole), 2 * n_rows * whole["error"]
         reason = f"has the least {name}, {values[index]:.6g}, of {_count_penalties(len(values))}, taken of {of}"
         n_less = np.count_nonzero(values < values[index])
@@ -185,7 +186,7 @@ class ByInformation:
         self,
         likelihoods: NDArray[np.float64],
         n_parameters: NDArray[np.int64],
-        n_interactions: NDArray[np.int64],
+        n_chosen: NDArray[np.int64],
         n_rows: float,
         n_variables: int,
     ) -> NDArray[np.float64]:
@@ -194,17 +195,17 @@ class ByInformation:
         Where variables are refitted, edges pay at both ends: where variables are nearly independent, the
         pseudo-log-likelihood rises with an edge by twice of what the log-likelihood does.
         """
-        n_edges = n_interactions * (2 if self.refit == "nodes" else 1)
+        n_edges = n_chosen * (2 if self.refit == "nodes" else 1)
         return information(self.kind, likelihoods, n_parameters, n_edges, n_rows, n_variables, self.gamma)
 
-    def is_clear(self, noise: NDArray[np.float64], n_interactions: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def is_clear(self, noise: NDArray[np.float64], n_chosen: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Say at which penalties noise explains no more than a share of the edges (Benjamini and Hochberg 1995).
 
         Where all variables are independent, there is an edge in no more than about this share of all tables.
         """
         if self.noise_share == 1:
             return np.ones(len(noise), dtype=bool)
-        return np.asarray(noise * (n_interactions > 0) <= self.noise_share * n_interactions)
+        return np.asarray(noise * (n_chosen > 0) <= self.noise_share * n_chosen)
 
 
 @dataclass(frozen=True)
