@@ -5,7 +5,7 @@ import pytest
 
 import naive
 from sparsefield import Domain, PairwiseMRF
-from sparsefield.model import block_strengths, zero_sum
+from sparsefield.model import block_norms, zero_sum
 from zoo import BINARY, ZOO, parts, random_field
 
 everyone = pytest.mark.parametrize("model", ZOO.values(), ids=ZOO.keys())
@@ -72,7 +72,7 @@ def test_blocks_of_zeros_stay_zero_in_every_gauge():
     pair[np.ix_(b, a)] = pair[np.ix_(a, b)].T
     model = PairwiseMRF(model.domain, model.main, pair)
     for reference in references(model):
-        strengths = block_strengths(model.with_reference(reference))
+        strengths = block_norms(model.with_reference(reference))
         assert np.argwhere(strengths).tolist() == [[0, 3], [3, 0]]
 
 
@@ -94,30 +94,30 @@ def test_other_orders_of_levels_have_the_zero_sum_parameters_in_that_order():
     (main, pair), (found, found_pair) = zero_sum(model), zero_sum(other)
     np.testing.assert_allclose(found, main[moved], atol=rounding(model))
     np.testing.assert_allclose(found_pair, pair[np.ix_(moved, moved)], atol=rounding(model))
-    np.testing.assert_allclose(block_strengths(other), block_strengths(model), atol=rounding(model))
+    np.testing.assert_allclose(block_norms(other), block_norms(model), atol=rounding(model))
 
 
 @everyone
 def test_strengths_do_not_depend_on_the_reference(model):
-    strengths = block_strengths(model)
+    strengths = block_norms(model)
     np.testing.assert_array_equal(strengths, strengths.T)
     for reference in references(model):
-        other = block_strengths(model.with_reference(reference))
+        other = block_norms(model.with_reference(reference))
         np.testing.assert_allclose(other, strengths, atol=4 * rounding(model))
 
 
 def test_strengths_are_absolute_interactions_where_there_are_two_levels():
     for name in ("one edge", "disconnected", "all negative", "dense", "reference last"):
         # Means of two and of four are exact, and so is the root of a rounded square.
-        np.testing.assert_array_equal(block_strengths(BINARY[name]), np.abs(BINARY[name].interactions))
+        np.testing.assert_array_equal(2 * block_norms(BINARY[name]), np.abs(BINARY[name].interactions))
 
 
 def test_zero_sum_blocks_have_the_least_norm():
     model = random_field([3, 4], seed=3)
-    strength = block_strengths(model)[0, 1]
+    strength = block_norms(model)[0, 1]
     for reference in references(model):
         if reference is not None:
-            assert strength < 2 * np.sqrt((model.with_reference(reference).interactions ** 2).sum() / 2)
+            assert strength < np.sqrt((model.with_reference(reference).interactions ** 2).sum() / 2)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ import polars as pl
 import pytest
 
 import sparsefield as sf
-from sparsefield.model import block_strengths
+from sparsefield.model import block_norms
 from sparsefield.network import correct_strengths
 from zoo import random_field
 
@@ -39,7 +39,7 @@ def test_contacts_are_pairs_far_apart_best_first():
     pairs = [(index[a], index[b]) for a, b in ranked.select("first", "second").iter_rows()]
     assert sorted(pairs) == [(i, j) for i in range(7) for j in range(i + 3, 7)]
     assert ranked["score"].to_list() == sorted(ranked["score"], reverse=True)
-    strengths = block_strengths(model)
+    strengths = block_norms(model)
     assert ranked["strength"].to_list() == [strengths[i, j] for i, j in pairs]
     assert ranked["score"].to_list() == [correct_strengths(strengths)[i, j] for i, j in pairs]
     plain = sf.rank_contacts(model, min_separation=3, apc=False)

@@ -2,7 +2,7 @@
 
 from sparsefield.model._adabmdca import read_adabmdca, write_adabmdca
 from sparsefield.model._file import has_text, read_text, write_parameters
-from sparsefield.model._gauge import block_strengths, zero_sum
+from sparsefield.model._gauge import block_norms, zero_sum
 from sparsefield.model._layout import (
     Matrix,
     across_variables,
@@ -24,7 +24,7 @@ __all__ = [
     "PairwiseMRF",
     "across_variables",
     "as_theta",
-    "block_strengths",
+    "block_norms",
     "count_once",
     "count_statistics",
     "has_sign",

@@ -60,11 +60,11 @@ def zero_sum(model: Field) -> tuple[NDArray[np.float64], Matrix]:
     return main, pair
 
 
-def block_strengths(model: Field) -> Matrix:
-    """Return the strength of each pair of variables, (n_variables, n_variables): 2 x Frobenius norm of its block.
+def block_norms(model: Field) -> Matrix:
+    """Return the Frobenius norm of the interactions of each pair of variables, (n_variables, n_variables).
 
-    The block is that of the zero-sum gauge, so that strengths depend neither on reference levels nor on the order of
-    levels. It is the absolute interaction where both variables have two levels.
+    They are those of the zero-sum gauge, so that norms depend neither on reference levels nor on the order of levels.
+    Where both variables have two levels it is half the absolute interaction.
 
     Parameters
     ----------
@@ -74,15 +74,15 @@ def block_strengths(model: Field) -> Matrix:
     Examples
     --------
     >>> import sparsefield as sf
-    >>> from sparsefield.model import block_strengths
-    >>> block_strengths(sf.PairwiseMRF.binary([1.0, 0.0], [[0.0, -2.0], [-2.0, 0.0]])).tolist()
-    [[0.0, 2.0], [2.0, 0.0]]
+    >>> from sparsefield.model import block_norms
+    >>> block_norms(sf.PairwiseMRF.binary([1.0, 0.0], [[0.0, -2.0], [-2.0, 0.0]])).tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
     """
     n_levels = model.domain.n_levels
     starts = np.cumsum(n_levels) - n_levels
     squares = zero_sum(model)[1] ** 2
     sums = np.add.reduceat(np.add.reduceat(squares, starts, axis=0), starts, axis=1)
-    norms = 2 * np.sqrt(sums)
+    norms = np.sqrt(sums)
     # Squares of a block and of its transpose may add up in another order.
     return np.asarray(np.maximum(norms, norms.T))
 

@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield.data import Domain
+from sparsefield.model._gauge import block_norms, zero_sum
 from sparsefield.model._layout import Matrix
+from sparsefield.model._pairwise import PairwiseMRF
 
 
 def pair_weights(domain: Domain, interactions: Matrix) -> Matrix:
@@ -26,20 +28,13 @@ def pair_weights(domain: Domain, interactions: Matrix) -> Matrix:
     """
     if domain.is_binary:
         return interactions.copy()
-    variables = np.repeat(np.arange(domain.n_variables), domain.n_levels)
-    starts = np.cumsum(domain.n_levels) - domain.n_levels
-    slots = starts[domain.slot_variables] + domain.slot_levels
-    pair = np.zeros((len(variables), len(variables)))
-    pair[np.ix_(slots, slots)] = interactions
-    # Take the means over the levels of either variable from each block.
-    member = np.asarray(variables[:, None] == np.arange(domain.n_variables), dtype=np.float64)
-    shares = member / domain.n_levels
-    pair -= member @ (shares.T @ pair)
-    pair -= (pair @ shares) @ member.T
-    norms = 4 * np.sqrt(shares.T @ pair**2 @ shares)
-    scores = _scores(domain)
-    trend = member.T @ (np.outer(scores, scores) * pair) @ member
-    return np.asarray(np.where(has_sign(domain), np.sign(trend) * norms, norms))
+    n_levels = domain.n_levels
+    model = PairwiseMRF(domain, np.zeros(domain.n_slots), interactions)
+    norms = 4 / np.sqrt(np.outer(n_levels, n_levels)) * block_norms(model)
+    scores, starts = _scores(domain), np.cumsum(n_levels) - n_levels
+    trends = np.outer(scores, scores) * zero_sum(model)[1]
+    trends = np.add.reduceat(np.add.reduceat(trends, starts, axis=0), starts, axis=1)
+    return np.asarray(np.where(has_sign(domain), np.sign(trends) * norms, norms))
 
 
 def _scores(domain: Domain) -> NDArray[np.float64]:

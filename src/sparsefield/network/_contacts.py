@@ -7,7 +7,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from sparsefield.fits import Fit
-from sparsefield.model import PairwiseMRF, block_strengths
+from sparsefield.model import PairwiseMRF, block_norms
 
 
 def correct_strengths(strengths: ArrayLike) -> NDArray[np.float64]:
@@ -60,8 +60,8 @@ def rank_contacts(fitted: PairwiseMRF | Fit, *, min_separation: int = 5, apc: bo
     Returns
     -------
     polars.DataFrame
-        Columns `first`, `second`, `strength`, which is twice the Frobenius norm of a block of interactions in the
-        zero-sum gauge, and `score`, by which pairs are ranked. Pairs without an edge are left out.
+        Columns `first`, `second`, `strength`, which is the Frobenius norm of a block of interactions in the zero-sum
+        gauge, and `score`, by which pairs are ranked. Pairs without an edge are left out.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def rank_contacts(fitted: PairwiseMRF | Fit, *, min_separation: int = 5, apc: bo
     ['first', 'second', 'strength', 'score']
     """
     model = fitted.model if isinstance(fitted, Fit) else fitted
-    strengths = block_strengths(model)
+    strengths = block_norms(model)
     scores = correct_strengths(strengths) if apc else strengths
     first, second = np.triu_indices(len(strengths), max(1, min_separation))
     has_edge = strengths[first, second] > 0
