@@ -23,6 +23,10 @@ _ROWS_AT_ONCE = 8192  # whose features are held as floats at one time
 # pairs a nanosecond on one core).
 _COUNTS_FASTER = 6.0
 
+# Statistics that are sums of more than this many of slots are added up by dense products, pair of variables by pair.
+# (With 21 levels they are sums of 440: 1.3 s in place of 5.3 for 4100 statistics.)
+_DENSE = 32
+
 
 class FeatureDraws:
     """Draws as a Newton step sees them that is made in features.
@@ -105,6 +109,7 @@ class _Statistics:
         values = np.concatenate([*weights, np.zeros(0)])
         columns = np.repeat(np.arange(len(a)), counts)
         self.of_slots = csr_array(coo_array((values, (places, columns)), shape=(len(found), len(a))))
+        self._kinds = basis.variables[a] * domain.n_variables + basis.variables[b]
 
     @property
     def n_slots(self) -> int:
@@ -113,9 +118,29 @@ class _Statistics:
 
     def combine(self, covariance: Matrix) -> Matrix:
         """Return the covariance of features, from that of slots."""
-        half = np.asarray(self.of_slots.T @ covariance)
-        found = np.asarray(self.of_slots.T @ half.T)
+        blocks = self._blocks() if self.of_slots.nnz > _DENSE * max(1, self.of_slots.shape[1]) else []
+        half = self._turn(covariance, blocks)
+        found = self._turn(half.T, blocks)
         return np.asarray((found + found.T) / 2)
+
+    def _blocks(self) -> list[tuple[Index, Index, Matrix]]:
+        """Return for each pair of variables its statistics, those of slots that they are made of, and how."""
+        found, by_columns = [], self.of_slots.tocsc()
+        for kind in np.unique(self._kinds):
+            columns = np.flatnonzero(self._kinds == kind)
+            own = by_columns[:, columns]
+            rows = np.unique(own.indices)
+            found.append((columns, rows, csr_array(own)[rows].toarray()))
+        return found
+
+    def _turn(self, matrix: Matrix, blocks: list[tuple[Index, Index, Matrix]]) -> Matrix:
+        """Return of_slots' times a matrix."""
+        if not blocks:
+            return np.asarray(self.of_slots.T @ matrix)
+        found = np.empty((self.of_slots.shape[1], matrix.shape[1]))
+        for columns, rows, block in blocks:
+            found[columns] = block.T @ matrix[rows]
+        return found
 
 
 def _add_products(
