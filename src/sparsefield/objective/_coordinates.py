@@ -1,10 +1,10 @@
 """The coordinates in which a field is learned: parameters of features of levels.
 
 A field with main effects h and interactions Z of features f has the exponent sum_a h_a f_a + sum_{a<b} Z_ab f_a f_b.
-Statistics are f_a and f_a f_b less what they are where all variables have their reference levels, so that exponents are
-those of the field.
 Indicators of levels (slots) are one choice of features, for which h and Z are the parameters of the field itself. Other
 ones are linear combinations of these, variable by variable: the same fields, with parameters that mean something else.
+Statistics are f_a and f_a f_b less what they are where all variables have their reference levels, so that exponents are
+those of the field.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Slots:
     @cached_property
     def units(self) -> Matrix:
         """What a draw of a statistic that is hardly ever seen adds to its second moment, times the number of draws."""
-        return np.ones((self.size, self.size))
+        return np.broadcast_to(1.0, (self.size, self.size))
 
     @cached_property
     def is_parameter(self) -> Mask:
