@@ -56,6 +56,16 @@ def test_numbers_and_words_are_categories_unless_told(answers):
     assert fit(answers.with_name("letters.csv")) == pytest.approx(edges, abs=0.01)
 
 
+def test_all_are_the_columns_of_numbers(answers):
+    fit(answers, "--ordinal", "all")
+    domain = sf.Fit.load(answers.with_suffix(".field")).model.domain
+    assert domain.is_ordered.tolist() == [True, True, False, False]
+    said = run("fit", answers, "--alpha", "0.03", "--no-certify", "--ordinal", "all")
+    assert "q1 q2 +" in said
+    assert "q1 mood +" not in said  # weights of categories have no sign
+    assert "q1 mood" in said
+
+
 def test_people_hear_that_numbers_can_be_ordered(answers):
     said = run("fit", answers, "--alpha", "0.03", "--no-certify")
     assert (
@@ -67,7 +77,7 @@ def test_people_hear_that_numbers_can_be_ordered(answers):
 def test_orders_that_make_no_sense_are_refused_in_a_sentence(answers):
     for order, says in {
         "q3": "There is no column 'q3'",
-        "all": "Column 'mood' is text, whose alphabetical order says nothing",
+        "mood": "Column 'mood' is text, whose alphabetical order says nothing",
         "mood=never<often": "'always'",
         "q1=1<2<3": "is not text, but its order is",
     }.items():

@@ -52,13 +52,13 @@ def test_nothing_is_ordered_that_nobody_called_so():
         is None
     )
     assert sf.encode(_frame([1, 0, 1, 1]), ordinal=True).domain.scores is None  # two levels are in no order
+    assert sf.encode(_frame(["low", "mid", "high", "low"]), ordinal=True).domain.scores is None  # words neither
 
 
 @pytest.mark.parametrize(
     ("column", "ordinal", "says"),
     [
         (["x", "y", "z", "x"], ["mood"], "'mood' is text"),
-        (["x", "y", "z", "x"], True, "'mood' is text"),
         ([1, 2, 3, 1], ["moods"], "'moods', which the table does not have"),
         ([1, 2, 3, 1], {"mood": [0, 1]}, "3 levels, 1, 2, 3, but 2 scores"),
         (["x", "y", "z", "x"], {"mood": ["x", "y"]}, "'z'"),

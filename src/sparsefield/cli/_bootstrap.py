@@ -17,6 +17,7 @@ from sparsefield.cli._files import check_pictures, check_writable
 from sparsefield.cli._many import ManyFits, write_table
 from sparsefield.cli._signature import spread
 from sparsefield.data import Table
+from sparsefield.network import Network
 from sparsefield.selection import Bootstrap, Choice, Stability, select
 from sparsefield.selection import bootstrap as draw_again
 from sparsefield.selection import stability as drop_rows
@@ -176,11 +177,12 @@ def _tell(out: Output, results: _Results, seconds: float, files: list[Path]) -> 
     grid = Grid("", "", title="Strongest edges", title_justify="left")
     for name in ("weight", "found in", "95% interval"):
         grid.add_column(name, justify="right")
+    network = Network.of(found.fit)
     for row in edges.head(_STRONGEST).to_dicts():
-        interval = " to ".join(f"{end:+.3f}" if end else "0" for end in (row["low"], row["high"]))
-        grid.add_row(
-            plain(row["first"]), plain(row["second"]), f"{row['weight']:+.3f}", f"{row['selected']:.1%}", interval
-        )
+        form = network.form_of(row["first"], row["second"])
+        interval = " to ".join(format(end, form) if end else "0" for end in (row["low"], row["high"]))
+        weight = format(row["weight"], form)
+        grid.add_row(plain(row["first"]), plain(row["second"]), weight, f"{row['selected']:.1%}", interval)
     if len(edges):
         out.say(grid)
     out.say(

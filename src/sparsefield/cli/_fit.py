@@ -188,7 +188,8 @@ def _tell(out: Output, found: Fit, network: Network, seconds: float, files: list
     edges = network.edges.filter(network.edges["weight"] != 0)
     for row in edges.head(_STRONGEST).to_dicts():
         mark = " (undecided)" if row.get("undecided") else ""
-        grid.add_row(plain(row["first"]), plain(row["second"]), f"{row['weight']:+.3f}{mark}")
+        weight = format(row["weight"], network.form_of(row["first"], row["second"]))
+        grid.add_row(plain(row["first"]), plain(row["second"]), f"{weight}{mark}")
     if network.n_edges:
         out.say(grid)
     n_open = network.n_undecided

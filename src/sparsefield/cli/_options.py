@@ -60,7 +60,7 @@ Ordinal = Annotated[
     str | None,
     typer.Option(
         metavar="A,B,...",
-        help="Columns whose levels are ordered, or 'all'; the order of words as 'mood=low<mid<high'.",
+        help="Columns whose levels are ordered, or 'all' with numbers; the order of words as 'mood=low<mid<high'.",
     ),
 ]
 Penalty = Annotated[

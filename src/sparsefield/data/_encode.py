@@ -45,9 +45,9 @@ def encode(
     ordinal : iterable of names, mapping of names, bool, optional
         Which columns have ordered levels, besides those that the table declares to be (ordered categories of pandas,
         Enum of polars): the names of columns of numbers; or for each name its levels in order (text), or a score for
-        each of its levels (numbers). True: all columns with more than two levels; False: none. Unless given, scores
-        are the numbers themselves, or the positions 0, 1, 2, ... of levels among those declared, whether these occur
-        or not. The interaction of two ordered variables is one number with a sign.
+        each of its levels (numbers). True: all columns of numbers with more than two levels; False: none. Scores
+        that are not given are the numbers themselves, or positions 0, 1, 2, ... among all levels that are declared.
+        The interaction of two ordered variables is one number with a sign.
     max_levels : int
         Columns with more levels are refused; at most 254 can be held.
     missing_markers : iterable of str

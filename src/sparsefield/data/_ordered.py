@@ -65,6 +65,8 @@ def find_scores(
     if not _is_named(name, ordinal):
         return None
     if is_text_column(column):
+        if ordinal is True:  # words stay categories
+            return None
         raise TableError(
             f"Column {name!r} is text, whose alphabetical order says nothing",
             "give the order of its levels, make it an ordered category, or use numbers",

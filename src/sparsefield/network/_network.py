@@ -82,6 +82,10 @@ class Network:
             columns["undecided"] = pl.Series(is_open[pairs[order, 0], pairs[order, 1]], dtype=pl.Boolean)
         return pl.DataFrame(columns)
 
+    def form_of(self, first: str, second: str) -> str:
+        """Return how the weight of a pair is written: with its sign, where it has one."""
+        return "+.3f" if self.is_signed[self.index[first], self.index[second]] else ".3f"
+
     @property
     def n_edges(self) -> int:
         """How many pairs have an edge."""
