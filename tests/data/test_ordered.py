@@ -1,5 +1,6 @@
 """Ordered levels: who says that they are, in which order, and with which scores."""
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
@@ -61,6 +62,9 @@ def test_nothing_is_ordered_that_nobody_called_so():
         (["x", "y", "z", "x"], ["mood"], "'mood' is text"),
         ([1, 2, 3, 1], ["moods"], "'moods', which the table does not have"),
         ([1, 2, 3, 1], {"mood": [0, 1]}, "3 levels, 1, 2, 3, but 2 scores"),
+        (["x", "y", "z", "x"], {"mood": [0, 1, 2]}, "scores do not say in which order"),
+        ([1, 2, 3, 1], {"mood": True}, "ordinal has True for column 'mood'"),
+        (["x", "y", "z", "x"], {"mood": ["x", 1, "z"]}, "give a list of its levels in order"),
         (["x", "y", "z", "x"], {"mood": ["x", "y"]}, "'z'"),
         (["x", "y", "z", "x"], {"mood": ["x", "y", "z", "x"]}, "lists a level twice"),
         ([1, 2, 3, 1], {"mood": ["a", "b", "c"]}, "not text, but its order is"),
@@ -69,6 +73,14 @@ def test_nothing_is_ordered_that_nobody_called_so():
 def test_orders_that_make_no_sense_are_refused(column, ordinal, says):
     with pytest.raises(TableError, match=says):
         sf.encode(_frame(column), ordinal=ordinal)
+
+
+def test_a_single_name_and_arrays_of_scores_are_taken():
+    assert sf.encode(_frame([1, 2, 3, 1]), ordinal="mood").domain.is_ordered.tolist() == [True, False]
+    given = {"mood": np.array([0, 1, 4])}
+    assert sf.encode(_frame([1, 2, 3, 1]), ordinal=given).domain.scores == ((0.0, 1.0, 4.0), None)
+    with pytest.raises(ValueError, match="given with a domain"):
+        sf.encode(_frame([1, 2, 3, 1]), domain=sf.encode(_frame([1, 2, 3, 1])).domain, ordinal=["mood"])
 
 
 def test_scores_must_ascend_and_be_as_many_as_levels():

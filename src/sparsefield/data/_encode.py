@@ -79,9 +79,9 @@ def encode(
     if domain is not None:
         _check_same_names(names, domain)
         max_levels = MOST_LEVELS
-    elif isinstance(ordinal, Iterable):
-        ordinal = ordinal if isinstance(ordinal, Mapping) else tuple(ordinal)
-        check_ordinal(names, ordinal)
+        if ordinal is not None:
+            raise ValueError("ordinal is given with a domain, which knows what is ordered: leave one of them out.")
+    ordinal = check_ordinal(names, ordinal)
     codes = np.empty((n_rows, len(names)), dtype=np.uint8, order="F")
     found, scores = [], []
     for i, name in enumerate(names):

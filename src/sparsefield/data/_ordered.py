@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 from sparsefield.data._columns import is_ordered_column, is_text_column
@@ -10,16 +11,38 @@ from sparsefield.data._domain import Level
 from sparsefield.data._errors import TableError
 from sparsefield.data._listing import preview
 
-Ordinal = Mapping[str, Sequence[Any]] | Iterable[str] | bool | None
+Ordinal = Mapping[str, Sequence[Any]] | Sequence[str] | bool | None
 
 
-def check_ordinal(names: tuple[str, ...], ordinal: Mapping[str, Sequence[Any]] | tuple[str, ...]) -> None:
-    """Refuse names of columns that the table does not have."""
-    for name in ordinal:
+def check_ordinal(names: tuple[str, ...], ordinal: Any) -> Ordinal:
+    """Return what `ordinal` says, with lists as tuples; refuse names of columns that the table does not have."""
+    if ordinal is None or isinstance(ordinal, bool):
+        return ordinal
+    found: Mapping[str, Sequence[Any]] | Sequence[str]
+    if isinstance(ordinal, Mapping):
+        found = {name: _check_list(name, own) for name, own in ordinal.items()}
+    else:
+        found = (ordinal,) if isinstance(ordinal, str) else tuple(ordinal)
+    for name in found:
         if name not in names:
             raise TableError(
                 f"ordinal names column {name!r}, which the table does not have", f"its columns are {preview(names)}"
             )
+    return found
+
+
+def _check_list(name: str, own: Any) -> tuple[Any, ...]:
+    """Return levels in order, or scores, as a tuple; refuse what is neither."""
+    values = tuple(own) if isinstance(own, Iterable) and not isinstance(own, str) else (own,)
+    is_text = [isinstance(value, str) for value in values]
+    is_number = [isinstance(value, Real) and not isinstance(value, bool) for value in values]
+    if not (all(is_text) or all(is_number)) or isinstance(own, str):
+        raise TableError(
+            f"ordinal has {own!r} for column {name!r}",
+            "give a list of its levels in order, or of a number for each level",
+            column=name,
+        )
+    return values
 
 
 def find_order(name: str, column: Any, ordinal: Ordinal) -> tuple[Level, ...] | None:
@@ -52,6 +75,12 @@ def find_scores(
         return tuple(float(order.index(level)) for level in levels)
     if isinstance(ordinal, Mapping) and ordinal.get(name):
         own = tuple(ordinal[name])
+        if is_text_column(column):
+            raise TableError(
+                f"Column {name!r} is text, and scores do not say in which order its levels are",
+                "list the levels in order, make it an ordered category, or use numbers",
+                column=name,
+            )
         if len(own) != len(levels):
             raise TableError(
                 f"Column {name!r} has {len(levels)} levels, {preview(levels)}, but {len(own)} scores",

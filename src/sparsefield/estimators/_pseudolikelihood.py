@@ -15,7 +15,7 @@ from sparsefield.solvers import Learner, Options, solve_pseudo_likelihood
 
 
 class PseudoLikelihood(FieldEstimator):
-    """Sparse Markov random field, learned by L1-penalised pseudo-likelihood: no sampling, no partition function.
+    """Sparse Markov random field, learned by penalised pseudo-likelihood: no sampling, no partition function.
 
     The product of the probabilities of each value given the others takes the place of the likelihood (Besag 1975;
     Hoefling and Tibshirani 2009), jointly for all variables, so that interactions are symmetric; proximal Newton steps

@@ -18,7 +18,7 @@ from sparsefield.solvers import Learner, Options
 
 
 class SparseMRF(FieldEstimator):
-    """Sparse Markov random field, learned by L1-penalised maximum likelihood with certified gradients.
+    """Sparse Markov random field, learned by penalised maximum likelihood with certified gradients.
 
     Parameters
     ----------

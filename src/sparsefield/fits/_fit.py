@@ -45,7 +45,7 @@ class Fit:
     penalty : str
         The name of the penalty.
     penalize_main : bool, optional
-        Whether main effects were penalised; None where another penalty than L1 decides that.
+        Whether main effects were penalised; None where a penalty of one's own decides that.
     support : ndarray of shape (n_slots, n_slots), optional
         The interactions that could differ from zero, where others were kept at zero (`selection.relax`); some of them
         may be zero all the same.

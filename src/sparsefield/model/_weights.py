@@ -34,7 +34,7 @@ def pair_weights(domain: Domain, interactions: Matrix) -> Matrix:
     scores, starts = _scores(domain), np.cumsum(n_levels) - n_levels
     trends = np.outer(scores, scores) * zero_sum(model)[1]
     trends = np.add.reduceat(np.add.reduceat(trends, starts, axis=0), starts, axis=1)
-    return np.asarray(np.where(has_sign(domain), np.sign(trends) * norms, norms))
+    return np.asarray(np.where(has_sign(domain), np.where(trends < 0, -norms, norms), norms))
 
 
 def _scores(domain: Domain) -> NDArray[np.float64]:

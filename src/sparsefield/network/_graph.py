@@ -27,8 +27,8 @@ def make_graph(fitted: PairwiseMRF | Fit | Network, nodes: Mapping[str, Mapping[
     Returns
     -------
     networkx.Graph
-        Weights are interactions where both variables have one slot, otherwise the L2 norm of the interactions of their
-        levels, which has no sign: such edges have `signed=False`.
+        Weights are as in `Network`. Those of variables with more than two levels that are not ordered have no sign:
+        such edges have `signed=False`.
 
     Examples
     --------

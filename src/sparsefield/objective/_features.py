@@ -83,7 +83,7 @@ def make_basis(domain: Domain, kind: str) -> Basis:
         csr_array(values),
         over_reference(values, reference),
         over_reference(values**2, reference**2),
-        csr_array(inverse.reshape(len(variables), -1)),
+        csr_array(inverse.reshape(len(variables), int(domain.n_levels.sum()))),
         reference,
         variables,
         np.array(interacts, dtype=bool),

@@ -13,7 +13,7 @@ from sparsefield.fits import Fit
 from sparsefield.gradients import CertificateKind, Schedule
 from sparsefield.inference import Backend
 from sparsefield.model import PairwiseMRF
-from sparsefield.objective import Group, Penalty, PenaltyKind
+from sparsefield.objective import Penalty, PenaltyKind
 from sparsefield.selection._alpha_max import largest_alpha
 from sparsefield.selection._choose import describe_noise, select
 from sparsefield.selection._criteria import Choice
@@ -183,7 +183,7 @@ def describe_alpha(fit: Fit, learner: Learner) -> str:
         f"no pair of levels is by more than alpha = {fit.alpha:.3g} more or less frequent than independent variables "
         "would have it"
     )
-    if isinstance(learner.make_penalty(fit.alpha), Group):
+    if not learner.make_penalty(fit.alpha).coordinates.is_plain:
         why = (
             f"no two variables are further from independent ones than alpha = {fit.alpha:.3g}, in the frequencies of "
             "their pairs of levels, taken together"

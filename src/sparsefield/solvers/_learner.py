@@ -114,7 +114,7 @@ class Learner:
         alpha : float
             Strength of the penalty.
         penalty : Penalty, optional
-            A penalty of one's own in place of the L1 penalty, with an alpha of its own.
+            A penalty of one's own in place of the one that the options ask for, with an alpha of its own.
         start : ndarray of shape (n_slots, n_slots), Stand or ExactStand, optional
             Where to start, or draws or enumerated states there; what the option `init` says unless given.
         marks : bool
