@@ -77,8 +77,11 @@ def test_the_rule_holds_for_levels_too(way):
     domain = sf.Domain(tuple("abcd"), tuple(tuple(range(k)) for k in (3, 4, 2, 3)), (0, 1, 1, 2))
     table = sf.Table(domain, codes)
     distance = distance_from_independence(table)
-    assert not ESTIMATORS[way](distance + 1e-3).fit(table).interactions_.any()
-    assert ESTIMATORS[way](distance - 1e-3).fit(table).interactions_.any()
+    assert not ESTIMATORS[way](distance + 1e-3, penalty="l1").fit(table).interactions_.any()
+    assert ESTIMATORS[way](distance - 1e-3, penalty="l1").fit(table).interactions_.any()
+    most = sf.alpha_max(table)
+    assert not ESTIMATORS[way](most + 1e-3).fit(table).interactions_.any()
+    assert ESTIMATORS[way](most - 1e-3).fit(table).interactions_.any()
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -51,7 +51,7 @@ def gap_of(fit, table):
 
 
 def relaxed_fit(table, alpha=0.05, **options):
-    learner = Learner(table, Options(**options))
+    learner = Learner(table, Options(penalty="l1", **options))
     return relax(learner, learner.learn(alpha))
 
 

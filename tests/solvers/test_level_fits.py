@@ -165,11 +165,14 @@ def test_pseudo_likelihoods_have_the_smallest_subgradient_zero(kind, scores):
     assert 0 < np.count_nonzero(np.triu(theta, 1)) < np.count_nonzero(np.triu(penalty.coordinates.is_parameter, 1))
 
 
-def test_gradient_steps_reach_what_newton_steps_do(monkeypatch):
-    table = make_table(300)
-    best = solve_pseudo_likelihood(table, 0.02, tol=1e-8)
+@pytest.mark.parametrize("penalize_main", [False, True])
+@pytest.mark.parametrize("kind", ["group", "l1"])
+def test_gradient_steps_reach_what_newton_steps_do(monkeypatch, kind, penalize_main):
+    table = in_domain(make_table(300), (0,) * 4, ORDERED)
+    how = {"penalty": kind, "penalize_main": penalize_main}
+    best = solve_pseudo_likelihood(table, 0.02, tol=1e-8, **how)
     monkeypatch.setattr("sparsefield.solvers._pseudolikelihood._MOST_ACTIVE", 4)
-    fit = solve_pseudo_likelihood(table, 0.02, tol=1e-7, max_iter=1000)
+    fit = solve_pseudo_likelihood(table, 0.02, tol=1e-7, max_iter=1000, **how)
     assert fit.status.code == "converged"
     np.testing.assert_allclose(fit.model.log_prob(table.codes), best.model.log_prob(table.codes), atol=1e-4)
 

@@ -160,13 +160,12 @@ class _PseudoSteps:
         new = sorted(set(strength) - inside, key=strength.__getitem__, reverse=True)
         pairs = sorted(inside | set(new[: max(_FEWEST_PAIRS, len(inside))]))
         loss = self._loss.of_pairs(pairs, is_free=bool(penalty.frees_main))
-        starts, n_main = loss.starts, self._coordinates.size
-        mains = np.arange(n_main, dtype=np.int64)
-        weights = [np.diagonal(penalty.weights), self._weights_of(pairs)]
-        steps = Accelerated(loss, np.concatenate([mains, starts]), np.concatenate(weights))
+        mains = np.flatnonzero(np.diff(variables, prepend=-1))  # those of a variable are one group
+        weights = [np.diagonal(penalty.weights)[mains], self._weights_of(pairs)]
+        steps = Accelerated(loss, np.concatenate([mains, loss.starts]), np.concatenate(weights))
         tol = max(0.5 * self._tol, _INNER_TOL * norm(violation))
         found, self._step_size = steps.run(loss.take(self.theta), tol, _MOST_STEPS, self._step_size)
-        self.theta = loss.put(found, n_main)
+        self.theta = loss.put(found, len(variables))
         self._at = self._loss.evaluate(self.theta)
         return self._at[0] + penalty.value(self.theta), 1.0
 
@@ -188,8 +187,8 @@ class _PseudoSteps:
 
             return choose_active(self.theta, violation, fits)
         active = choose_active(self.theta, sizes, lambda some: count_once(some) <= _MOST_ACTIVE, groups)
-        is_all = not np.any((self.theta != 0) & ~active)
-        return active if is_all and count_once(self.theta) <= _MOST_ACTIVE // 2 else None
+        is_all = not np.any((self.theta != 0) & ~active) and count_once(self.theta) <= _MOST_ACTIVE // 2
+        return active if is_all or not isinstance(self._penalty, Group) else None
 
     def _solve_model(self, gradient: Matrix, violation: Matrix, active: NDArray[np.bool_]) -> Matrix:
         """Return the move that minimises the quadratic model over the working set."""
