@@ -110,3 +110,12 @@ def test_weights_that_are_shares_count_rows():
     own, other = select(TABLE, sample_weight=shares), select(TABLE)
     assert own.alpha == pytest.approx(other.alpha)
     np.testing.assert_allclose(own.table["noise"], other.table["noise"])
+
+
+def test_copies_of_rows_with_weights_that_say_so_count_once():
+    """As sequences that are alike do: a choice must not take them for so many rows."""
+    rows = TABLE[:100]
+    copies = sf.Table(rows.domain, np.asfortranarray(np.repeat(rows.codes, 10, axis=0)))
+    own, other = select(copies, sample_weight=np.full(1000, 0.1)), select(rows)
+    assert own.alpha == pytest.approx(other.alpha)
+    np.testing.assert_allclose(own.table["noise"], other.table["noise"])

@@ -27,7 +27,8 @@ class SparseMRF(FieldEstimator):
         of penalties (`selection.select`; `SparseMRFCV` has other ways), and `choice_` says why. Its natural unit is a
         difference of two frequencies: a pair whose frequency the model misses by less than alpha gets no edge. Where no
         pair's frequency differs by more than alpha from that of independent variables, there is no edge at all, as long
-        as main effects are free.
+        as main effects are free. With more than two levels it is the same for the frequencies of all pairs of levels
+        taken together, on the scale of two levels (`objective.Group`).
     solver : "newton" or "spg"
         "newton": proximal Newton steps on draws whose covariance is the curvature, a few of them. "spg": the paper's
         proximal gradient steps, hundreds of them. A fit whose objective is not surely below that of its start is the

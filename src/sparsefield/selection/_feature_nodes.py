@@ -91,7 +91,7 @@ class FeatureNodes:
             self._weights[is_there],
             len(rows) * self._n_levels[variable],
         )
-        counts = taken.astype(np.float64).reshape(len(rows), -1)
+        counts = taken.astype(np.float64).reshape(len(rows), int(self._n_levels[variable]))
         indicators = np.column_stack([np.ones(len(rows)), *levels]).astype(np.float64)
         regression = _Regression(indicators, features, counts, self._features[variable], support[:, columns])
         main, slopes = self._last.get(variable, (np.zeros(len(support)), np.zeros(support.shape)))

@@ -7,10 +7,14 @@ from numpy.typing import NDArray
 
 from sparsefield.data import Table
 
+_SHARES = 2.0  # shares add up to one; from this on weights count rows
+
 
 def count_rows(table: Table, weights: NDArray[np.float64] | None) -> float:
     """Return how many rows there are, weights added up.
 
-    Weights that add up to less than the number of rows are shares, and not counts, as for levels that no row shows.
+    Weights say how often a row counts: those of sequences, for example, add up to the effective number of these.
+    Weights that add up to less than two are shares of the rows, and not counts.
     """
-    return float(table.n_rows if weights is None else max(table.n_rows, float(weights.sum())))
+    total = table.n_rows if weights is None else float(weights.sum())
+    return float(table.n_rows if total < _SHARES else total)
