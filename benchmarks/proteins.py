@@ -171,7 +171,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results", help="a folder")
     parser.add_argument("--alphas", type=float, nargs="*", default=ALPHAS, help="of the pseudo-likelihood")
     parser.add_argument("--likelihood-alphas", type=float, nargs="*", default=LIKELIHOOD_ALPHAS)
-    parser.add_argument("--seconds", type=float, default=300.0, help="of a likelihood fit, at most")
+    parser.add_argument("--seconds", type=float, default=150.0, help="of a likelihood fit, at most")
     options = parser.parse_args()
     if "SPARSEFIELD_OUTSIDE" not in os.environ:
         sys.exit("SPARSEFIELD_OUTSIDE is not set: it names the folder with pf00014/.")

@@ -46,6 +46,7 @@ def test_edges_of_levels_have_norms_without_sign():
         block = model.interactions[np.ix_(variables == i, variables == j)]
         centred = block - block.mean(axis=0) - block.mean(axis=1, keepdims=True) + block.mean()
         assert not network.is_signed[i, j]
+        assert row["signed"] is False
         assert row["weight"] == pytest.approx(4 * np.sqrt((centred**2).mean()), rel=1e-12)
         assert network.mains[i] is None
 

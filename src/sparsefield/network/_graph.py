@@ -45,6 +45,7 @@ def make_graph(fitted: PairwiseMRF | Fit | Network, nodes: Mapping[str, Mapping[
         graph.nodes[name].update((nodes or {}).get(name, {}))
     for edge in network.edges.filter(pl.col("weight") != 0).iter_rows(named=True):
         first, second = edge.pop("first"), edge.pop("second")
+        edge.pop("signed", None)  # told where it is not so
         graph.add_edge(first, second, **edge)
         if not network.is_signed[network.index[first], network.index[second]]:
             graph.edges[first, second]["signed"] = False

@@ -78,6 +78,8 @@ class Network:
             "second": pl.Series([self.names[j] for j in pairs[order, 1]], dtype=pl.String),
             "weight": pl.Series(weights[order], dtype=pl.Float64),
         }
+        if not self.is_signed.all():
+            columns["signed"] = pl.Series(self.is_signed[pairs[order, 0], pairs[order, 1]], dtype=pl.Boolean)
         if self.undecided is not None:
             columns["undecided"] = pl.Series(is_open[pairs[order, 0], pairs[order, 1]], dtype=pl.Boolean)
         return pl.DataFrame(columns)
@@ -125,7 +127,8 @@ def edge_table(fitted: PairwiseMRF | Fit | Network) -> pl.DataFrame:
     Returns
     -------
     polars.DataFrame
-        Columns `first`, `second`, `weight`, and `undecided` where that is known.
+        Columns `first`, `second`, `weight`; `signed` where some variables have more than two levels and no order, whose
+        weights have no sign; and `undecided` where that is known.
     """
     return Network.of(fitted).edges
 
