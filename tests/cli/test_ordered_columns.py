@@ -98,6 +98,8 @@ def test_estimators_take_the_same_names(answers):
     assert mrf.model_.domain.is_ordered.tolist() == [True, True, True, False]
     pseudo = sf.PseudoLikelihood(0.03, ordinal=order, progress=False).fit(frame)
     assert sf.edge_table(pseudo.fit_).row(0)[:2] == sf.edge_table(mrf.fit_).row(0)[:2]
+    again = sf.bootstrap(mrf, frame, n=2)
+    assert again.fit.model.domain == mrf.model_.domain
     for call in (mrf.fit, lambda table: sf.learn(table, 0.03, ordinal=order)):
         with pytest.raises(ValueError, match="give it to encode"):
             call(sf.encode(frame))

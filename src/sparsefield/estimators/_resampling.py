@@ -138,7 +138,7 @@ class _Asked:
                 f"estimator is of type {type(estimator).__name__}: give SparseMRF(), SparseMRFCV() or "
                 "PseudoLikelihood(). (selection.bootstrap takes a table and a penalty.)"
             )
-        self.table = data if isinstance(data, Table) else encode(data)
+        self.table = data if isinstance(data, Table) else encode(data, ordinal=estimator.ordinal)
         given = estimator.get_params()
         self.progress = given["progress"]
         self.alpha = _find_alpha(estimator, self.table, sample_weight)
