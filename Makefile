@@ -10,7 +10,7 @@ export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba-$(KERNELS)
 
 .PHONY: browser demo docs paper test lint format bench bench-kernels bench-levels bench-certificates bench-learner \
 	bench-newton bench-optimality bench-constants bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap \
-	bench-choice bench-proteins clean
+	bench-choice bench-large bench-proteins clean
 
 demo: $(INSTALLED)
 	$(RUN)/sparsefield demo
@@ -46,7 +46,7 @@ format: $(INSTALLED)
 	$(RUN)/ruff check --fix .
 
 bench: bench-kernels bench-levels bench-certificates bench-learner bench-newton bench-optimality bench-constants \
-	bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap bench-choice \
+	bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap bench-choice bench-large \
 	$(if $(SPARSEFIELD_OUTSIDE),bench-proteins)
 
 # `make bench PEERS=1` also measures jax, thrml, skglm and adabmDCA, which it installs.
@@ -97,6 +97,10 @@ bench-bootstrap: $(INSTALLED)
 # Penalties chosen for fields that are known: about forty minutes of one processor; a run that was stopped goes on.
 bench-choice: $(INSTALLED)
 	$(RUN)/python benchmarks/choice.py
+
+# A million rows with one edge, and spikes: about two minutes.
+bench-large: $(INSTALLED)
+	$(RUN)/python benchmarks/large.py
 
 # Contacts of a protein family, which SPARSEFIELD_OUTSIDE has: mean-field DCA, pseudo-likelihood and likelihood.
 bench-proteins: $(INSTALLED)

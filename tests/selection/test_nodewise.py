@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 import sparsefield as sf
 from sparsefield.data import MISSING
 from sparsefield.inference import Cpu
+from sparsefield.selection import _nodewise
 from sparsefield.selection._nodewise import NodeRefits
 
 N = 300
@@ -81,6 +82,20 @@ def test_weights_are_rows():
     variables = table.domain.slot_variables
     support = variables[:, None] != variables
     assert refit(table, support, weights) == pytest.approx(refit(rows, support), rel=1e-9)
+
+
+@pytest.mark.parametrize("n_rows", [N, 20])  # of which neighbours tell 24 apart at most
+@pytest.mark.parametrize("reference", [0, None])
+def test_rows_with_the_same_neighbours_count_together(monkeypatch, reference, n_rows):
+    whole, weights = make_levels(reference), np.random.default_rng(2).random(n_rows)
+    codes = whole.codes[:n_rows].copy()
+    codes[::7, 0] = MISSING
+    table = sf.Table(whole.domain, np.asfortranarray(codes))
+    variables = table.domain.slot_variables
+    support = variables[:, None] != variables
+    together = refit(table, support, weights)
+    monkeypatch.setattr(_nodewise, "_MOST_NAMES", 0)
+    assert together == pytest.approx(refit(table, support, weights), rel=1e-9)
 
 
 def test_neighbours_that_are_missing_are_drawn_given_what_is_observed():

@@ -9,9 +9,9 @@ from noise import covariance, enumerate_statistics
 from problems import make_problem, theta_of
 from sparsefield import PairwiseMRF
 from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Point, Simulation
-from sparsefield.objective import Problem
+from sparsefield.objective import Group, Observed, Problem
 from sparsefield.solvers import _newton, find_move, solve_newton
-from sparsefield.solvers._agreement import draws_for_agreement
+from sparsefield.solvers._agreement import draws_for_agreement, draws_for_penalty
 from sparsefield.solvers._fall import Stand
 from statistics_ import FALSE_ALARM
 
@@ -120,3 +120,49 @@ def test_a_gap_that_is_given_asks_for_no_agreement():
     options = {"schedule": "perfect", "n_chains": 500, "seed": 1}
     given, automatic = (sf.learn(table, 0.05, gap=gap, **options) for gap in (0.05, "auto"))
     assert given.steps[-1].n_chains < automatic.steps[-1].n_chains
+
+
+def test_noise_alone_is_expected_to_make_half_an_edge():
+    # Of coins, (s - 1/2) (t - 1/2) is 1/4 or -1/4: its mean over n draws is a binomial count.
+    p, alpha = 12, 0.02
+    coins = PairwiseMRF.binary(np.zeros(p), np.zeros((p, p)))
+    n = draws_for_penalty(Problem.with_l1(coins.moments(), coins.domain, alpha, penalize_main=False))
+    count = n / 2 + 2 * alpha * n  # beyond it there is an edge
+    expected = p * (p - 1) / 2 * 2 * stats.binom.sf(count, n, 0.5)
+    # A count more or less is 2 / sqrt(n) of the z = 4 alpha sqrt(n) standard deviations: a factor exp(8 alpha). The
+    # fourth cumulant adds z^4 / (12 n), and the number is found to a hundredth of a power of two.
+    z = 4 * alpha * np.sqrt(n)
+    slack = np.exp(8 * alpha) * (1 + z**4 / (12 * n)) * 2 ** (0.01 * z**2 / 2)
+    assert 0.5 / slack <= expected <= 0.5 * slack
+
+
+def test_noise_of_groups_is_a_chi_square():
+    domain = sf.Domain(("a", "b", "c"), (("x", "y", "z"),) * 3, (0, 0, 0))
+    even = PairwiseMRF(domain, np.zeros(6), np.zeros((6, 6)))
+    problem = Problem(Observed(even.moments()), domain, Group(domain, 0.05, 0.0))
+    n = draws_for_penalty(problem)
+    # Two times two contrasts of variance 1/4 have products of variance 1/16; the penalty of a pair is 2 alpha.
+    enough, fewer = (3 * stats.chi2.sf(16 * (2 * 0.05) ** 2 * k, 4) for k in (n, (n - 1) / 2**0.01))
+    assert enough <= 0.5 <= fewer
+
+
+def test_a_penalty_decides_how_many_draws_there_are_and_rows_do_not():
+    table = make_pairs((0.9, 1.0, 1.1, 1.2)).sample(1000, method="perfect", seed=1)
+    many = sf.Table(table.domain, np.asfortranarray(np.tile(table.codes, (20, 1))))
+    fits = [sf.learn(own, 0.01, gap=0.05, schedule="perfect", seed=1) for own in (table, many)]
+    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.01, penalize_main=False)
+    for fit in fits:
+        assert min(step.n_chains for step in fit.steps) >= draws_for_penalty(problem) > 2000
+    assert [step.n_chains for step in fits[0].steps] == [step.n_chains for step in fits[1].steps]
+    # Frequencies are the same, but for how they are rounded.
+    np.testing.assert_allclose(fits[0].model.interactions, fits[1].model.interactions, rtol=0, atol=1e-10)
+
+
+def test_a_step_that_gained_no_more_than_its_noise_is_the_last():
+    rng = np.random.default_rng(3)
+    drive = rng.standard_normal((1000, 3))
+    codes = (rng.random((1000, 30)) < 1 / (1 + np.exp(1.5 - 0.8 * drive[:, rng.integers(0, 3, 30)]))).astype(int)
+    steps = sf.learn(codes, 0.35 / np.sqrt(1000), seed=3).steps
+    for before, here, after in zip(steps, steps[1:], steps[2:], strict=False):
+        is_alike = before.share == 1 and before.n_chains == here.n_chains == after.n_chains
+        assert not (is_alike and 0 <= here.decrease <= here.n_nonzero / (2 * here.n_chains))

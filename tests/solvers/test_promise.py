@@ -11,13 +11,16 @@ from clock import Clock
 from problems import make_problem, make_table, theta_of
 from sparsefield.fits import Optimality, Status
 from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Simulation
-from sparsefield.inference import MOST_ENTRIES, count_entries
+from sparsefield.inference import MOST_ENTRIES, Cpu, count_entries
 from sparsefield.objective import Problem
 from sparsefield.solvers import _promise, bound_gap, solve_newton
+from sparsefield.solvers._batch import Batch
 from sparsefield.solvers._gap_bound import GapBound
+from sparsefield.solvers._judge import draws_for_targets, outside_quantile
 from sparsefield.solvers._loop import Limits
 from sparsefield.solvers._optimality import assess
 from sparsefield.solvers._promise import keep_gap
+from sparsefield.solvers._targets import choose_targets, count_targets
 from statistics_ import FALSE_ALARM
 
 
@@ -135,6 +138,39 @@ def test_further_steps_are_made_exactly_where_the_gap_seems_above_half_of_what_w
     assert fit.model is tried.models[-1]
     n = len(FIT.steps)
     assert [step.iteration for step in fit.steps] == list(range(1, 3 * n + 1))
+
+
+def test_draws_that_are_too_few_to_say_anything_are_no_reason_for_steps(monkeypatch):
+    tried = Attempts([np.inf, 0.01], [None, 0.01])
+    assert tried.run(monkeypatch, 0.1).model is FIT.model
+    assert tried.solved == []
+    assert [asked["n_draws"] for asked in tried.asked] == [50_000, 200_000]
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_batches_have_a_hundred_draws_for_each_statistic_that_they_leave_open(is_known):
+    problem = make_problem(8, 0.02, penalize_main=False)
+    theta = theta_of(solve_newton(problem, ExactMoments(), tol=1e-10))
+    moments = problem.see(problem.model(theta).moments()) if is_known else None
+    n = draws_for_targets(problem, theta, moments, 0.01, 100)
+    gradient = problem.gradient(moments) if is_known else np.zeros_like(theta)
+    z = outside_quantile(problem, 0.01)
+    enough, fewer = (count_targets(problem, theta, gradient, z, k) for k in (n, (n - 1) / 2**0.01))
+    assert 100 * enough <= n
+    assert 100 * fewer > (n - 1) / 2**0.01
+    assert enough >= np.count_nonzero(np.triu(theta))
+
+
+def test_batches_leave_open_what_their_draws_choose():
+    table = sf.datasets.make_field(24, degree=2, strength=(0.5, 1.0), seed=1).sample(1000, method="perfect", seed=1)
+    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.03, penalize_main=False)
+    theta = theta_of(sf.learn(table, 0.03, seed=1))
+    z = outside_quantile(problem, 0.01)
+    batch = Batch(problem, theta, 50_000, 7, Cpu())
+    active = choose_targets(problem, theta, batch, z).n
+    counted = count_targets(problem, theta, batch.gradient, z, batch.n)
+    # A regression on all parameters that are not zero, in place of main effects, leaves less open.
+    assert np.count_nonzero(np.triu(theta)) <= active <= counted
 
 
 def test_an_exact_gap_that_is_too_large_needs_steps_and_no_draws(monkeypatch):

@@ -46,11 +46,12 @@ class SparseMRF(FieldEstimator):
         With the paper's steps: whether chains start anew in every iteration, as in the paper, or go on from the last
         one. Newton steps have new draws each time.
     n_chains : int
-        Chains or draws behind a gradient; with Newton steps those of the first, and at least eight for each parameter
-        that is not zero.
+        Chains or draws behind a gradient; with Newton steps those of the first, where their noise is below alpha, and
+        at least eight for each parameter that is not zero.
     gap : float or "auto"
         Newton steps on draws: how far above its optimum the objective may be, on average, in nats per row; smaller
-        makes more draws, nonzeros / (2 gap) of them. "auto" makes as many draws as it takes until another seed is
+        makes more draws, nonzeros / (2 gap) of them, and at least as many as it takes until their noise alone is not
+        expected to make an edge at this alpha. "auto" makes as many draws as it takes until another seed is
         expected to find 99% of the same edges, for a gap of 0.05 at most; but no more than four million, nor than 2^28
         over the number of slots. Steps on all states have no simulation error, and go on until `tol`.
     step_size : float or "auto"

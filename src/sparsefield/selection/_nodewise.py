@@ -17,6 +17,10 @@ from sparsefield.selection._feature_nodes import FeatureNodes
 
 Values = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+Index = NDArray[np.int64]
+
+# Levels of neighbours have a common name as long as it is a whole number of 64 bits.
+_MOST_NAMES = 2**62
 
 # Rows with missing cells are filled so many times, each with a share of the weight: the convention of multiple
 # imputation (Rubin 1987), which keeps 1 / (1 + g / 5) of the efficiency where a share g of the information is missing.
@@ -131,14 +135,21 @@ class _Nodes:
         return self._known[key]
 
     def _maximise(self, variable: int, slots: NDArray[np.int64], support: Mask) -> float:
-        """Refit one variable, from where its last neighbours left it."""
+        """Refit one variable, from where its last neighbours left it.
+
+        Rows whose neighbours have the same levels count as one, with the shares of the levels of the variable.
+        """
         is_there = self._codes[self._rows, variable] != MISSING
-        weights = self._weights[is_there]
+        chosen = np.arange(len(self._rows)) if is_there.all() else np.flatnonzero(is_there)
+        neighbours = np.unique(self._domain.slot_variables[support.any(axis=0)])
+        first, which = self._find_distinct(neighbours, chosen)
+        own_weights, codes = self._weights[chosen], self._filled[chosen, variable]
+        weights = np.asarray(np.bincount(which, own_weights, len(first)), dtype=np.float64)
+        shares = [np.bincount(which, own_weights * (codes == k), len(first)) for k in self._domain.slot_levels[slots]]
+        outcomes = np.column_stack(shares) / np.maximum(weights, 1e-300)[:, None]
         designs = [
-            np.column_stack([np.ones(len(weights)), self._find_statistics(np.flatnonzero(own), is_there)])
-            for own in support
+            np.column_stack([np.ones(len(first)), self._find_statistics(np.flatnonzero(own), first)]) for own in support
         ]
-        outcomes = self._find_statistics(slots, is_there)
         regression = _Regression(designs, outcomes, weights, has_reference=self._domain.reference is not None)
         start = [np.zeros(design.shape[1]) for design in designs]
         if variable in self._last:
@@ -152,9 +163,25 @@ class _Nodes:
         self._last[variable] = support, theta
         return value
 
-    def _find_statistics(self, slots: NDArray[np.int64], rows: Mask) -> Values:
+    def _find_distinct(self, variables: Index, rows: Index) -> tuple[Index, Index]:
+        """Return the first of all filled rows that some variables tell apart, and which of these each row is like."""
+        names, n_names = np.zeros(len(rows), dtype=np.int64), 1
+        for i in variables:
+            n_names *= int(self._domain.n_levels[i])
+            if n_names > _MOST_NAMES:
+                return rows, np.arange(len(rows))
+            names = names * self._domain.n_levels[i] + self._filled[rows, i]
+        if n_names > len(rows):
+            _, first, which = np.unique(names, return_index=True, return_inverse=True)
+            return rows[first], which
+        found = np.full(n_names, -1)
+        found[names[::-1]] = np.arange(len(rows))[::-1]  # the first of each is written last
+        is_seen = found >= 0
+        return rows[found[is_seen]], (np.cumsum(is_seen) - 1)[names]
+
+    def _find_statistics(self, slots: Index, rows: Index) -> Values:
         """Return whether each of some filled rows has the level of each of some slots."""
-        codes = self._filled[:, self._domain.slot_variables[slots]][rows]
+        codes = self._filled[np.ix_(rows, self._domain.slot_variables[slots])]
         return np.asarray(codes == self._domain.slot_levels[slots], dtype=np.float64)
 
 
@@ -166,7 +193,7 @@ class _Regression:
     designs : sequence of ndarray of shape (n, 1 + n_neighbours)
         For each slot, ones and the statistics of its neighbours.
     outcomes : ndarray of shape (n, n_slots)
-        Whether the variable has the level of each slot.
+        Whether the variable has the level of each slot, or the share of rows in which it does.
     weights : ndarray of shape (n,)
         How often each row counts.
     has_reference : bool

@@ -1,16 +1,45 @@
-"""How many draws it takes until fits with different seeds agree on the edges."""
+"""How many draws it takes until noise makes no edges, and fits with different seeds agree on them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
-from scipy.special import ndtr
+from scipy.special import chdtrc, ndtr
 
 from sparsefield.model import Matrix
+from sparsefield.objective import Problem
 from sparsefield.solvers._batch import Index, Values
 from sparsefield.solvers._fall import Stand
 from sparsefield.solvers._move import Move
+from sparsefield.solvers._regression import rest_variances
 from sparsefield.solvers._targets import by_group
+
+# Noise makes no edge at all in about 60 of 100 batches of draws then, exp(-1/2), where few pairs are near.
+_MOST_NOISE_EDGES = 0.5
+
+
+def draws_for_penalty(problem: Problem) -> int:
+    """Return the draws whose noise is expected to make half an edge, were all variables independent.
+
+    On n draws the gradient of an interaction has variance V / n, V what a regression on free main effects leaves of the
+    variance of its statistic. It makes an edge where it is beyond the penalty w, with the probability that a chi-square
+    of one degree of freedom is above n w^2 / V, or of as many as a group has parameters. The number of rows has no part
+    in this: a table may have more of them than its penalty needs draws.
+    """
+    weights, groups = problem.penalty.weights, problem.penalty.groups
+    if weights is None:
+        return 1
+    is_free = np.diagonal(weights) == 0
+    variances = rest_variances(problem, problem.data.moments, is_free)
+    a, b = np.nonzero(np.triu(problem.coordinates.is_parameter & (weights > 0), 1))
+    if groups is None:
+        ratios = weights[a, b] / np.sqrt(np.maximum(variances[a, b], 1e-300))
+        return least_draws(lambda n: bool(2 * ndtr(-ratios * np.sqrt(n)).sum() <= _MOST_NOISE_EDGES))
+    _, first, sizes = np.unique(groups[a, b], return_index=True, return_counts=True)
+    squares = weights[a, b][first] ** 2 / np.maximum(variances[a, b][first], 1e-300)
+    return least_draws(lambda n: bool(chdtrc(sizes, n * squares).sum() <= _MOST_NOISE_EDGES))
 
 
 def draws_for_agreement(here: Stand, move: Move, share: float) -> int:
@@ -45,11 +74,15 @@ def draws_for_agreement(here: Stand, move: Move, share: float) -> int:
     else:
         own = np.flatnonzero(is_edge)
         sizes = _sizes_of_groups(theta[a, b][some][own], inverse[np.ix_(own, own)], groups[a, b][some][own])
+    return least_draws(lambda n: bool(ndtr(-sizes * np.sqrt(n)).mean() <= 1 - share))
+
+
+def least_draws(is_enough: Callable[[float], bool]) -> int:
+    """Return the least number of draws that is enough, to a hundredth."""
     low, high = 0.0, 100.0  # base-2 logarithms of the number of draws
     while high - low > 0.01:
         middle = (low + high) / 2
-        is_enough = ndtr(-sizes * np.sqrt(2**middle)).mean() <= 1 - share
-        low, high = (low, middle) if is_enough else (middle, high)
+        low, high = (low, middle) if is_enough(2**middle) else (middle, high)
     return int(np.ceil(2**high))
 
 

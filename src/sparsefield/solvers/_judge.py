@@ -8,13 +8,15 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import ndtri
 
+from sparsefield.data import Moments
 from sparsefield.model import Matrix, scatter
 from sparsefield.objective import Problem
+from sparsefield.solvers._agreement import least_draws
 from sparsefield.solvers._batch import Batch, Values, bound_reach
 from sparsefield.solvers._decrement import Tail, bound_divergence, bound_powers, find_excess, spill
 from sparsefield.solvers._extremes import count_statements, widths
 from sparsefield.solvers._hotelling import limit_decrement, remove_noise, widen_limit
-from sparsefield.solvers._targets import RefusalError, Targets, mean_error
+from sparsefield.solvers._targets import RefusalError, Targets, count_targets, mean_error
 
 # Of the risk of a certificate this share goes to the limit on the decrement, the next to all statistics outside S
 # together, and the last to powers of h and the reach. The first has the largest part in the bound, which moves with
@@ -57,6 +59,31 @@ class Verdict:
 def outside_quantile(problem: Problem, risk: float) -> float:
     """Return the normal quantile for the gradients of all statistics, or groups of them, together."""
     return float(-ndtri(_OUTSIDE * risk / (2 * max(1, count_statements(problem)))))
+
+
+def draws_for_targets(problem: Problem, theta: Matrix, moments: Moments | None, risk: float, each: int) -> int:
+    """Return the draws with which there are so many for each statistic that a feasible distribution is made of.
+
+    These are the parameters that are not zero or free, and the zeros that so many draws leave near their penalties.
+
+    Parameters
+    ----------
+    problem : Problem
+        Whose gap is to be bounded.
+    theta : ndarray of shape (size, size)
+        Where.
+    moments : Moments, optional
+        Those of the features there; unless they are known gradients count as zero.
+    risk : float
+        That of the bound.
+    each : int
+        How many draws each is to have.
+    """
+    if problem.penalty.weights is None:
+        return 1
+    gradient = np.zeros_like(theta) if moments is None else problem.gradient(moments)
+    z = outside_quantile(problem, risk)
+    return least_draws(lambda n: n >= each * count_targets(problem, theta, gradient, z, n))
 
 
 def judge(problem: Problem, theta: Matrix, targets: Targets, chose: Batch, fresh: Batch, risk: float) -> Verdict:

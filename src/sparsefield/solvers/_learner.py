@@ -232,6 +232,7 @@ class Learner:
             is_newton, most = self.options.solver == "newton", self.options.max_sweeps
             way = self.options.way if is_newton else make_schedule("best", "newton", "sharp", most)
             arguments = _as_arguments(replace(limits, max_iter=n_left), start, watch)
+            arguments["agreement"] = self.options.agreement if is_newton else None
             return solve_newton(problem, way, replace(simulation, seed=seed), gap=smaller, **arguments)
 
         if self.options.solver != "newton":  # whose steps are others: these have a limit of their own
@@ -239,7 +240,9 @@ class Learner:
         with until(limits.end):
             if not problem.data.is_fixed:
                 return certify_slope(fit, table, weights, gap, simulation)
-            return keep_gap(problem, fit, table, weights, gap, go_on, simulation=simulation, limits=limits, watch=watch)
+            known = self.stand.moments if isinstance(self.stand, Stand) else None
+            ways: dict[str, Any] = {"simulation": simulation, "limits": limits, "moments": known, "watch": watch}
+            return keep_gap(problem, fit, table, weights, gap, go_on, **ways)
 
 
 def _as_arguments(limits: Limits, start: Matrix | None, watch: Watch | None) -> dict[str, Any]:

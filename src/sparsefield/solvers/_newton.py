@@ -16,7 +16,7 @@ from sparsefield.gradients import Point, Schedule, Simulation
 from sparsefield.inference import check_request
 from sparsefield.model import Matrix, count_once, norm
 from sparsefield.objective import Problem, describe_penalty
-from sparsefield.solvers._agreement import draws_for_agreement
+from sparsefield.solvers._agreement import draws_for_agreement, draws_for_penalty
 from sparsefield.solvers._batches import MOST_DRAWS, estimate_in_batches
 from sparsefield.solvers._describe import check_start, describe, find_objective
 from sparsefield.solvers._ending import add_advice, say_noise
@@ -99,7 +99,8 @@ def solve_newton(
         Parameters to start from, laid out as in `Problem`; zero unless given.
     gap : float
         How far above its optimum the objective may be, on average: the noise of n draws costs about
-        nonzeros / (2 n), which chooses n, up to four million.
+        nonzeros / (2 n), which chooses n, up to four million. There are at least as many draws as it takes until their
+        noise is not expected to make an edge (`draws_for_penalty`).
     agreement : float, optional
         The share of its edges that a fit with another seed is expected to have too: there are as many draws as that
         takes, up to four million or 2^28 over the number of slots.
@@ -180,9 +181,11 @@ class _NewtonSteps:
         self._problem, self._schedule, self._simulation = problem, schedule, simulation
         self._gap, self._agreement, self._limits = gap, agreement, limits
         self._n_draws = 1  # of the last step, at least
-        self._n_now = _at_least(simulation.n_chains if first is None else first.n_asked, theta)
+        self._n_least = min(draws_for_penalty(problem), _most_agreed(len(theta)))  # so that noise makes no edges
+        self._n_now = _at_least(max(simulation.n_chains, self._n_least) if first is None else first.n_asked, theta)
         self._n_made, self._n_cuts, self._wanted = 0, 0, 1
         self._n_agreed = 0  # draws with which seeds would agree, where that was asked
+        self._is_settled = False  # whether as many draws as there are now gained nothing by their step
         self._pace = 0.0  # seconds for a draw, last time
         self.theta, self._ahead = theta, theta
         self._known = first  # draws at the start that are at hand
@@ -247,12 +250,13 @@ class _NewtonSteps:
         """
         is_spent = self._agreement is not None and fall is not None and fall.decrease <= here.noise
         is_spent = is_spent and self.last is not None and self.last[1].share == 1
+        self._is_settled = is_spent and self.last is not None and self.last[0].n_asked >= _ENOUGH * here.n_asked
         if not here.is_exact and (is_spent or move.predicted <= _NOISE * here.noise):
             move = replace(move, share=0.0)
         self._ahead = here.theta + move.made
         # Draws of missing values add their noise, to a gradient that counts for more.
         wanted = _wanted_draws(count_once(self._ahead), self._gap * (1 - here.missing) / (1 + here.missing))
-        self._wanted = min(MOST_DRAWS, max(self._n_draws, wanted))
+        self._wanted = min(MOST_DRAWS, max(self._n_draws, self._n_least, wanted))
         n_now = n_next = self._n_now
         if move.share in (0, 1):
             most = self._wanted if move.effective >= _NEAR else _GROWTH * n_now
@@ -334,7 +338,7 @@ class _NewtonSteps:
     def _agrees(self, here: Stand, move: Move, share: float) -> bool:
         """Say whether another seed would find this share of the edges; if not, see to it."""
         n = here.n_asked
-        most = max(n, min(MOST_DRAWS, _MOST_AGREED // len(here.theta)))
+        most = max(n, _most_agreed(len(here.theta)))
         self._n_agreed = draws_for_agreement(here, move, share)
         enough = min(most, self._n_agreed)
         if n < _ENOUGH * enough:
@@ -342,7 +346,8 @@ class _NewtonSteps:
             return False
         # From what as many draws led to, a step is promised the noise of both, on average and but for a standard
         # deviation of half a non-central chi-square. Where it is more, these would choose better than those that did.
-        if move.predicted <= (2 + np.sqrt(6 / max(1, count_once(here.theta)))) * here.noise:
+        # Zeros near their penalties promise more than that for ever: a step that gained no more than its noise ends it.
+        if self._is_settled or move.predicted <= (2 + np.sqrt(6 / max(1, count_once(here.theta)))) * here.noise:
             return True
         move = replace(move, share=1.0)
         self.last, self._ahead = (here, move), here.theta + move.whole
@@ -403,6 +408,11 @@ def _find_move(there: Stand) -> tuple[Stand, Move]:
 def _at_least(n_draws: int, theta: Matrix) -> int:
     """Return a number of draws that is enough for a covariance of what is not zero."""
     return max(n_draws, min(MOST_DRAWS, 2 * DRAWS_EACH * count_once(theta)))
+
+
+def _most_agreed(size: int) -> int:
+    """Return how many draws are made at most so that seeds agree, with so many slots or features."""
+    return max(1, min(MOST_DRAWS, _MOST_AGREED // max(1, size)))
 
 
 def _wanted_draws(n_nonzero: int, gap: float) -> int:

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from sparsefield._deadline import OutOfTimeError
 from sparsefield._rounding import as_confidence, at_most
-from sparsefield.data import Table, TableError
+from sparsefield.data import Moments, Table, TableError
 from sparsefield.fits import Fit, Status
 from sparsefield.gradients import Simulation
 from sparsefield.model import Matrix, count_once
 from sparsefield.objective import Problem
 from sparsefield.solvers._batches import MOST_DRAWS
 from sparsefield.solvers._duality import entropy_of
+from sparsefield.solvers._judge import draws_for_targets
 from sparsefield.solvers._loop import Limits, Watch
 from sparsefield.solvers._optimality import assess, assess_slope, problem_of
 
@@ -28,6 +29,7 @@ OWN_SHARE = 1 / 3
 # Bounds from n draws are above the gap by about z sqrt(2 k) / (2 n) for the noise of k parameters that are not zero,
 # and by u / (2 n) for u zeros near their penalties, of which there are about as many: together k / n, at most. With
 # fewer than 100 draws for each parameter bounds are often refused, since tails are too long (docs/math/optimality.md).
+# Zeros that so many draws leave near their penalties count as well.
 _EACH = 100
 _FEWEST = 50_000
 
@@ -50,6 +52,7 @@ def keep_gap(
     *,
     simulation: Simulation,
     limits: Limits,
+    moments: Moments | None = None,
     watch: Watch | None = None,
 ) -> Fit:
     """Certify the gap of a fit, and make further steps and draws until it is at most what was asked for.
@@ -74,10 +77,13 @@ def keep_gap(
         Where seeds and draws come from.
     limits : Limits
         When to end at the latest.
+    moments : Moments, optional
+        Those of the features at the fit, where draws there are at hand: they say how many zeros are near.
     watch : callable, optional
         Called with each StepInfo.
     """
-    return _conclude(fit, gap, _attempts(problem, fit, table, weights, gap, solve, simulation, limits, watch))
+    n_draws = _choose_draws(problem, fit, gap, moments)
+    return _conclude(fit, gap, _attempts(problem, fit, table, weights, gap, solve, simulation, limits, n_draws, watch))
 
 
 def _conclude(fit: Fit, gap: float, attempts: Iterable[Fit]) -> Fit:
@@ -103,11 +109,12 @@ def _attempts(
     solve: Solve,
     simulation: Simulation,
     limits: Limits,
+    n_draws: int,
     watch: Watch | None,
 ) -> Iterator[Fit]:
     """Return one fit after the other of which a bound is known, as `keep_gap` says."""
     entropy = entropy_of(table, weights)
-    n_draws, wanted = _choose_draws(problem, fit, gap), OWN_SHARE * gap
+    wanted = OWN_SHARE * gap
     for attempt in range(1, _MOST_ATTEMPTS + 1):
         optimality, found = assess(
             problem,
@@ -125,7 +132,8 @@ def _attempts(
         yield fit
         if optimality.gap <= gap or attempt == _MOST_ATTEMPTS or found is None or limits.is_over:
             return
-        known = np.inf if found.estimate is None else found.estimate
+        # Draws that are too few to say how far the fit is off say nothing against it, the first time.
+        known = (0.0 if attempt == 1 else np.inf) if found.estimate is None else found.estimate
         if known > gap / 2 or is_exact:
             n_left = limits.max_iter - len(fit.steps)
             if n_left < 1:
@@ -146,7 +154,7 @@ def certify_slope(
     def attempt() -> Iterator[Fit]:
         seed, backend = simulation.seed_of(0, 1), simulation.backend
         problem = problem_of(fit, table, weights, backend)
-        n_draws = _choose_draws(problem, fit, gap)
+        n_draws = _choose_draws(problem, fit, gap, None)
         found = assess_slope(problem, fit.model, confidence=CONFIDENCE, n_draws=n_draws, seed=seed, backend=backend)
         yield replace(fit, optimality=found)
 
@@ -156,10 +164,11 @@ def certify_slope(
         return replace(fit, status=_refuse(fit, gap, f"{error.problem}; {error.remedy}"))
 
 
-def _choose_draws(problem: Problem, fit: Fit, gap: float) -> int:
+def _choose_draws(problem: Problem, fit: Fit, gap: float, moments: Moments | None) -> int:
     """Return the draws of a batch with which a bound is about the gap above what it bounds."""
-    k = max(1, count_once(problem.theta(fit.model)))
-    return int(np.clip(max(_EACH * k, k / gap), _FEWEST, MOST_DRAWS))
+    theta = problem.theta(fit.model)
+    wanted = draws_for_targets(problem, theta, moments, 1 - CONFIDENCE, _EACH)
+    return int(np.clip(max(wanted, count_once(theta) / gap), _FEWEST, MOST_DRAWS))
 
 
 def _go_on(fit: Fit, further: Fit) -> Fit:

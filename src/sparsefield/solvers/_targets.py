@@ -87,6 +87,17 @@ class Targets:
         return replace(self, first=a, second=b, t=t[a, b], outside=self.outside & ~more)
 
 
+def count_targets(problem: Problem, theta: Matrix, gradient: Matrix, z: float, n: float) -> int:
+    """Count the statistics that n draws would choose for S, from gradients that are about those at theta."""
+    weights = problem.penalty.weights
+    assert weights is not None
+    is_real = problem.coordinates.is_parameter
+    inside = is_real & ((theta != 0) | (weights == 0))
+    rest = rest_variances(problem, problem.data.moments, np.diagonal(inside))
+    near = is_real & (problem.penalty.sizes(gradient) + _margin(problem, rest, z, n) > weights)
+    return count_once(inside | near)
+
+
 def choose_targets(problem: Problem, theta: Matrix, batch: Batch, z: float) -> Targets:
     """Choose S and t by a proximal Newton step on a batch of draws.
 
@@ -119,7 +130,7 @@ def choose_targets(problem: Problem, theta: Matrix, batch: Batch, z: float) -> T
     return Targets(a, b, t[a, b], penalty, is_real & ~chosen, rest, move, decrement)
 
 
-def mean_error(problem: Problem, variances: Matrix, z: float, n: int) -> Matrix:
+def mean_error(problem: Problem, variances: Matrix, z: float, n: float) -> Matrix:
     """Return the error of the mean of n draws at a normal quantile z, by Wilson's (1927) score limits.
 
     Of a statistic that no draw shows it allows a mean of z^2 / n, where a Poisson count has z^2 / 2 and a logarithm.
@@ -131,7 +142,7 @@ def mean_error(problem: Problem, variances: Matrix, z: float, n: int) -> Matrix:
     return np.asarray(z**2 * each / (2 * n) + z * np.sqrt(variances / n + z**2 * each**2 / (4 * n**2)))
 
 
-def _margin(problem: Problem, rest: Matrix, z: float, n: int) -> Matrix:
+def _margin(problem: Problem, rest: Matrix, z: float, n: float) -> Matrix:
     """Return how far gradients outside S must be from their penalties on the n draws that choose.
 
     The draws that judge, as many, allow for errors at the quantile z, and differ from these. Were all m statistics at
