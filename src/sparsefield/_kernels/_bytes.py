@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
+
+from sparsefield._kernels._compiling import compiled
 
 BLOCK = 512  # chains that share a stream of random numbers and a loop
 _LANES = 8  # 64-bit generators of a block
@@ -77,7 +79,7 @@ _shift_left = _make_shift("shl")
 _shift_right = _make_shift("ashr")
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def exponentiate(weights, shift):
     """Replace whole numbers z, stored in the bits of the floats, by 2^(z / 2^shift), 1 <= shift <= 24.
 
@@ -97,7 +99,7 @@ def exponentiate(weights, shift):
         weights[c] = y * _as_float(_shift_left(np.int32(n + _EXPONENT_BIAS), _MANTISSA_BITS))
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def draw_uniforms(stream, raw):
     """Fill raw (256 uint64) with xoshiro256+, lane l of draw t at 8 t + l: the order of the packed kernel."""
     for lane in range(_LANES):
@@ -114,7 +116,7 @@ def draw_uniforms(stream, raw):
         stream[0, lane], stream[1, lane], stream[2, lane], stream[3, lane] = s0, s1, s2, s3
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _draw_bits(weights, draws, x):
     """Set x to one with probability 1 / (1 + weights), as the packed kernel does.
 
@@ -129,14 +131,14 @@ def _draw_bits(weights, draws, x):
             x[c] = np.uint8(_fused(np.float32(minus_u), weights[c], v) >= np.float32(0.0))
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def keep(line, kept, before):
     """Put back those bits of a line that are to be kept."""
     for m in range(line.shape[0]):
         line[m] = (line[m] & ~kept[m]) | (before[m] & kept[m])
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def sweep_product(states, streams, order, starts, neighbours, tables, kept, n_sweeps):
     """Sweep with weights multiplied up; arguments as in `_packed`, states (B, planes x lines, 512) uint8."""
     n_planes, n_lines = neighbours.shape[0], states.shape[1] // neighbours.shape[0]
@@ -167,7 +169,7 @@ def sweep_product(states, streams, order, starts, neighbours, tables, kept, n_sw
                         keep(line, kept[block, i], before[plane])
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def sweep_sum(states, streams, order, starts, neighbours, tables, shifts, kept, n_sweeps):
     """Sweep with fields added up as whole numbers; arguments as in `_packed`, states (B, planes x lines, 512) uint8."""
     n_planes, n_lines = neighbours.shape[0], states.shape[1] // neighbours.shape[0]

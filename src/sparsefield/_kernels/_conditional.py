@@ -13,12 +13,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from sparsefield._kernels._compiling import compiled
 
 MISSING = np.uint8(255)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _list_missing(row, missing):
     """Write the variables that are missing in a row, and return how many there are."""
     n = 0
@@ -29,7 +30,7 @@ def _list_missing(row, missing):
     return n
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _spread_pairs(slot, before, n_levels, slots, pair, out):
     """Write the interactions of a slot with the levels of the variables before, for all their states."""
     out[0] = 0.0
@@ -43,7 +44,7 @@ def _spread_pairs(slot, before, n_levels, slots, pair, out):
         size *= n_levels[j]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _fill_exponents(row, missing, n_levels, slots, main, pair, sums, out):
     """Write the exponents of all states of the missing values, but for what they have in common.
 
@@ -68,7 +69,7 @@ def _fill_exponents(row, missing, n_levels, slots, main, pair, sums, out):
     return size
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _normalise(weights):
     """Turn exponents into probabilities."""
     top = weights.max()
@@ -79,7 +80,7 @@ def _normalise(weights):
     weights /= total
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _fold(weights, variables, n_levels, slots, means):
     """Write the weight of every level that has a slot; uses up the weights."""
     size = weights.size
@@ -94,7 +95,7 @@ def _fold(weights, variables, n_levels, slots, means):
                 weights[s] += weights[a * size + s]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def draw_rows(rows, first, last, n_levels, slots, main, pair, uniforms, codes, n_states):
     """Draw the missing values of rows (n, p) for codes first[r] to last[r] - 1, with a uniform number for each."""
     missing = np.empty(rows.shape[1], np.int64)
@@ -113,7 +114,7 @@ def draw_rows(rows, first, last, n_levels, slots, main, pair, uniforms, codes, n
                 state //= n_levels[i]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def expect_rows(rows, counted, n_levels, slots, main, pair, means, covariance, n_states):
     """Write the expected statistics of the missing values of rows, and add their covariances.
 
@@ -150,7 +151,7 @@ def expect_rows(rows, counted, n_levels, slots, main, pair, means, covariance, n
                     weights[s] += weights[a * size + s]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def vary_rows(rows, n_levels, slots, main, pair, main_move, pair_move, variances, n_states):
     """Write the variance of the inner product of a move and the statistics, given the observed cells of each row."""
     missing = np.empty(rows.shape[1], np.int64)

@@ -7,10 +7,11 @@ Everything works on words, the same for packed chains (16 words of 32 chains) an
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sparsefield._kernels._compiling import compiled
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def find_closed(low, high, full, closed):
     """Set the bits of the chains whose least and largest states (lines, words) are equal."""
     closed[:] = full
@@ -19,7 +20,7 @@ def find_closed(low, high, full, closed):
             closed[m] &= ~(low[i, m] ^ high[i, m])
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def find_closed_sets(sets, full, closed):
     """Set the words of the chains whose sets of levels (lines, 512) have one level each to full, others to zero."""
     closed[:] = full
@@ -29,7 +30,7 @@ def find_closed_sets(sets, full, closed):
                 closed[c] = 0
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _count_ones(words, n_bits):
     n = 0
     for m in range(words.shape[0]):
@@ -38,7 +39,7 @@ def _count_ones(words, n_bits):
     return n
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _keep_draws(closed, before, held, filled, draws, full):
     """Keep the draws of the chains that have met and were held, hold those that have met; say whether all are filled.
 
@@ -67,7 +68,7 @@ def _keep_draws(closed, before, held, filled, draws, full):
     return is_done
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def settle(planes, starts, before, held, filled, draws, full):
     """Close a block of sweeps: keep the exact draws that it completes, and get ready for the next one.
 
@@ -87,7 +88,7 @@ def settle(planes, starts, before, held, filled, draws, full):
     return _count_ones(closed, 512 // n_words), is_done
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def settle_sets(planes, starts, before, held, filled, draws, full):
     """Close a block of sweeps over sets of levels, as `settle` does.
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from sparsefield._kernels._compiling import compiled
 from sparsefield._kernels._proximal import shrink
 
 _SMALLEST = 1e-10  # of the curvatures that a step is divided by
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def descend_pairs(pairs, theta, gradient, penalty, curvatures, starts, n_epochs, tol):
     """Minimise a model in which every variable has a block of curvature, and a parameter lies in one or two blocks.
 
@@ -53,7 +53,7 @@ def descend_pairs(pairs, theta, gradient, penalty, curvatures, starts, n_epochs,
     return moves
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def descend_moments(second, scale, means, theta, gradient, penalty, ridge, n_epochs, tol):
     """Minimise gradient . moves + moves . (H + ridge) moves / 2 + penalty . |theta + moves| over moves, from zero.
 

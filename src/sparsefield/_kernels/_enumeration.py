@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from sparsefield._kernels._compiling import compiled
 
 # A weight that is a product of factors of at most one is exp(-600) = 1e-261 of their largest product at least, where
 # their logarithms span no more than this. The largest weight of all is no less, and what doubles lose, below 1e-308, is
@@ -19,14 +20,14 @@ from numba import njit
 _LARGEST_SPAN = 600.0
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _rescale(sums, old, new):
     """Bring sums kept relative to exp(old) to exp(new)."""
     if old > -math.inf:
         sums *= math.exp(old - new)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _spread_fields(start, fields, n_levels, starts, out):
     """Write start plus the sum of the chosen levels' fields for all states, first variable fastest."""
     out[0] = start
@@ -39,7 +40,7 @@ def _spread_fields(start, fields, n_levels, starts, out):
         size *= n_levels[i]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _spread_factors(start, factors, n_levels, starts, out):
     """Write start times the product of the chosen levels' factors for all states, first variable fastest."""
     out[0] = start
@@ -52,7 +53,7 @@ def _spread_factors(start, factors, n_levels, starts, out):
         size *= n_levels[i]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _multiply_and_add(weights, factors, sums):
     """Multiply weights by factors, and add them to sums."""
     for s in range(weights.size):
@@ -60,7 +61,7 @@ def _multiply_and_add(weights, factors, sums):
         sums[s] += weights[s]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _split_tops(fields, n_levels, starts):
     """Take the largest field of each variable from its fields; return their sum, and how far the others are below."""
     top = span = 0.0
@@ -73,7 +74,7 @@ def _split_tops(fields, n_levels, starts):
     return top, span
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc"})  # so that sums are made in vectors
+@compiled(fastmath={"reassoc"})  # so that sums are made in vectors
 def _fold_marginals(weights, n_levels, starts, marginals):
     """Write the summed weight of each level of each variable; uses up the weights."""
     size = weights.size
@@ -89,7 +90,7 @@ def _fold_marginals(weights, n_levels, starts, marginals):
                 weights[s] += weights[k * size + s]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def sum_states(first, last, main, pair, n_levels, n_high, low_energy, low_weights, sums, low_sums):
     """Sum over the high states first .. last - 1 and all low states; return the scale.
 

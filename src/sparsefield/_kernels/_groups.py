@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sparsefield._kernels._compiling import compiled
 
 _MOST_ROUNDS = 100  # of a search for a root that gains a bit a round at worst
 _PRECISE = 1e-14
 _SMALLEST = 1e-14  # of the eigenvalues that a step is divided by
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _find_norm(values, c, weight):
     """Return the norm t > 0 of the minimiser: the root of sum_k (c_k / (values_k t + weight))^2 = 1.
 
@@ -46,7 +47,7 @@ def _find_norm(values, c, weight):
     return t
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def descend_groups(curvature, starts, places, values, vectors, theta, gradient, weights, n_epochs, tol):
     """Minimise a quadratic model plus sum_g weights_g |theta_g + moves_g| over moves, from zero.
 

@@ -6,14 +6,15 @@ Row i is values[k] at neighbours[k], starts[i] <= k < starts[i + 1].
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sparsefield._kernels._compiling import compiled
 
 # A disagreement that is not zero is no less than this: products of small ones would be rounded to zero, which no bound
 # may be, and so would its square in a norm, below 1e-154.
 SMALLEST = 1e-150
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def compress_rows(matrix):
     """Return starts, neighbours and values of the entries that are not zero."""
     p = matrix.shape[0]
@@ -35,7 +36,7 @@ def compress_rows(matrix):
     return starts, neighbours, values
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def sweep_disagreement(starts, neighbours, values, order, extra, cap, w, n_sweeps):
     """Replace w_i by min(cap, extra_i + sum_j U_ij w_j), variable by variable in the order given."""
     for _ in range(n_sweeps):
@@ -51,7 +52,7 @@ def sweep_disagreement(starts, neighbours, values, order, extra, cap, w, n_sweep
             w[i] = min(cap, total)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _add_pairs(total, w, order, counts):
     """Add sum_{i<j} counts_i counts_j min(1, w_i + w_j)^2 to a total in linear time, where order sorts w.
 
@@ -76,7 +77,7 @@ def _add_pairs(total, w, order, counts):
     return total
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def sharp_norm(w, n_slots):
     """Return sqrt( sum_i min(2, n_i) w_i^2 + sum_{i<j} min(2, n_i n_j) min(1, w_i + w_j)^2 ) in time p log p.
 
@@ -100,7 +101,7 @@ def sharp_norm(w, n_slots):
     return np.sqrt(total)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def follow_norms(starts, neighbours, values, order, extra, w, n_slots, norms):
     """Sweep w (see `sweep_disagreement`, capped at 1) once for each of norms, and fill it with its sharp norm."""
     for t in range(norms.shape[0]):
@@ -108,7 +109,7 @@ def follow_norms(starts, neighbours, values, order, extra, w, n_slots, norms):
         norms[t] = sharp_norm(w, n_slots)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def follow_sums(starts, neighbours, values, order, extra, w, sums):
     """Sweep w (see `sweep_disagreement`, not capped) once for each of sums, and fill it with the sum of w."""
     for t in range(sums.shape[0]):
@@ -116,7 +117,7 @@ def follow_sums(starts, neighbours, values, order, extra, w, sums):
         sums[t] = w.sum()
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def bound_radius(starts, neighbours, values, n_steps, v, best_v):
     """Return the smallest max_i (U v)_i / v_i over some power steps with U + I; v must be positive, best_v is set."""
     p = v.shape[0]
@@ -140,7 +141,7 @@ def bound_radius(starts, neighbours, values, n_steps, v, best_v):
     return best
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def compress_levels(pair, cuts, n_levels):
     """Return starts, neighbours and sizes of the influences between variables with any number of levels.
 
@@ -176,7 +177,7 @@ def compress_levels(pair, cuts, n_levels):
     return starts, neighbours[:n].copy(), sizes[:n].copy(), low, high
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def largest_level_changes(main, pair, cuts, n_levels):
     """Return, for each variable, how much the fields of two of its levels can move apart when parameters change.
 

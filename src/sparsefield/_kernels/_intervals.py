@@ -17,10 +17,11 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
 from sparsefield._kernels._bytes import BLOCK, draw_uniforms
+from sparsefield._kernels._compiling import compiled
 from sparsefield._kernels._lookups import multiply
 
 _ONE = np.uint64(1)
@@ -40,7 +41,7 @@ def _ends(_typing: Any, _mask: Any) -> Any:
     return types.UniTuple(types.uint64, 2)(types.uint64), generate
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def choose_levels(ratios, draws, above, x):
     """Choose levels by inversion: above k where the ratio of two odd numbers that add up to 2^31 allows it.
 
@@ -66,7 +67,7 @@ def choose_levels(ratios, draws, above, x):
                 ratios[k, c] = below / ratios[k, c]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _read(sets, carried, planes):
     """Fill planes (2 or 3, p, 512) with the least and largest levels of sets, and with those of the chains between."""
     for i in range(sets.shape[0]):
@@ -78,7 +79,7 @@ def _read(sets, carried, planes):
                 planes[_CARRIED, i, c] = carried[i, c]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _write(planes, sets, carried):
     """Set sets to all levels from the least to the largest, and levels to those of the chains between."""
     for i in range(sets.shape[0]):
@@ -90,7 +91,7 @@ def _write(planes, sets, carried):
                 carried[i, c] = planes[_CARRIED, i, c]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def sweep_intervals(
     states, streams, order, n_levels, starts, neighbours, table_starts, tables, firsts, crosses, kept, n_sweeps
 ):

@@ -9,14 +9,15 @@ the log-odds of A before and after, it is s(F') - s(F), s the logistic function.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sparsefield._kernels._compiling import compiled
 
 _LARGEST = 700.0  # exp of it is a float64
 # Logarithms of sums and of means of up to 64 exponentials, each right to a few units of 2^-53, and more than that.
 _ROUNDED = 2.0**-44
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def find_reach(main, pair, cut, cuts, n_levels, i):
     """Return the largest e_k - e_m of variable i over all levels of its neighbours, (K_i, K_i)."""
     n = n_levels[i]
@@ -30,7 +31,7 @@ def find_reach(main, pair, cut, cuts, n_levels, i):
     return most
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _largest_difference(pair, k, m, first, n):
     largest = -np.inf
     for b in range(first, first + n):
@@ -38,7 +39,7 @@ def _largest_difference(pair, k, m, first, n):
     return largest
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _largest_log_odds(most, at, inside, outside):
     """Bound the log-odds of the levels `inside` against those `outside`, where each exponent has at[k] added.
 
@@ -57,7 +58,7 @@ def _largest_log_odds(most, at, inside, outside):
     return np.log(total)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _extreme_mean(most, at, d, levels):
     """Bound the logarithm of the mean of exp(d) over some levels: from above if d falls along them, else from below.
 
@@ -81,7 +82,7 @@ def _extreme_mean(most, at, d, levels):
     return np.log(extreme) + d[first]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _largest_change(size, low, high, highest):
     """Return the largest s(F') - s(F) for F from low to high, F' up to highest and to F + size."""
     low, high, highest = (
@@ -96,7 +97,7 @@ def _largest_change(size, low, high, highest):
     return -np.expm1(-size) / ((1 + np.exp(-(y + size))) * (1 + np.exp(y)))
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def bound_influences(main, pair, cuts, n_levels, starts, neighbours, slacks, most_work, entries):
     """Lower the entries of an influence matrix, in compressed rows, to what the reach of variables allows.
 
@@ -114,7 +115,7 @@ def bound_influences(main, pair, cuts, n_levels, starts, neighbours, slacks, mos
                 entries[entry] = min(entries[entry], found)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _bound_one(reach, pair, cut, n, first, n_others, slack):
     """Bound the influence of a neighbour whose levels begin at `first` on a variable whose levels begin at `cut`."""
     most = np.empty((n, n))

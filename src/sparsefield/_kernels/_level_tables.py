@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from sparsefield._kernels._compiling import compiled
 from sparsefield._kernels._levels import ENTRIES, PART
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def contrast_levels(main, pair, cuts, n_levels):
     """Return the contrasts of levels with the first one: of main effects, and the largest of interactions.
 
@@ -32,7 +32,7 @@ def contrast_levels(main, pair, cuts, n_levels):
     return mains, largest
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def group_neighbours(largest, n_levels, by_levels):
     """Deal the neighbours of each variable out to tables of at most 32 entries.
 
@@ -70,7 +70,7 @@ def group_neighbours(largest, n_levels, by_levels):
     return starts, member_starts[: t + 1], members, factors, offsets[:t]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def fill_tables(pair, cuts, n_levels, i, first, member_starts, members, factors, offsets, out):
     """Write the sums of the contrasts of the members of tables first, first + 1, ..., out (tables, K - 1, 32).
 

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
 from sparsefield._kernels._bytes import BLOCK, draw_uniforms, exponentiate, keep
+from sparsefield._kernels._compiling import compiled
 from sparsefield._kernels._ir import F32, I8, I32, I64, load, store, word
 
 ENTRIES = 32  # of a table: two vectors of 512 bits
@@ -35,7 +36,7 @@ _HALF = 0.5
 _UNIT = 2.0**-32
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def index_tables(x, first, last, member_starts, members, factors, offsets, index):
     """Write which entry of tables first .. last - 1 each chain reads, index (>= last - first, 576) uint8.
 
@@ -129,7 +130,7 @@ _multiply_4, _multiply_8 = _make_lookups(4, _multiply), _make_lookups(8, _multip
 _add_4, _add_8 = _make_lookups(4, _add_integers), _make_lookups(8, _add_integers)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _multiply_tables(index, tables, n_tables, starts, n, out):
     """Write the weights of levels 1 .. n, eight or four at a time."""
     for k in range(0, n, WIDEST):
@@ -140,7 +141,7 @@ def _multiply_tables(index, tables, n_tables, starts, n, out):
             _multiply_4(index, table, n_tables, start, row)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _add_tables(index, tables, n_tables, starts, n, out):
     """Write the exponents of levels 1 .. n, eight or four at a time."""
     for k in range(0, n, WIDEST):
@@ -151,7 +152,7 @@ def _add_tables(index, tables, n_tables, starts, n, out):
             _add_4(index, table, n_tables, start, row)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def subtract_largest(fields, n_levels):
     """Subtract from whole numbers (n_levels, 512) the largest of a column, so that no power of two of them overflows.
 
@@ -169,7 +170,7 @@ def subtract_largest(fields, n_levels):
         fields[0, c] = np.int32(-fields[0, c])
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def draw_levels(weights, n_levels, draws, rest, x):
     """Set x (512,) uint8 to level k with a probability proportional to weights[k], by inversion.
 
@@ -196,7 +197,7 @@ def draw_levels(weights, n_levels, draws, rest, x):
             x[c] += np.uint8(rest[c] >= 0.0)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def sweep_product(
     states, streams, order, n_levels, starts, member_starts, members, factors, offsets, table_starts, tables, biases,
     kept, index, weights, n_sweeps,
@@ -234,7 +235,7 @@ def sweep_product(
                         keep(x[i], kept[block, i], before)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def sweep_sum(
     states, streams, order, n_levels, starts, member_starts, members, factors, offsets, table_starts, tables, biases,
     shifts, kept, index, weights, n_sweeps,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sparsefield._kernels._compiling import compiled
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def count_similar(columns, rows, least, start, stop, counts):
     """Count the rows that agree with row i in at least so many columns, for i from start to stop.
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
 from sparsefield._kernels._bytes import BLOCK
+from sparsefield._kernels._compiling import compiled
 from sparsefield._kernels._ir import I8, F32x8, I32x8, call, load, store, word
 from sparsefield._kernels._target import HAS_AVX2
 
@@ -47,7 +48,7 @@ _multiply_by_register = _make_combination(F32x8, "llvm.x86.avx2.permps", "fmul")
 _add_from_register = _make_combination(I32x8, "llvm.x86.avx2.permd", "add")
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def multiply(table, n_levels, line, ratios):
     """Multiply ratios (n, 512) float32 by the entries of a table (levels, n) for the levels of a line."""
     n = ratios.shape[0]
@@ -62,7 +63,7 @@ def multiply(table, n_levels, line, ratios):
                 ratios[k, c] *= table[line[c] * n + k]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def add(table, n_levels, line, scores):
     """Add the entries of a table (levels, n) for the levels of a line to scores (n, 512) int32."""
     n = scores.shape[0]

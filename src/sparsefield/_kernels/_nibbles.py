@@ -19,10 +19,11 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from sparsefield._kernels._compiling import compiled
 from sparsefield._kernels._ir import I16, I32, I64, I8x16, I8x32, I16x16, call, fill, load, store, twice, word
 
 GROUP = 128  # indicators of a group
@@ -118,7 +119,7 @@ def _make_run(n_parts: int) -> Any:
 _count_1, _count_2, _count_3, _count_4 = (_make_run(n_parts) for n_parts in range(1, 5))
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def count_nibbles(nibbles, rows, common, counts):
     """Add the common ones of the given rows, even and the next, with all columns up to their own; AVX2.
 
@@ -150,14 +151,14 @@ def count_nibbles(nibbles, rows, common, counts):
                     _count_1(own, columns, n, common0, out, stride)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _swap(x, y, shift, mask):
     """Swap the off-diagonal corners of a 2 x 2 arrangement of bytes inside two words."""
     z = ((x >> shift) ^ y) & mask
     return x ^ (z << shift), y ^ z
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _transpose_bytes(a, b, c, d, e, f, g, h):
     """Transpose the 8 x 8 bytes of eight words."""
     shift, mask = np.uint64(32), np.uint64(0x00000000FFFFFFFF)
@@ -178,7 +179,7 @@ def _transpose_bytes(a, b, c, d, e, f, g, h):
     return a, b, c, d, e, f, g, h
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def nibbles_from_packed(states, masks, nibbles):
     """Lay packed chains out as nibbles.
 
@@ -204,7 +205,7 @@ def nibbles_from_packed(states, masks, nibbles):
                     position += 2
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def nibbles_from_codes(codes, variables, levels, nibbles):
     """Lay rows of codes out as nibbles, one column for each (variable, level).
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sparsefield._kernels._bytes import _MANTISSA_BITS, BLOCK, _as_float, _as_int, _fused, _shift_left, _shift_right
+from sparsefield._kernels._compiling import compiled
 
 _UNIT = np.float32(2.0**-32)
 _LOG_2 = np.float32(0.69314718056)
@@ -20,7 +20,7 @@ _P = (1.0, 0.5000012, 0.33325517, 0.2519568, 0.17544077, 0.34074646, -0.5900887,
 _Q = (1.442695, -0.72134733, 0.4808985, -0.3606966, 0.2885526, -0.2396081, 0.2048577, -0.1913884, 0.1847603, -0.1074979)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _evaluate(coefficients, x):
     """Return a polynomial of degree nine, in float32."""
     y = np.float32(coefficients[9])
@@ -29,7 +29,7 @@ def _evaluate(coefficients, x):
     return y
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def fill_noise(draws, shift, noise):
     """Turn 31 of 32 random bits into -log2 of an exponential number, in whole units of 2^-shift.
 

@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
 from sparsefield._kernels._bytes import exponentiate, keep
+from sparsefield._kernels._compiling import compiled
 from sparsefield._kernels._ir import (
     I32,
     F32x4,
@@ -266,7 +267,7 @@ def _make_draw(n_planes: int) -> Any:
 _draw_one, _draw_two, _draw_three = _make_draw(1), _make_draw(2), _make_draw(3)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _draw_planes(weights, stream, line, stride, n_planes):
     if n_planes == 1:
         _draw_one(weights, stream, line, stride)
@@ -276,7 +277,7 @@ def _draw_planes(weights, stream, line, stride, n_planes):
         _draw_three(weights, stream, line, stride)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _index_pairs(states, neighbours, plane, k0, n_pairs, lines, stride):
     """Write the index lines of the pairs of neighbours from k0 on, as a plane sees them."""
     for k in range(k0, k0 + n_pairs):
@@ -284,7 +285,7 @@ def _index_pairs(states, neighbours, plane, k0, n_pairs, lines, stride):
         _index_pair(first, second, lines + (k - k0) * LINE, stride)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def sweep_product(states, streams, order, starts, neighbours, tables, kept, lines, weights, n_sweeps):
     """Sweep with weights multiplied up: no exponential in the loop.
 
@@ -318,7 +319,7 @@ def sweep_product(states, streams, order, starts, neighbours, tables, kept, line
                         keep(states[block, plane * n_lines + i], kept[block, i], before[plane])
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def sweep_sum(states, streams, order, starts, neighbours, tables, shifts, kept, lines, weights, n_sweeps):
     """Sweep with fields added up as whole numbers: right for parameters of any size.
 
@@ -350,7 +351,7 @@ def sweep_sum(states, streams, order, starts, neighbours, tables, shifts, kept, 
                         keep(states[block, plane * n_lines + i], kept[block, i], before[plane])
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def sweep_dense(states, streams, order, tables, biases, shifts, kept, quads, weights, n_sweeps):
     """Sweep a field where most variables are neighbours, which are taken four at a time: (0, 1, 2, 3), (4, ...), ...
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
+from sparsefield._kernels._compiling import compiled
 from sparsefield._kernels._ir import I8, I32, I8x16, fill, load, spread, store
 
 _LANES = 16
@@ -37,7 +38,7 @@ def _pack_level(_typing: Any, _line: Any, _level: Any, _out: Any) -> Any:
     return types.void(types.int64, types.int64, types.int64), generate
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def pack_levels(states, variables, levels, out):
     """Write the indicators of levels[k] of variables[k], states (B, p, 512) uint8, to out (B, >= k, 16) uint32."""
     size, width = states.shape[1] * states.shape[2], np.int64(out.shape[1] * 64)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sparsefield._kernels._compiling import compiled
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def add_variable(codes, weights, i, neighbours, places, tables, main, kept, added, slopes, main_slopes):
     """Add up minus the weighted log-probabilities of one variable given the others, and their derivatives.
 

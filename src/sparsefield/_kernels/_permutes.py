@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
 from sparsefield._kernels._bytes import BLOCK, exponentiate, keep
+from sparsefield._kernels._compiling import compiled
 from sparsefield._kernels._ir import F32, I16, I32, I64, F32x8, I32x8, I64x8, call, fill, load, spread, store, word
 from sparsefield._kernels._levels import (
     BLOCKS_AT_ONCE,
@@ -198,7 +199,7 @@ def _draw_levels(_typing: Any, _weights: Any, _n: Any, _slack: Any, _stream: Any
     return types.void(_ADDRESS, _ADDRESS, types.float32, _ADDRESS, _ADDRESS), generate
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def draw_levels(weights, n_levels, stream, x):
     """Set x (512,) uint8 to level k with a probability proportional to weights[k].
 
@@ -209,7 +210,7 @@ def draw_levels(weights, n_levels, stream, x):
     _draw_levels(weights0, np.int64(n_levels), slack, stream0, x0)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _multiply_tables(index, tables, n_tables, starts, n, out):
     """Write the weights of levels 1 .. n, four at a time."""
     for k in range(0, n, _AT_ONCE):
@@ -224,7 +225,7 @@ def _multiply_tables(index, tables, n_tables, starts, n, out):
             _multiply_1(index, table, n_tables, start, row)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _add_tables(index, tables, n_tables, starts, n, out):
     """Write the exponents of levels 1 .. n, four at a time."""
     for k in range(0, n, _AT_ONCE):
@@ -239,7 +240,7 @@ def _add_tables(index, tables, n_tables, starts, n, out):
             _add_1(index, table, n_tables, start, row)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def sweep_product(
     states, streams, order, n_levels, starts, member_starts, members, factors, offsets, table_starts, tables, biases,
     kept, index, weights, n_sweeps,
@@ -266,7 +267,7 @@ def sweep_product(
                         keep(x[i], kept[block, i], before)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def sweep_sum(
     states, streams, order, n_levels, starts, member_starts, members, factors, offsets, table_starts, tables, biases,
     shifts, kept, index, weights, n_sweeps,

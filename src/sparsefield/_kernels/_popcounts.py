@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from sparsefield._kernels._compiling import compiled
 from sparsefield._kernels._ir import I32, I64, I64x8, call, fill, load, store, word
 
 SIDE = 4  # rows and columns of a tile: 16 running counts in registers
@@ -47,7 +48,7 @@ def _count_tile(_typing: Any, _rows: Any, _columns: Any, _stride: Any, _n: Any, 
     return types.void(*[types.int64] * 6), generate
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def count_rows(rows, firsts, counts):
     """Write the common ones of four rows from each of `firsts` on, with all columns up to their own.
 
@@ -72,7 +73,7 @@ def _count_bits(_typing: Any, _x: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def count_ones(states, masks, n_variables):
     """Count the ones of each variable over packed chains (B, >= v, 8) uint64, where masks (B, 8) have ones."""
     counts = np.zeros(n_variables, np.int64)
@@ -83,7 +84,7 @@ def count_ones(states, masks, n_variables):
     return counts
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def rows_from_packed(states, masks, rows):
     """Lay packed chains (B, v, 8) uint64 out as rows (>= v, >= 8 B) uint64, one a variable, zero at the end."""
     n_blocks, n_variables, n_words = states.shape
@@ -94,7 +95,7 @@ def rows_from_packed(states, masks, rows):
                 rows[i, n_words * block + w] = states[block, i, w] & masks[block, w]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def rows_from_codes(codes, variables, levels, rows):
     """Lay codes (v, n) uint8 out as rows of bits, one for each (variable, level), zero at the end."""
     n = codes.shape[1]
@@ -107,7 +108,7 @@ def rows_from_codes(codes, variables, levels, rows):
             rows[slot, w] = bits
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def add_mirrored(part, total):
     """Add the lower triangle of part (>= d, >= d) to both triangles of total (d, d) int32.
 

@@ -7,10 +7,11 @@ several levels are rows of codes (p, n) uint8: a pair of variables has one produ
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sparsefield._kernels._compiling import compiled
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def fill_products(indicators, first, second, products):
     """Write the products of indicators first[w] and second[w] to line w of products (blocks, >= w, 16)."""
     for block in range(indicators.shape[0]):
@@ -19,7 +20,7 @@ def fill_products(indicators, first, second, products):
                 products[block, w, lane] = indicators[block, first[w], lane] & indicators[block, second[w], lane]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def add_products(indicators, first, second, weights, total):
     """Add weights[w] to total (blocks, 32, 16) wherever indicators first[w] and second[w] are both one."""
     line = np.empty(16, np.uint32)
@@ -32,7 +33,7 @@ def add_products(indicators, first, second, weights, total):
                     total[block, t, lane] += weights[w] * np.float64((line[lane] >> np.uint32(t)) & np.uint32(1))
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def add_pairs(rows, first, second, starts, widths, tables, total):
     """Add to total (n,) what a draw reads for variables first[e] and second[e].
 
@@ -44,7 +45,7 @@ def add_pairs(rows, first, second, starts, widths, tables, total):
             total[c] += tables[start + x[c] * width + y[c]]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def sum_pairs(rows, n_levels, weights, total):
     """Write the sum of the weights of the draws at each pair of levels to total (all levels, all levels)."""
     cuts = np.cumsum(n_levels) - n_levels

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sparsefield._kernels._compiling import compiled
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def shrink(x, amount):
     """Return x moved towards zero by an amount, and no further: the soft threshold."""
     size = max(abs(x) - amount, 0.0)
     return size if x > 0 else -size
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _step(theta, moment, data, penalty, step_size):
     """Return an entry of the step map: (theta - updated theta) / step_size."""
     moved = theta - step_size * (moment - data)
     return (theta - shrink(moved, step_size * penalty)) / step_size
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def step_norm(theta, pair, data, penalty, step_size):
     """Return the norm of the step map over the upper triangles of (d, d) matrices."""
     total = 0.0
@@ -30,7 +31,7 @@ def step_norm(theta, pair, data, penalty, step_size):
     return np.sqrt(total)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def largest_step_norm(theta, low, high, data, penalty, variables, step_size):
     """Bound the norm of the step map over all moments of main statistics with means between low and high (d,).
 

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
 from sparsefield._kernels._bytes import BLOCK, draw_uniforms
+from sparsefield._kernels._compiling import compiled
 from sparsefield._kernels._ir import I32, I64, I32x8, fill, load, spread, word
 from sparsefield._kernels._lookups import add
 from sparsefield._kernels._noise import fill_noise
@@ -36,7 +37,7 @@ def lowest(_typing: Any, _mask: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _choose_largest(scores, codes):
     """Set codes to the level with the largest score, the first of equal ones."""
     for c in range(BLOCK):
@@ -48,7 +49,7 @@ def _choose_largest(scores, codes):
         codes[c] = level
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def fill_minima(values, minima):
     """Fill minima (2^K_j, K_i, 8) with the least values[s, a] - values[s, b] over the levels s of each set."""
     n = values.shape[1]
@@ -87,7 +88,7 @@ def _look_up_losers(_typing: Any, _a: Any, _base: Any, _n_rows: Any, _rows: Any,
     return types.uint64(types.int64, *[types.int64] * 4), generate
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _find_losers(a, n, base, n_open, opened, sets_of, starts, tables):
     """Return the levels, one bit each, that level a wins against for all levels of the neighbours that are open."""
     losers = np.uint64(0)
@@ -104,7 +105,7 @@ def _find_losers(a, n, base, n_open, opened, sets_of, starts, tables):
     return losers
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _find_possible(
     near_open, drawn, scores, codes, sets, is_open, around, starts, tables, minimum_starts, minima, found
 ):
@@ -148,7 +149,7 @@ def _find_possible(
         found[c] = left
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def sweep_sets(
     states,
     streams,

@@ -7,10 +7,11 @@ that lie side by side, a row; the others are high, and a state of theirs is the 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sparsefield._kernels._compiling import compiled
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _spread_fields(start, fields, n_levels, out):
     """Write start plus the sum of the chosen levels' fields for all states of some variables."""
     out[0] = start
@@ -24,7 +25,7 @@ def _spread_fields(start, fields, n_levels, out):
         at += n_levels[i]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def fill_low(main, pair, n_levels, out):
     """Write the exponent of all states of the low variables, each made of one of the variables before."""
     buffer = np.empty(out.size)
@@ -39,7 +40,7 @@ def fill_low(main, pair, n_levels, out):
         at += n_levels[i]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def fill_rows(first, last, main, pair, n_levels, n_low, low, out):
     """Write rows first .. last - 1 of the exponents out (high states, low states), given those of the low variables.
 
@@ -64,7 +65,7 @@ def fill_rows(first, last, main, pair, n_levels, n_low, low, out):
         out[row] += low
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _add_level(line, size, n, to, level):
     """Add the entries of a level to those of another, for a variable with n levels whose entries are size apart."""
     if size < 8:  # the longer loop inside; with slices of 1 or 2 entries a row takes 1.5 to 2 times as long
@@ -79,7 +80,7 @@ def _add_level(line, size, n, to, level):
                 total[s] += other[s]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def sum_low(first, last, n_levels, totals, table):
     """In rows first .. last - 1, put the total over the levels of each low variable in the place of one."""
     for row in range(first, last):
@@ -91,7 +92,7 @@ def sum_low(first, last, n_levels, totals, table):
             size *= n_levels[i]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def sum_high(first, last, n_levels, totals, table):
     """In columns first .. last - 1, put the total over the levels of each high variable in the place of one."""
     size = 1
@@ -108,7 +109,7 @@ def sum_high(first, last, n_levels, totals, table):
         size *= n
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def look_up(table, start, steps, variables, first, second, out):
     """Write the mean of s_a s_b s_c s_d for all pairs (a, b) and (c, d) of first and second to out, (w, w).
 

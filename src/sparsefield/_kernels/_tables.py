@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from sparsefield._kernels._compiling import compiled
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def count_pairs(interactions):
     """Return starts (p + 1,) and sizes (p,), in one pass over the interactions.
 
@@ -25,7 +26,7 @@ def count_pairs(interactions):
     return starts, sizes
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def list_pairs(interactions, starts):
     """Return the neighbours (P, 2) of each pair and their interactions (P, 2), zero for the one that fills up."""
     p = interactions.shape[0]
@@ -41,7 +42,7 @@ def list_pairs(interactions, starts):
     return neighbours, values
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def fill_quads(whole, tables, lows):
     """Write the subset sums of each four columns of whole (p, 4 Q) int32 above their smallest, in planes of 6 bits.
 

@@ -1,0 +1,121 @@
+"""Kernels are compiled wherever the program starts, and kept where a folder can be written."""
+
+import errno
+import os
+import shutil
+import subprocess
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import numba
+import pytest
+from numba.core.caching import IndexDataCacheFile
+
+import sparsefield
+from sparsefield._kernels import _compiling
+
+PACKAGE = Path(sparsefield.__file__).parent
+NOWHERE = "/dev/null/home"  # below a file: even the superuser cannot write there
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with a kernel whose files numba keeps beside it, or nowhere."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    monkeypatch.setattr(_compiling, "_is_told", False)
+    for name in ("HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, NOWHERE)
+    (tmp_path / "kernel.py").write_text(
+        "from sparsefield._kernels._compiling import compiled\n\n@compiled\ndef double(x):\n    return 2 * x\n"
+    )
+    return tmp_path
+
+
+def load(folder):
+    """Return the kernel, as a process that starts finds it."""
+    spec = spec_from_file_location("kernel", folder / "kernel.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.double
+
+
+def find_files(folder, ending):
+    return sorted((folder / "__pycache__").glob(f"*.{ending}"))
+
+
+def test_a_kernel_is_kept_where_a_folder_can_be_written(folder):
+    assert load(folder)(4) == 8
+    assert find_files(folder, "nbi")
+    again = load(folder)
+    assert again(4) == 8
+    assert sum(again.stats.cache_hits.values()) == 1
+
+
+def test_without_a_folder_a_kernel_works_and_it_is_said_once(folder):
+    (folder / "__pycache__").touch()
+    kernel = load(folder)
+    with pytest.warns(UserWarning, match="set NUMBA_CACHE_DIR to a folder that can be written"):
+        assert kernel(4) == 8
+    assert kernel(4.0) == 8.0  # another signature, and no warning
+
+
+@pytest.mark.parametrize("where", ["_save_index", "_save_data"])
+def test_a_full_disk_costs_nothing_but_time(folder, monkeypatch, where):
+    def fail(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(IndexDataCacheFile, where, fail)
+        with pytest.warns(UserWarning, match=r"cannot be kept \(No space left on device: '.*__pycache__'\)"):
+            assert load(folder)(4) == 8
+    assert find_files(folder, "nbi") == []
+    assert load(folder)(4) == 8
+    assert find_files(folder, "nbi")
+
+
+def test_older_code_is_never_found_under_a_new_index(folder, monkeypatch):
+    def fail(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    assert load(folder)(4) == 8
+    (folder / "kernel.py").write_text((folder / "kernel.py").read_text().replace("2 * x", "3 * x"))
+    with monkeypatch.context() as patched:
+        patched.setattr(IndexDataCacheFile, "_save_data", fail)
+        with pytest.warns(UserWarning, match="cannot be kept"):
+            assert load(folder)(4) == 12
+    assert load(folder)(4) == 12
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize("share", [0, 0.5, 0.99])
+def test_a_damaged_file_is_compiled_again_and_replaced(folder, ending, share):
+    assert load(folder)(4) == 8
+    (file,) = find_files(folder, ending)
+    os.truncate(file, int(share * file.stat().st_size))
+    assert load(folder)(4) == 8
+    again = load(folder)
+    assert again(4) == 8
+    assert sum(again.stats.cache_hits.values()) == 1
+
+
+def test_the_package_starts_where_nothing_can_be_written(tmp_path):
+    shutil.copytree(PACKAGE, tmp_path / "sparsefield", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "sparsefield" / "_kernels" / "__pycache__").touch()
+    places = {"HOME": NOWHERE, "XDG_CACHE_HOME": NOWHERE, "NUMBA_CACHE_DIR": NOWHERE, "PYTHONPATH": str(tmp_path)}
+    command = (
+        "import sparsefield as sf; table = sf.encode([[0, 1], [0, 1], [1, 0]]); "
+        "print(sf.__file__, sf.sequence_weights(table).sum())"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", command], capture_output=True, text=True, env=os.environ | places, timeout=120
+    )
+    assert result.stdout.split() == [str(tmp_path / "sparsefield" / "__init__.py"), "2.0"], result.stderr
+    assert result.stderr.count("Every run compiles its kernels again") == 1
+    assert "Traceback" not in result.stderr
+
+
+def test_all_kernels_are_compiled_in_one_way():
+    files = [file for file in (PACKAGE / "_kernels").glob("*.py") if file.stem != "_compiling"]
+    assert len(files) > 20
+    assert [file.name for file in files if "njit" in file.read_text(encoding="utf-8")] == []
