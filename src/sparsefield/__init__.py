@@ -1,24 +1,7 @@
 """Sparse discrete Markov random fields, with certificates."""
 
-from sparsefield import certificates, datasets, gradients, inference, selection
-from sparsefield.data import (
-    Alignment,
-    Domain,
-    Merged,
-    Moments,
-    Table,
-    TableError,
-    encode,
-    moments_of_table,
-    read_alignment,
-    sequence_weights,
-)
-from sparsefield.estimators import PseudoLikelihood, SparseMRF, SparseMRFCV, bootstrap, stability
-from sparsefield.fits import Fit, Optimality, Status
-from sparsefield.model import PairwiseMRF, read_adabmdca, write_adabmdca
-from sparsefield.network import centrality_table, edge_table, export, make_graph, rank_contacts
-from sparsefield.selection import alpha_max, learn, path
-from sparsefield.solvers import certify
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
@@ -59,3 +42,75 @@ __all__ = [
     "stability",
     "write_adabmdca",
 ]
+
+_ROOMS = (
+    *("certificates", "data", "datasets", "estimators", "experiments", "fits", "gradients", "inference", "model"),
+    *("network", "objective", "plotting", "report", "selection", "solvers"),
+)
+
+# A room is entered when something of it is first asked for: scikit-learn takes a second to import, numba, scipy and
+# polars another one. Type checkers run nothing, so that what is offered is written once more for them.
+if TYPE_CHECKING:
+    from sparsefield import (  # noqa: F401
+        certificates,
+        data,
+        datasets,
+        estimators,
+        experiments,
+        fits,
+        gradients,
+        inference,
+        model,
+        network,
+        objective,
+        plotting,
+        report,
+        selection,
+        solvers,
+    )
+    from sparsefield.data import (
+        Alignment,
+        Domain,
+        Merged,
+        Moments,
+        Table,
+        TableError,
+        encode,
+        moments_of_table,
+        read_alignment,
+        sequence_weights,
+    )
+    from sparsefield.estimators import PseudoLikelihood, SparseMRF, SparseMRFCV, bootstrap, stability
+    from sparsefield.fits import Fit, Optimality, Status
+    from sparsefield.model import PairwiseMRF, read_adabmdca, write_adabmdca
+    from sparsefield.network import centrality_table, edge_table, export, make_graph, rank_contacts
+    from sparsefield.selection import alpha_max, learn, path
+    from sparsefield.solvers import certify
+else:
+    _OFFERED = {
+        "data": (
+            *("Alignment", "Domain", "Merged", "Moments", "Table", "TableError"),
+            *("encode", "moments_of_table", "read_alignment", "sequence_weights"),
+        ),
+        "estimators": ("PseudoLikelihood", "SparseMRF", "SparseMRFCV", "bootstrap", "stability"),
+        "fits": ("Fit", "Optimality", "Status"),
+        "model": ("PairwiseMRF", "read_adabmdca", "write_adabmdca"),
+        "network": ("centrality_table", "edge_table", "export", "make_graph", "rank_contacts"),
+        "selection": ("alpha_max", "learn", "path"),
+        "solvers": ("certify",),
+    }
+
+    def __getattr__(name: str) -> Any:
+        """Return a room, or what one of them offers."""
+        if name in _ROOMS:
+            return import_module(f"{__name__}.{name}")
+        room = next((room for room, names in _OFFERED.items() if name in names), None)
+        if room is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = globals()[name] = getattr(import_module(f"{__name__}.{room}"), name)
+        return found
+
+
+def __dir__() -> list[str]:
+    """List what there is, whether it was asked for before or not."""
+    return sorted({*globals(), *__all__, *_ROOMS})

@@ -90,7 +90,7 @@ def test_progress_counts_to_the_limit_of_the_fit(answers, monkeypatch, missing, 
             limits.append(n)
             super().__init__(wanted, n)
 
-    monkeypatch.setattr("sparsefield.cli._fit.ProgressBar", Bar)
+    monkeypatch.setattr("sparsefield.estimators.ProgressBar", Bar)
     run("fit", answers, "--id", "person", "--missing", missing, "--max-seconds", "0", "--quiet")
     assert limits == [expected]
 
@@ -436,14 +436,22 @@ def test_the_demo_says_when_it_cannot_write(tmp_path):
     assert "there is no folder" in run("demo", "--output", tmp_path / "none", code=2)
 
 
-@pytest.mark.parametrize("command", [["version"], ["--help"], ["fit", "--help"]])
+@pytest.mark.parametrize("command", [["version"], ["--version"], ["--help"], ["fit", "--help"]])
 def test_the_module_runs(command):
     result = subprocess.run(
         [sys.executable, "-m", "sparsefield", *command], capture_output=True, text=True, check=True, timeout=120
     )
     assert result.stdout.strip()
-    if command == ["version"]:
+    if "version" in command[0]:
         assert result.stdout.strip() == sf.__version__
+
+
+def test_help_names_all_commands_and_what_they_do():
+    said = run("--help")
+    for word in ("demo", "fit", "certify", "path", "bootstrap", "sample", "report", "export", "paper", "version"):
+        assert f" {word} " in said
+    assert "Learn the network behind a table, and save it." in said
+    assert "No such command 'fitt'" in run("fitt", code=2)
 
 
 def test_a_table_of_constants_is_fitted_and_certified(tmp_path):

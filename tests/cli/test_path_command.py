@@ -81,7 +81,7 @@ def test_programs_get_nothing_for_what_is_not_known(answers, monkeypatch):
         columns = {"alpha": [0.1], "edges": [2], "status": ["converged"], "ebic": [5.0], "standard_error": [np.nan]}
         return sf.selection.Choice(0, 0.1, pl.DataFrame(columns), "It is the only one.")
 
-    monkeypatch.setattr(command, "select", choose)
+    monkeypatch.setattr("sparsefield.selection.select", choose)
     words = ["path", answers, *SHORT, "--json"]
     (row,) = json.loads(CliRunner().invoke(app, [str(word) for word in words]).stdout)["path"]
     assert row == {"alpha": 0.1, "edges": 2, "status": "converged", "ebic": 5.0, "standard_error": None}
@@ -141,7 +141,7 @@ def test_an_interrupt_while_a_picture_is_made_keeps_the_table(answers, tmp_path,
         return replace(sf.path(table, alphas[:2], **more), is_whole=False)  # as a path ends that is interrupted
 
     words = ["path", answers, *SHORT, "--criterion", "stars", "--picture", tmp_path / "a.png"]
-    monkeypatch.setattr("sparsefield.cli._path.fit_path", stop)
+    monkeypatch.setattr("sparsefield.selection.path", stop)
     said = run(*words, code=130)
     assert f"Interrupted. What there was by then is in '{answers.with_suffix('.path.csv')}'." in said
     assert "subsamples" in said

@@ -8,18 +8,22 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
 import sparsefield
-from sparsefield.data import TableError, find_line
+from sparsefield.cli._commands import Commands
+
+if TYPE_CHECKING:
+    from sparsefield.data import TableError
 
 BAD_INPUT, INTERRUPTED = 2, 130
 
 app = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -27,15 +31,25 @@ app = typer.Typer(
 )
 
 
-@app.callback()
-def _about() -> None:
-    """Keep the commands named, also while there is only one."""
-
-
 @app.command()
 def version() -> None:
     """Print the version."""
     Console().print(sparsefield.__version__, highlight=False)
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        version()
+        raise typer.Exit
+
+
+@app.callback()
+def _about(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Take the options that come before a command."""
 
 
 def plain(text: str) -> str:
@@ -120,6 +134,8 @@ def plain_errors(
         Console(stderr=True, highlight=False, soft_wrap=True).print(escape(f"Interrupted.{what}"))
         raise typer.Exit(INTERRUPTED) from None
     except (ValueError, OSError) as error:
+        from sparsefield.data import TableError  # whatever raises it was imported before
+
         sentence = _compose(error, path) if isinstance(error, TableError) else str(error)
         Console(stderr=True, highlight=False, soft_wrap=True).print(f"[bold red]Error:[/] {escape(sentence + saved)}")
         raise typer.Exit(BAD_INPUT) from None
@@ -127,6 +143,8 @@ def plain_errors(
 
 def _compose(error: TableError, path: Path | None) -> str:
     """Say what is wrong with a table and where in its file, with options as they are spelled here."""
+    from sparsefield.data import find_line
+
     sentence = error.compose(lambda option: f"--{option.replace('_', '-')}")
     if path is None or error.path is not None:
         return sentence

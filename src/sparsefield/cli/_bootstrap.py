@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import polars as pl
 import typer
 from rich.table import Table as Grid
 
@@ -16,11 +15,10 @@ from sparsefield.cli._app import Output, app, plain, plain_errors, quiet_warning
 from sparsefield.cli._files import check_pictures, check_writable
 from sparsefield.cli._many import ManyFits, write_table
 from sparsefield.cli._signature import spread
-from sparsefield.data import Table
-from sparsefield.network import Network
-from sparsefield.selection import Bootstrap, Choice, Stability, select
-from sparsefield.selection import bootstrap as draw_again
-from sparsefield.selection import stability as drop_rows
+
+if TYPE_CHECKING:  # the command imports these when it runs: its help need not wait for them
+    from sparsefield.data import Table
+    from sparsefield.selection import Bootstrap, Choice, Stability
 
 _STRONGEST = 12  # edges to print
 _OFTEN, _SELDOM = 0.95, 0.5  # shares of resamples: edges that are nearly always found, and those that mostly are not
@@ -104,6 +102,10 @@ def bootstrap(
     json: options.Json = False,
 ) -> None:
     """Fit rows that are drawn again and again, and say how often each edge is found."""
+    from sparsefield.selection import bootstrap as draw_again
+    from sparsefield.selection import select
+    from sparsefield.selection import stability as drop_rows
+
     out = Output(quiet=quiet, as_json=json)
     output = data.with_suffix(".bootstrap.csv") if output is None else output
     check_writable(output, *files.named, inputs=(data, files.nodes))
@@ -162,6 +164,8 @@ def _write(results: _Results, files: _Files, table: Table, groups: options.Group
 
 def _count(found: Bootstrap) -> dict[str, int]:
     """Count the edges of the fit of all rows, those that nearly all resamples have, and other pairs."""
+    import polars as pl
+
     edges = found.table.filter(pl.col("weight") != 0)
     return {
         "n_edges": len(edges),
@@ -172,6 +176,10 @@ def _count(found: Bootstrap) -> dict[str, int]:
 
 
 def _tell(out: Output, results: _Results, seconds: float, files: list[Path]) -> None:
+    import polars as pl
+
+    from sparsefield.network import Network
+
     found, n = results.bootstrap, _count(results.bootstrap)
     edges = found.table.filter(pl.col("weight") != 0)
     grid = Grid("", "", title="Strongest edges", title_justify="left")

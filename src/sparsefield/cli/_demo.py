@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 from rich.table import Table as Grid
 
-from sparsefield.cli._app import INTERRUPTED, Output, app, plain_errors
-from sparsefield.datasets import Senate, load_senate
-from sparsefield.estimators import seed_of
-from sparsefield.fits import Fit
-from sparsefield.network import Network
-from sparsefield.selection import learn
+from sparsefield.cli._app import INTERRUPTED, Output, app, plain_errors, quiet_warnings
+
+if TYPE_CHECKING:  # the command imports these when it runs: its help need not wait for them
+    from sparsefield.datasets import Senate
+    from sparsefield.fits import Fit
+    from sparsefield.network import Network
 
 _COLORS = {"D": "#1f5fa8", "R": "#b3202c", "I": "#4d9221"}
 
@@ -26,6 +25,11 @@ def demo(
     seed: Annotated[int, typer.Option(min=0, help="Where the random numbers start.")] = 1,
 ) -> None:
     """Learn the network behind the embedded Senate votes: a picture, an interactive page, and a certificate."""
+    from sparsefield.datasets import load_senate
+    from sparsefield.estimators import seed_of
+    from sparsefield.network import Network
+    from sparsefield.selection import learn
+
     if not output.is_dir():
         raise typer.BadParameter(f"there is no folder {str(output)!r}: make it first.", param_hint="--output")
     out, senate = Output(), load_senate()
@@ -34,7 +38,7 @@ def demo(
     clock = time.perf_counter()
     # Votes not cast count as nays, as in the paper: with all cells known the optimum is something to certify.
     votes = senate.votes.fill_missing(0)
-    with plain_errors():
+    with plain_errors(), quiet_warnings(out):
         fit = learn(votes, 0.1, gap=0.02, seed=seed_of(seed), certify=True)
     seconds = time.perf_counter() - clock
     network = Network.of(fit)
@@ -53,6 +57,8 @@ def demo(
 
 
 def _describe(out: Output, senate: Senate) -> None:
+    import numpy as np
+
     votes = senate.votes
     n = int(votes.n_missing.sum())
     out.say(

@@ -10,10 +10,6 @@ import typer
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output, app, plain_errors
 from sparsefield.cli._files import check_writable
-from sparsefield.fits import Fit, is_fit
-from sparsefield.model import PairwiseMRF
-from sparsefield.network import FORMATS
-from sparsefield.network import export as export_network
 
 
 @app.command()
@@ -22,12 +18,18 @@ def export(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="The file: .gexf, .graphml, .csv (edges) or .json, or as --format.")
     ],
-    format: Annotated[str | None, typer.Option(help=f"One of {', '.join(FORMATS)}; told by the ending else.")] = None,
+    format: Annotated[
+        str | None, typer.Option(help="One of gexf, graphml, edges, adjacency, json; told by the ending else.")
+    ] = None,
     nodes: options.Nodes = None,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
     """Write the network for Gephi, yEd, Cytoscape, R or a spreadsheet."""
+    from sparsefield.fits import Fit, is_fit
+    from sparsefield.model import PairwiseMRF
+    from sparsefield.network import export as export_network
+
     out = Output(quiet=quiet, as_json=json)
     check_writable(output, inputs=(field, nodes))
     with plain_errors():

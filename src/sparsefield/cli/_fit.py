@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table as Grid
@@ -14,13 +14,12 @@ from sparsefield.cli import _options as options
 from sparsefield.cli._app import INTERRUPTED, Output, app, plain, plain_errors, quiet_warnings
 from sparsefield.cli._files import check_pictures, check_writable
 from sparsefield.cli._signature import spread
-from sparsefield.data import Table
-from sparsefield.estimators import ProgressBar, choose_shown, seed_of
-from sparsefield.fits import Fit
-from sparsefield.network import Network
-from sparsefield.selection import Choice, learn_with
-from sparsefield.solvers import Learner, Options
-from sparsefield.solvers import certify as certify_fit
+
+if TYPE_CHECKING:  # commands import these when they run: their help need not wait for them
+    from sparsefield.data import Table
+    from sparsefield.fits import Fit
+    from sparsefield.network import Network
+    from sparsefield.selection import Choice
 
 _STRONGEST = 12  # edges to print
 
@@ -69,6 +68,11 @@ def fit(
     json: options.Json = False,
 ) -> None:
     """Learn the network behind a table, and save it."""
+    from sparsefield.estimators import ProgressBar, choose_shown, seed_of
+    from sparsefield.network import Network
+    from sparsefield.selection import Choice, learn_with
+    from sparsefield.solvers import Learner, Options
+
     out = Output(quiet=quiet, as_json=json)
     output = data.with_suffix(".field") if output is None else output
     check_writable(output, report, picture, inputs=(data, nodes))
@@ -124,11 +128,14 @@ def certify(
     json: options.Json = False,
 ) -> None:
     """Bound how far a fitted field is from the optimum, from fresh draws, and save that with it."""
+    from sparsefield.fits import Fit
+    from sparsefield.network import Network
+
     out = Output(quiet=quiet, as_json=json)
     with plain_errors():
         found = Fit.load(field)
     table = options.load_same(data, found.model.domain, separator, missing_marker)
-    with plain_errors(data):
+    with plain_errors(data), quiet_warnings(out):
         found = _certify(found, table, seed, threads, out, n_draws=draws, confidence=confidence)
         found.save(field)
     out.say(str(found.optimality))
@@ -136,6 +143,9 @@ def certify(
 
 
 def _certify(found: Fit, table: Table, seed: int, threads: int | None, out: Output, **more: Any) -> Fit:
+    from sparsefield.estimators import ProgressBar
+    from sparsefield.solvers import certify as certify_fit
+
     with ProgressBar(out.progress, 6) as watch:
         return certify_fit(found, table, seed=seed, n_threads=threads, watch=watch, **more)
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-import polars as pl
 import typer
 
 from sparsefield._writing import whole_file
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output
-from sparsefield.estimators import PiecesBar, seed_of
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Found = TypeVar("Found")
 
@@ -43,6 +44,8 @@ class ManyFits:
     @property
     def settings(self) -> dict[str, Any]:
         """What the library is asked for; seeds are those of estimators with `random_state`, as in `sparsefield fit`."""
+        from sparsefield.estimators import seed_of  # a second, which the help of commands need not wait for
+
         return {
             "objective": self.objective,
             "missing": self.missing,
@@ -54,6 +57,8 @@ class ManyFits:
 
     def run(self, what: str, function: Callable[..., Found], *inputs: Any, out: Output, **how: Any) -> Found:
         """Call what makes many fits, with a bar that shows how far it is; each kind of them has its own folder."""
+        from sparsefield.estimators import PiecesBar
+
         folder = None if self.checkpoint is None else self.checkpoint / what
         with PiecesBar(out.progress, what) as watch:
             return function(*inputs, **how, **self.settings, n_jobs=self.jobs, checkpoint=folder, watch=watch)

@@ -7,28 +7,18 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-import polars as pl
 import typer
 
 from sparsefield.cli._app import Output, plain_errors
-from sparsefield.data import (
-    MAX_LEVELS,
-    MISSING_MARKERS,
-    MOST_LEVELS,
-    ConstantColumnWarning,
-    Domain,
-    Table,
-    TableError,
-    UnknownLettersWarning,
-    encode,
-    is_alignment,
-    preview,
-    read_table,
-)
 
+if TYPE_CHECKING:  # `data`, numpy and polars are imported where something is read: help need not wait for them
+    import polars as pl
+
+    from sparsefield.data import Domain, Table
+
+MAX_LEVELS, MOST_LEVELS = 32, 254  # those of `data`; a test compares them
 _MANY_ROWS = 50
 _FEW_LEVELS = 11  # numbers with as many levels are mostly scales: 0 to 10 is the longest in use
 _RARE = 0.05  # of the cells of a column: words among numbers are then taken for typos
@@ -109,6 +99,8 @@ class Reading:
 
 def _load(path: Path, how: Reading) -> tuple[Table, list[str]]:
     """Read a table, and take the columns that are asked for; also return what people should look at."""
+    from sparsefield.data import MISSING_MARKERS, ConstantColumnWarning, TableError, encode, is_alignment
+
     with plain_errors(path):
         words = (*MISSING_MARKERS, *(how.missing_marker or ()))
         frame, letters = _read_frame(path, words, how.separator)
@@ -144,6 +136,8 @@ def _read_order(words: str, frame: pl.DataFrame) -> bool | dict[str, list[str]]:
 
 def _list_unordered(table: Table) -> list[str]:
     """Say which columns look as if their levels were ordered, and count as if they were not."""
+    from sparsefield.data import preview
+
     domain = table.domain
     names = [
         name
@@ -161,6 +155,8 @@ def _list_unordered(table: Table) -> list[str]:
 
 def _read_frame(path: Path, markers: tuple[str, ...], separator: str | None) -> tuple[pl.DataFrame, list[str]]:
     """Read a file; also return what it says about letters of an alignment that count as gaps."""
+    from sparsefield.data import UnknownLettersWarning, read_table
+
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UnknownLettersWarning)
         frame = read_table(path, markers, _unescape(separator))
@@ -176,6 +172,8 @@ def _describe(table: Table) -> str:
 
 def load_same(path: Path, domain: Domain, separator: str | None, markers: Sequence[str] | None) -> Table:
     """Read a table again, with the variables and levels that a field already has."""
+    from sparsefield.data import MISSING_MARKERS, encode
+
     with plain_errors(path):
         frame, _ = _read_frame(path, (*MISSING_MARKERS, *(markers or ())), separator)
         return encode(frame.select(_split(domain.names, frame)), domain=domain)
@@ -183,6 +181,10 @@ def load_same(path: Path, domain: Domain, separator: str | None, markers: Sequen
 
 def _refuse_typo(column: pl.Series) -> None:
     """Refuse a column of whole numbers in which a few cells are words: one typo makes a reader take all for text."""
+    import polars as pl
+
+    from sparsefield.data import TableError
+
     if column.dtype != pl.String:
         return
     is_word = column.str.strip_chars().cast(pl.Int64, strict=False).is_null() & column.is_not_null()
@@ -217,6 +219,8 @@ class Groups:
 
 def load_groups(path: Path | None, color: str | None, names: Sequence[str]) -> Groups:
     """Read the table of variables, and the groups that give colours."""
+    from sparsefield.data import MISSING_MARKERS, TableError, read_table
+
     if path is None:
         if color is not None:
             raise typer.BadParameter(
@@ -255,6 +259,8 @@ def load_groups(path: Path | None, color: str | None, names: Sequence[str]) -> G
 
 def _list_rare(table: Table) -> list[str]:
     """List levels so rare that they may be typos."""
+    import numpy as np
+
     notes = []
     for name, levels, codes in zip(table.domain.names, table.domain.levels, table.codes.T, strict=True):
         seen = np.bincount(codes, minlength=len(levels))[: len(levels)]
@@ -280,6 +286,8 @@ def _split(words: str | Sequence[str], frame: pl.DataFrame) -> list[str]:
 def _find(name: str, frame: pl.DataFrame) -> str:
     if name in frame.columns:
         return name
+    from sparsefield.data import TableError
+
     near = difflib.get_close_matches(name, frame.columns, n=1)
     hint = f"Is it {near[0]!r}?" if near else f"The first are {', '.join(map(repr, frame.columns[:5]))}"
     raise TableError(f"There is no column {name!r}", hint, column=name)

@@ -6,9 +6,8 @@ import math
 import shlex
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 from rich.table import Table as Grid
 
@@ -17,10 +16,10 @@ from sparsefield.cli._app import Output, app, plain_errors, quiet_warnings
 from sparsefield.cli._files import check_pictures, check_writable
 from sparsefield.cli._many import ManyFits, make_fit_command, write_table
 from sparsefield.cli._signature import spread
-from sparsefield.data import Table
-from sparsefield.estimators import PiecesBar
-from sparsefield.selection import Choice, select
-from sparsefield.selection import path as fit_path
+
+if TYPE_CHECKING:  # the command imports these when it runs: its help need not wait for them
+    from sparsefield.data import Table
+    from sparsefield.selection import Choice
 
 _MOST_LINES = 30  # of the table that is printed: a screen
 _LARGE = 100  # information criteria are, being sums over rows: one digit after the point tells them apart
@@ -68,6 +67,8 @@ def path(
     json: options.Json = False,
 ) -> None:
     """Fit a table with smaller and smaller penalties, and say which to take, and why."""
+    from sparsefield.selection import select
+
     out = Output(quiet=quiet, as_json=json)
     output = data.with_suffix(".path.csv") if output is None else output
     check_writable(output, picture, choice_picture, inputs=(data,))
@@ -121,7 +122,9 @@ def _draw(
     """Draw the pictures that are asked for."""
     if picture is None and choice_picture is None:
         return []
+    from sparsefield.estimators import PiecesBar
     from sparsefield.plotting import ChoiceDisplay, PathDisplay  # matplotlib takes a moment to import
+    from sparsefield.selection import path as fit_path
 
     if picture is not None:
         with PiecesBar(out.progress, "penalties") as watch:
@@ -141,6 +144,8 @@ def _draw(
 
 def _make_grid(choice: Choice) -> Grid:
     """Show the path: a line for each penalty, or for some of many, and a mark at the one that was chosen."""
+    import numpy as np
+
     by = choice.criterion
     digits = 1 if np.abs(choice.table[by].to_numpy()).max() >= _LARGE else 4
     grid = Grid("", title="Path", title_justify="left")

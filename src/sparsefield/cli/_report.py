@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output, app, plain_errors
 from sparsefield.cli._files import check_writable
-from sparsefield.data import Table, TableError, resolve_missing
-from sparsefield.fits import Fit
+
+if TYPE_CHECKING:
+    from sparsefield.data import Table
+    from sparsefield.fits import Fit
 
 
 @app.command()
@@ -30,6 +32,7 @@ def report(
     json: options.Json = False,
 ) -> None:
     """Write an interactive page about a fitted field: one file that opens anywhere."""
+    from sparsefield.fits import Fit
     from sparsefield.report import write_report  # plotly takes a moment to import
 
     out = Output(quiet=quiet, as_json=json)
@@ -54,6 +57,8 @@ def report(
 
 def _is_same(table: Table, found: Fit) -> bool:
     """Say whether a field was fitted to a table, as far as is known: rows with weights may be others."""
+    from sparsefield.data import TableError, resolve_missing
+
     known = found.settings
     if "data" not in known or known.get("weights") is not None:
         return True

@@ -9,10 +9,8 @@ import typer
 
 from sparsefield._writing import whole_file
 from sparsefield.cli import _options as options
-from sparsefield.cli._app import Output, app, plain_errors
+from sparsefield.cli._app import Output, app, plain_errors, quiet_warnings
 from sparsefield.cli._files import check_writable
-from sparsefield.inference import OutOfReachError
-from sparsefield.model import PairwiseMRF
 
 
 @app.command()
@@ -29,9 +27,12 @@ def sample(
     json: options.Json = False,
 ) -> None:
     """Draw rows from a fitted field: exactly, or by so many Gibbs sweeps."""
+    from sparsefield.inference import OutOfReachError
+    from sparsefield.model import PairwiseMRF
+
     out = Output(quiet=quiet, as_json=json)
     check_writable(output, inputs=(field,))
-    with plain_errors():
+    with plain_errors(), quiet_warnings(out):
         model = PairwiseMRF.load(field)
         if sweeps is not None:
             table = model.sample(rows, n_sweeps=sweeps, seed=seed, n_threads=threads)
