@@ -2,7 +2,9 @@
 
 import re
 
-from sparsefield.estimators import PiecesBar
+import pytest
+
+from sparsefield.estimators import PiecesBar, ProgressBar
 
 
 def shown(capsys):
@@ -29,6 +31,16 @@ def test_what_is_not_cut_into_pieces_has_no_count(capsys):
     said = shown(capsys)
     assert "since" in said
     assert "paths" not in said
+
+
+@pytest.mark.parametrize("make", [lambda: PiecesBar(True, "penalties"), lambda: ProgressBar(True, 20)])
+def test_people_are_told_that_a_first_fit_compiles(capsys, monkeypatch, make):
+    monkeypatch.setattr("sparsefield.estimators._progress.describe_compiling", lambda: "compiling kernels, once")
+    with make():
+        pass
+    said = shown(capsys)
+    assert "compiling kernels, once" in said
+    assert "fitting" not in said
 
 
 def test_no_bar_is_shown_where_nobody_looks(capsys):

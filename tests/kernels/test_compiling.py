@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numba
 import pytest
+from numba.core import event
 from numba.core.caching import IndexDataCacheFile
 
 import sparsefield
@@ -58,6 +59,28 @@ def test_without_a_folder_a_kernel_works_and_it_is_said_once(folder):
     with pytest.warns(UserWarning, match="set NUMBA_CACHE_DIR to a folder that can be written"):
         assert kernel(4) == 8
     assert kernel(4.0) == 8.0  # another signature, and no warning
+
+
+@pytest.mark.parametrize(("is_kept", "how_often"), [(True, "once"), (False, "in every run")])
+@pytest.mark.filterwarnings("ignore:Every run compiles")
+def test_people_are_told_while_kernels_are_compiled(folder, is_kept, how_often):
+    said = []
+
+    class Listener(event.Listener):
+        def on_start(self, _):
+            said.append(_compiling.describe_compiling())
+
+        def on_end(self, _):
+            pass
+
+    if not is_kept:
+        (folder / "__pycache__").touch()
+    with event.install_listener("numba:compile", Listener()):
+        load(folder)(4)
+        assert said == [f"compiling kernels, {how_often}, 10 to 25 s"]
+        load(folder)(4)
+    assert len(said) == (1 if is_kept else 2)
+    assert _compiling.describe_compiling() is None
 
 
 @pytest.mark.parametrize("where", ["_save_index", "_save_data"])

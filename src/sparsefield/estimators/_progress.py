@@ -22,6 +22,7 @@ from rich.progress import (
 from rich.table import Column
 from rich.text import Text
 
+from sparsefield._kernels._compiling import describe_compiling
 from sparsefield.fits import StepInfo
 from sparsefield.selection import Choice, choose
 from sparsefield.solvers import Learner
@@ -58,7 +59,7 @@ class ProgressBar(_Bar):
         if not self._is_shown:
             return None
         task = self._start(
-            TextColumn("fitting"),
+            _Doing(),
             BarColumn(),
             TextColumn("{task.completed} of at most {task.total} steps, {task.fields[said]}"),
             TextColumn("at most"),
@@ -95,13 +96,25 @@ class PiecesBar(_Bar):
     def __enter__(self) -> WatchPieces | None:
         if not self._is_shown:
             return None
-        task = self._start(TextColumn("fitting"), BarColumn(), _PiecesLeft(), total=None, what=self._what, end=None)
+        task = self._start(_Doing(), BarColumn(), _PiecesLeft(), total=None, what=self._what, end=None)
 
         def watch(n_done: int, n_all: int, seconds_left: float | None) -> None:
             end = None if seconds_left is None else monotonic() + seconds_left
             self._progress.update(task, completed=n_done, total=n_all if n_all > 1 else None, end=end)
 
         return watch
+
+
+class _Doing(ProgressColumn):
+    """What is done now: a first fit compiles for many seconds before it gets anywhere."""
+
+    def get_table_column(self) -> Column:
+        """Let the bar be shorter where the words are long."""
+        return Column(no_wrap=True)
+
+    def render(self, task: Task) -> Text:  # noqa: ARG002  # asked for by rich
+        """Return the text before the bar."""
+        return Text(describe_compiling() or "fitting")
 
 
 class _PiecesLeft(ProgressColumn):
@@ -117,7 +130,7 @@ class _PiecesLeft(ProgressColumn):
             return Text("since")
         done = f"{task.completed:.0f} of {task.total:.0f} {task.fields['what']}"
         end = task.fields["end"]
-        if end is None:
+        if end is None or describe_compiling():  # compiling is no measure of what comes after it
             return Text(f"{done}, since")
         left = timedelta(seconds=round(max(0.0, end - monotonic())))
         return Text(f"{done}, about {left} left, since")
