@@ -45,7 +45,7 @@ class Checkpoint:
         manifest = self.folder / _MANIFEST
         if manifest.exists():
             _check_identity(manifest, identity)
-        # A run that was killed while it wrote the manifest leaves a file behind whose name starts with a dot.
+        # A run that was killed while it wrote the manifest can leave a file behind whose name starts with a dot.
         elif any(not path.name.startswith(".") for path in self.folder.iterdir()):
             raise ValueError(
                 f"Folder {str(folder)!r} is not empty, and does not say what its files are. Use another folder."
