@@ -1,7 +1,6 @@
 """Sparse discrete Markov random fields, with certificates."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
 __version__ = "0.1.0"
 
@@ -50,6 +49,7 @@ _ROOMS = (
 
 # A room is entered when something of it is first asked for: scikit-learn takes a second to import, numba, scipy and
 # polars another one. Type checkers run nothing, so that what is offered is written once more for them.
+TYPE_CHECKING = False  # as in `typing`, which takes ten times as long to import as all of this
 if TYPE_CHECKING:
     from sparsefield import (  # noqa: F401
         certificates,
@@ -100,8 +100,10 @@ else:
         "solvers": ("certify",),
     }
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name: str) -> object:
         """Return a room, or what one of them offers."""
+        from importlib import import_module
+
         if name in _ROOMS:
             return import_module(f"{__name__}.{name}")
         room = next((room for room, names in _OFFERED.items() if name in names), None)

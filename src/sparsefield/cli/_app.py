@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
 import sparsefield
-from sparsefield.cli._commands import Commands
-
-if TYPE_CHECKING:
-    from sparsefield.data import TableError
-
-BAD_INPUT, INTERRUPTED = 2, 130
+from sparsefield._writing import UnwritableError
+from sparsefield.cli._commands import BAD_INPUT, INTERRUPTED, Commands, Stopped, print_json
 
 app = typer.Typer(
     cls=Commands,
@@ -97,7 +91,7 @@ class Output:
     def give(self, found: dict[str, Any]) -> None:
         """Print what was found for programs."""
         if self._as_json:
-            sys.stdout.write(json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+            print_json(found)
 
 
 @contextmanager
@@ -114,7 +108,7 @@ def quiet_warnings(out: Output) -> Iterator[None]:
 def plain_errors(
     path: Path | None = None, kept: Path | None = None, interrupted: Callable[[], str] | None = None
 ) -> Iterator[None]:
-    """Turn errors that users can mend into one sentence on standard error, and an exit code.
+    """Turn errors that users can mend into one sentence, and an exit code.
 
     Parameters
     ----------
@@ -126,27 +120,35 @@ def plain_errors(
         Returns what else to say of an interrupt.
     """
     saved = "" if kept is None else f" What there was by then is in {str(kept)!r}."
+    files = None if kept is None else [str(kept)]
     try:
         yield
     except KeyboardInterrupt:
         more = "" if interrupted is None else f" {interrupted()}"
         what = saved + more or " There is nothing to keep yet."
-        Console(stderr=True, highlight=False, soft_wrap=True).print(escape(f"Interrupted.{what}"))
-        raise typer.Exit(INTERRUPTED) from None
+        raise Stopped(f"Interrupted.{what}", INTERRUPTED, files=files) from None
     except (ValueError, OSError) as error:
-        from sparsefield.data import TableError  # whatever raises it was imported before
-
-        sentence = _compose(error, path) if isinstance(error, TableError) else str(error)
-        Console(stderr=True, highlight=False, soft_wrap=True).print(f"[bold red]Error:[/] {escape(sentence + saved)}")
-        raise typer.Exit(BAD_INPUT) from None
+        sentence, parts = _describe(error, path)
+        raise Stopped(sentence + saved, BAD_INPUT, files=files, **parts) from None
 
 
-def _compose(error: TableError, path: Path | None) -> str:
-    """Say what is wrong with a table and where in its file, with options as they are spelled here."""
-    from sparsefield.data import find_line
+def _describe(error: ValueError | OSError, path: Path | None) -> tuple[str, dict[str, Any]]:
+    """Say what is wrong and where in which file, with options as they are spelled here; also return what is known."""
+    from sparsefield.data import TableError, find_line  # whatever raises errors was imported before
 
-    sentence = error.compose(lambda option: f"--{option.replace('_', '-')}")
-    if path is None or error.path is not None:
-        return sentence
-    line = None if error.row is None else find_line(path, error.row)
-    return f"File {str(path)!r}{'' if line is None else f', line {line}'}: {sentence}"
+    if isinstance(error, OSError) and error.filename is not None:
+        is_said = isinstance(error, UnwritableError)
+        return str(error) if is_said else f"{error.filename!r}: {error.strerror}.", {"file": str(error.filename)}
+    if not isinstance(error, TableError):
+        return str(error), {}
+    sentence, file, line = error.compose(_spell), error.path, error.line
+    if file is None and path is not None:
+        file, line = path, None if error.row is None else find_line(path, error.row)
+        sentence = f"File {str(path)!r}{'' if line is None else f', line {line}'}: {sentence}"
+    known = {"file": None if file is None else str(file), "line": line, "row": error.row, "column": error.column}
+    return sentence, {**known, "option": None if error.option is None else _spell(error.option)}
+
+
+def _spell(option: str) -> str:
+    """Return the name of an option as it is typed."""
+    return f"--{option.replace('_', '-')}"

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table as Grid
 
-from sparsefield.cli._app import INTERRUPTED, Output, app, plain_errors, quiet_warnings
+from sparsefield.cli._app import Output, app, plain_errors, quiet_warnings
+from sparsefield.cli._commands import INTERRUPTED
 
 if TYPE_CHECKING:  # the command imports these when it runs: its help need not wait for them
     from sparsefield.datasets import Senate

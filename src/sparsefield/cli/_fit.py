@@ -11,7 +11,8 @@ import typer
 from rich.table import Table as Grid
 
 from sparsefield.cli import _options as options
-from sparsefield.cli._app import INTERRUPTED, Output, app, plain, plain_errors, quiet_warnings
+from sparsefield.cli._app import Output, app, plain, plain_errors, quiet_warnings
+from sparsefield.cli._commands import INTERRUPTED
 from sparsefield.cli._files import check_pictures, check_writable
 from sparsefield.cli._signature import spread
 

@@ -11,7 +11,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table as Grid
 
-from sparsefield.cli._app import INTERRUPTED, app, plain_errors
+from sparsefield.cli._app import app, plain_errors
+from sparsefield.cli._commands import INTERRUPTED
 
 _console = Console(highlight=False)
 
