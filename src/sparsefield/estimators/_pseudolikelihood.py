@@ -51,7 +51,7 @@ class PseudoLikelihood(FieldEstimator):
     >>> truth = sf.datasets.make_field(6, strength=(1.0, 1.5), seed=7)
     >>> data = truth.sample(5000, method="perfect", seed=1).to_frame()
     >>> mrf = sf.PseudoLikelihood(alpha=0.02).fit(data)
-    >>> sf.edge_table(mrf.model_).row(0)[:2]
+    >>> sf.edge_table(mrf).row(0)[:2]
     ('x1', 'x5')
     """
 

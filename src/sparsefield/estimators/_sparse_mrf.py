@@ -120,8 +120,8 @@ class SparseMRF(FieldEstimator):
     n_iter_ : int
         Iterations made.
     fit_ : Fit
-        All of this as one value. `sf.edge_table(mrf.fit_)` marks edges that noise leaves open, and
-        `sf.certify(mrf.fit_, X)` bounds what the objective is above its optimum.
+        All of this as one value. `sf.edge_table(mrf)` marks edges that noise leaves open, and `sf.certify(mrf, X)`
+        bounds what the objective is above its optimum; both take the estimator or its fit.
 
     Notes
     -----
@@ -142,7 +142,7 @@ class SparseMRF(FieldEstimator):
     >>> truth = sf.datasets.make_field(6, strength=(1.0, 1.5), seed=7)
     >>> data = truth.sample(5000, method="perfect", seed=1).to_frame()
     >>> mrf = sf.SparseMRF(random_state=1).fit(data)
-    >>> sf.edge_table(mrf.model_).row(0)[:2]
+    >>> sf.edge_table(mrf).row(0)[:2]
     ('x1', 'x5')
     >>> int((truth.interactions != 0).sum()) // 2, mrf.graph().number_of_edges()
     (3, 3)

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from sparsefield.fits import Fit
+from sparsefield.fits import Fit, Fitted, as_model
 from sparsefield.model import PairwiseMRF, block_norms
 
 
@@ -45,12 +45,12 @@ def correct_strengths(strengths: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(corrected)
 
 
-def rank_contacts(fitted: PairwiseMRF | Fit, *, min_separation: int = 5, apc: bool = True) -> pl.DataFrame:
+def rank_contacts(fitted: PairwiseMRF | Fit | Fitted, *, min_separation: int = 5, apc: bool = True) -> pl.DataFrame:
     """Rank pairs of columns by how likely they touch: the strongest edges, corrected, best first.
 
     Parameters
     ----------
-    fitted : PairwiseMRF or Fit
+    fitted : PairwiseMRF, Fit or fitted estimator
         A field of the columns of an alignment, in their order.
     min_separation : int
         How far columns are apart at least; neighbours in the sequence touch anyway.
@@ -70,7 +70,7 @@ def rank_contacts(fitted: PairwiseMRF | Fit, *, min_separation: int = 5, apc: bo
     >>> sf.rank_contacts(model, min_separation=1).columns
     ['first', 'second', 'strength', 'score']
     """
-    model = fitted.model if isinstance(fitted, Fit) else fitted
+    model = as_model(fitted)
     strengths = block_norms(model)
     scores = correct_strengths(strengths) if apc else strengths
     first, second = np.triu_indices(len(strengths), max(1, min_separation))

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from sparsefield._writing import write_text
-from sparsefield.fits import Fit
+from sparsefield.fits import Fit, Fitted, as_fit
 from sparsefield.model import PairwiseMRF
 from sparsefield.network._graph import make_graph
 from sparsefield.network._network import Network
@@ -83,7 +83,7 @@ _ENDINGS = {".gexf": "gexf", ".graphml": "graphml", ".csv": "edges", ".json": "j
 
 
 def export(
-    fitted: PairwiseMRF | Fit | Network,
+    fitted: PairwiseMRF | Fit | Fitted | Network,
     path: str | PathLike[str],
     *,
     format: str | None = None,
@@ -93,7 +93,7 @@ def export(
 
     Parameters
     ----------
-    fitted : PairwiseMRF, Fit or Network
+    fitted : PairwiseMRF, Fit, fitted estimator or Network
         The field, or its network.
     path : str or path
         The file. It is written whole or not at all.
@@ -117,5 +117,5 @@ def export(
         )
     if kind not in FORMATS:
         raise ValueError(f"format is {kind!r}: use {', '.join(FORMATS)}.")
-    fit = fitted if isinstance(fitted, Fit) else None
+    fit = None if isinstance(fitted, PairwiseMRF | Network) else as_fit(fitted)
     write_text(path, FORMATS[kind](Network.of(fitted), nodes, fit))

@@ -9,17 +9,19 @@ import networkx as nx
 import numpy as np
 import polars as pl
 
-from sparsefield.fits import Fit
+from sparsefield.fits import Fit, Fitted
 from sparsefield.model import PairwiseMRF
 from sparsefield.network._network import Network
 
 
-def make_graph(fitted: PairwiseMRF | Fit | Network, nodes: Mapping[str, Mapping[str, Any]] | None = None) -> nx.Graph:
+def make_graph(
+    fitted: PairwiseMRF | Fit | Fitted | Network, nodes: Mapping[str, Mapping[str, Any]] | None = None
+) -> nx.Graph:
     """Return the network: a node for each variable, an edge with a signed weight for each pair that interacts.
 
     Parameters
     ----------
-    fitted : PairwiseMRF, Fit or Network
+    fitted : PairwiseMRF, Fit, fitted estimator or Network
         The field. The edges of a fit that knows which of them its noise leaves open have an attribute `undecided`.
     nodes : mapping of variable to attributes, optional
         Further attributes, such as a group. Those with a single main effect have it as `main`.
@@ -52,13 +54,13 @@ def make_graph(fitted: PairwiseMRF | Fit | Network, nodes: Mapping[str, Mapping[
     return graph
 
 
-def centrality_table(graph: nx.Graph) -> pl.DataFrame:
+def centrality_table(network: nx.Graph | PairwiseMRF | Fit | Fitted | Network) -> pl.DataFrame:
     """Return how central each node of a network is; nodes without edges have zeros.
 
     Parameters
     ----------
-    graph : networkx.Graph
-        A network with signed weights, as of `make_graph`.
+    network : PairwiseMRF, Fit, fitted estimator, Network or networkx.Graph
+        The field, or a graph with signed weights, as of `make_graph`.
 
     Returns
     -------
@@ -70,10 +72,11 @@ def centrality_table(graph: nx.Graph) -> pl.DataFrame:
     Examples
     --------
     >>> import sparsefield as sf
-    >>> table = sf.centrality_table(sf.make_graph(sf.datasets.make_star(4, seed=1)))
+    >>> table = sf.centrality_table(sf.datasets.make_star(4, seed=1))
     >>> table["degree"].to_list(), table["betweenness"].to_list()
     ([3, 1, 1, 1], [1.0, 0.0, 0.0, 0.0])
     """
+    graph = network if isinstance(network, nx.Graph) else make_graph(network)
     lengths = nx.Graph()
     lengths.add_nodes_from(graph)
     lengths.add_weighted_edges_from((a, b, 1 / abs(weight)) for a, b, weight in graph.edges(data="weight") if weight)

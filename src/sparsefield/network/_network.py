@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sparsefield.fits import Fit
+from sparsefield.fits import Fit, Fitted, as_fit, as_model
 from sparsefield.model import PairwiseMRF, has_sign, membership, pair_weights
 
 
@@ -48,12 +48,12 @@ class Network:
     undecided: NDArray[np.bool_] | None = None
 
     @classmethod
-    def of(cls, fitted: PairwiseMRF | Fit | Network) -> Network:
-        """Return the network of a field or a fit; a network is its own."""
+    def of(cls, fitted: PairwiseMRF | Fit | Fitted | Network) -> Network:
+        """Return the network of a field, a fit or a fitted estimator; a network is its own."""
         if isinstance(fitted, Network):
             return fitted
-        model = fitted.model if isinstance(fitted, Fit) else fitted
-        marked = fitted.undecided if isinstance(fitted, Fit) else None
+        marked = None if isinstance(fitted, PairwiseMRF) else as_fit(fitted).undecided
+        model = as_model(fitted)
         domain = model.domain
         member = membership(domain)
         slots = [np.flatnonzero(member[:, i]) for i in range(domain.n_variables)]
@@ -112,7 +112,7 @@ class Network:
         return None if self.undecided is None else int(np.count_nonzero(np.triu(self.undecided & among, 1)))
 
 
-def edge_table(fitted: PairwiseMRF | Fit | Network) -> pl.DataFrame:
+def edge_table(fitted: PairwiseMRF | Fit | Fitted | Network) -> pl.DataFrame:
     """Return the edges as a table, strongest first.
 
     Of a fit that knows which of its parameters are undecided, there is a column that says so: whether the noise of the
@@ -121,7 +121,7 @@ def edge_table(fitted: PairwiseMRF | Fit | Network) -> pl.DataFrame:
 
     Parameters
     ----------
-    fitted : PairwiseMRF, Fit or Network
+    fitted : PairwiseMRF, Fit, fitted estimator or Network
         The field.
 
     Returns

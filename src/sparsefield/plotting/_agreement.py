@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import cycle
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
-from sparsefield.data import Table, count_codes
+from sparsefield.data import Table, count_codes, encode
 
 GROUP_COLORS = (
     *("#1f5fa8", "#b3202c", "#4d9221", "#7b3294", "#e08214"),
@@ -22,7 +23,7 @@ GROUP_COLORS = (
 
 
 def plot_agreement(
-    table: Table,
+    table: Any,
     *,
     groups: Sequence[str] | None = None,
     colors: Mapping[str, str] | None = None,
@@ -32,7 +33,7 @@ def plot_agreement(
 
     Parameters
     ----------
-    table : Table
+    table : Table, array, pandas or polars data frame, or path
         Variables with the same levels; missing values are left out pair by pair.
     groups : sequence of str, optional
         A group for each variable, whose name is written in the group's colour.
@@ -46,6 +47,7 @@ def plot_agreement(
     matplotlib axes
         Variables are ordered so that those that agree stand together.
     """
+    table = table if isinstance(table, Table) else encode(table)
     share = agreement(table)
     order = order_by_likeness(share)
     if ax is None:

@@ -7,6 +7,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from sparsefield.fits import Fitted, as_fit
 from sparsefield.plotting._curves import Curve, plot_curves, scale_alphas
 from sparsefield.plotting._display import Display
 from sparsefield.selection import Choice
@@ -52,6 +53,15 @@ class ChoiceDisplay(Display):
     def from_choice(cls, choice: Choice) -> ChoiceDisplay:
         """Make the picture of a choice."""
         return cls(choice)
+
+    @classmethod
+    def from_estimator(cls, estimator: Fitted, *, ax: Axes | None = None) -> ChoiceDisplay:
+        """Draw why a fitted estimator has its penalty, on these axes or on new ones."""
+        as_fit(estimator)  # which says what is wrong with others
+        choice = getattr(estimator, "choice_", None)
+        if choice is None:
+            raise ValueError("The estimator was given its alpha: there is no choice to draw.")
+        return cls(choice).plot(ax)
 
     @property
     def errors(self) -> pl.Series | None:

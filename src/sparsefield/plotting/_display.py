@@ -19,7 +19,8 @@ _KINDS = ("png", "svg", "pdf")
 class Display(ABC):
     """A picture that knows its data: `plot` draws it, on axes of one's own if wanted, and `save` writes it to a file.
 
-    After `plot` there are `ax_` and `figure_`, as in scikit-learn's displays.
+    After `plot` there are `ax_` and `figure_`, as in scikit-learn's displays. As there, `from_estimator` draws at once;
+    other ways to make a display leave that to `plot`.
     """
 
     ax_: Axes

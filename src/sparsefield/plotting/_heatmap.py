@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
-from sparsefield.fits import Fit
+from sparsefield.fits import Fit, Fitted
 from sparsefield.model import PairwiseMRF
 from sparsefield.network import Network
 from sparsefield.plotting._agreement import choose_colors, order_by_likeness, write_names
@@ -52,10 +52,15 @@ class HeatmapDisplay(Display):
         self.names, self.strengths, self.groups, self.colors = tuple(names), strengths, groups, colors
 
     @classmethod
-    def from_fit(cls, fitted: PairwiseMRF | Fit | Network, **options: Any) -> HeatmapDisplay:
-        """Make the map of a field or a fit; options as for the class."""
+    def from_fit(cls, fitted: PairwiseMRF | Fit | Fitted | Network, **options: Any) -> HeatmapDisplay:
+        """Make the map of a field, a fit or a fitted estimator; options as for the class."""
         network = Network.of(fitted)
         return cls(network.names, network.strengths, **options)
+
+    @classmethod
+    def from_estimator(cls, estimator: Fitted, *, ax: Axes | None = None, **options: Any) -> HeatmapDisplay:
+        """Draw the map of a fitted estimator, on these axes or on new ones; options as for the class."""
+        return cls.from_fit(estimator, **options).plot(ax)
 
     def _draw(self, ax: Axes) -> None:
         most = float(np.abs(self.strengths).max(initial=0.0)) or 1.0

@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 
-from sparsefield.fits import Fit
+from sparsefield.fits import Fit, Fitted
 from sparsefield.model import PairwiseMRF
 from sparsefield.network import Network, make_graph
 from sparsefield.plotting._agreement import choose_colors
@@ -203,9 +203,14 @@ class NetworkDisplay(Display):
         self.graph, self.groups, self.colors, self.seed = graph, groups, colors, seed
 
     @classmethod
-    def from_fit(cls, fitted: PairwiseMRF | Fit | Network, **options: Any) -> NetworkDisplay:
-        """Make the picture of a field or a fit; options as for the class."""
+    def from_fit(cls, fitted: PairwiseMRF | Fit | Fitted | Network, **options: Any) -> NetworkDisplay:
+        """Make the picture of a field, a fit or a fitted estimator; options as for the class."""
         return cls(make_graph(fitted), **options)
+
+    @classmethod
+    def from_estimator(cls, estimator: Fitted, *, ax: Axes | None = None, **options: Any) -> NetworkDisplay:
+        """Draw the network of a fitted estimator, on these axes or on new ones; options as for the class."""
+        return cls.from_fit(estimator, **options).plot(ax)
 
     def _draw(self, ax: Axes) -> None:
         plot_network(self.graph, groups=self.groups, colors=self.colors, seed=self.seed, ax=ax)

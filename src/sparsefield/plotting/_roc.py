@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 from sklearn.metrics import roc_curve
 
-from sparsefield.fits import Fit
+from sparsefield.fits import Fit, Fitted
 from sparsefield.model import PairwiseMRF
 from sparsefield.network import Network, edge_auc
 from sparsefield.plotting._curves import Curve, plot_curves
@@ -39,8 +39,8 @@ class RocDisplay(Display):
         self.false_positives, self.true_positives, self.auc = false_positives, true_positives, auc
 
     @classmethod
-    def from_fit(cls, fitted: PairwiseMRF | Fit, truth: PairwiseMRF) -> RocDisplay:
-        """Compare a field or a fit with the truth."""
+    def from_fit(cls, fitted: PairwiseMRF | Fit | Fitted, truth: PairwiseMRF) -> RocDisplay:
+        """Compare a field, a fit or a fitted estimator with the truth."""
         found, known = Network.of(fitted), Network.of(truth)
         if found.names != known.names:
             raise ValueError("The field and the truth have different variables: compare fields of the same ones.")
@@ -49,6 +49,11 @@ class RocDisplay(Display):
         auc = float(edge_auc(strengths, truth))
         false, true, _ = roc_curve(known.strengths[pairs] != 0, strengths[pairs])
         return cls(false, true, auc)
+
+    @classmethod
+    def from_estimator(cls, estimator: Fitted, truth: PairwiseMRF, *, ax: Axes | None = None) -> RocDisplay:
+        """Compare a fitted estimator with the truth, and draw it on these axes or on new ones."""
+        return cls.from_fit(estimator, truth).plot(ax)
 
     def _draw(self, ax: Axes) -> None:
         curve = Curve(f"AUC {self.auc:.3f}", self.false_positives, self.true_positives, color="#1f5fa8")

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
-from sparsefield.fits import Fit
+from sparsefield.fits import Fit, Fitted, as_fit
 from sparsefield.plotting._curves import Curve, plot_curves
 from sparsefield.plotting._display import Display
 
@@ -37,9 +37,14 @@ class TraceDisplay(Display):
         self.fit = fit
 
     @classmethod
-    def from_fit(cls, fit: Fit) -> TraceDisplay:
-        """Make the picture of a fit."""
-        return cls(fit)
+    def from_fit(cls, fit: Fit | Fitted) -> TraceDisplay:
+        """Make the picture of a fit, or of a fitted estimator."""
+        return cls(as_fit(fit))
+
+    @classmethod
+    def from_estimator(cls, estimator: Fitted, *, ax: Axes | None = None) -> TraceDisplay:
+        """Draw the trace of a fitted estimator, on these axes or on new ones."""
+        return cls.from_fit(estimator).plot(ax)
 
     def _draw(self, ax: Axes) -> None:
         trace = self.fit.trace

@@ -14,8 +14,8 @@ from plotly.offline import get_plotlyjs
 
 from sparsefield._rounding import at_most
 from sparsefield._writing import write_text
-from sparsefield.data import Table
-from sparsefield.fits import Fit
+from sparsefield.data import Table, encode
+from sparsefield.fits import Fit, Fitted, as_fit
 from sparsefield.network import Network, centrality_table, make_graph
 from sparsefield.plotting import choose_colors, place_nodes
 from sparsefield.report._sections import Resampled, describe_many, find_shares, of_edge, short
@@ -25,10 +25,10 @@ _MOST_VARIABLES = 2000  # springs compare all pairs of nodes
 
 
 def write_report(
-    fit: Fit,
+    fit: Fit | Fitted,
     path: str | PathLike[str],
     *,
-    table: Table | None = None,
+    table: Any = None,
     groups: Mapping[str, str] | None = None,
     colors: Mapping[str, str] | None = None,
     title: str | None = None,
@@ -44,12 +44,12 @@ def write_report(
 
     Parameters
     ----------
-    fit : Fit
-        The fit (`SparseMRF(...).fit(data).fit_`).
+    fit : Fit or fitted estimator
+        The fit, or what has one (`SparseMRF(...).fit(data)`).
     path : str or path
         The .html file.
-    table : Table, optional
-        What it was fitted to, for a summary.
+    table : Table, array, pandas or polars data frame, or path, optional
+        What it was fitted to, for a summary; see `encode`.
     groups : mapping of variable to group, optional
         Nodes are coloured by it.
     colors : mapping of group to colour, optional
@@ -61,7 +61,7 @@ def write_report(
     network : Network, optional
         The network of the fit, where it was found already.
     choice : Choice, optional
-        Why this penalty (`select`), for a section about it.
+        Why this penalty (`select`), for a section about it; that of an estimator unless given.
     bootstrap : Bootstrap, optional
         Fits of resampled rows (`bootstrap`): edges get the share of resamples in which they are found, and intervals.
     stability : Stability, optional
@@ -72,9 +72,11 @@ def write_report(
     >>> import sparsefield as sf
     >>> from sparsefield.report import write_report
     >>> table = sf.datasets.make_field(6, seed=1).sample(1000, method="perfect", seed=1)
-    >>> fit = sf.SparseMRF(0.05, random_state=1).fit(table).fit_
-    >>> write_report(fit, "fit.html", table=table)
+    >>> mrf = sf.SparseMRF(0.05, random_state=1).fit(table)
+    >>> write_report(mrf, "fit.html", table=table)
     """
+    choice = getattr(fit, "choice_", None) if choice is None else choice
+    fit = as_fit(fit)
     names = fit.model.domain.names
     if len(names) > _MOST_VARIABLES:
         raise ValueError(
@@ -83,6 +85,8 @@ def write_report(
     if groups is not None and (odd := [name for name in names if name not in groups]):
         raise ValueError(f"groups has no group for variable {odd[0]!r}: give one for each variable.")
     network = Network.of(fit) if network is None else network
+    if table is not None and not isinstance(table, Table):
+        table = encode(table, domain=fit.model.domain)
     sections = describe_many(fit, network, choice, bootstrap, stability)
     environment = Environment(
         loader=PackageLoader("sparsefield.report", "page"),

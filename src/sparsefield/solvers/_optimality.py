@@ -19,7 +19,7 @@ from sparsefield.data import (
     take_counted,
     weighted_moments,
 )
-from sparsefield.fits import Fit, GapKind, Optimality
+from sparsefield.fits import Fit, Fitted, GapKind, Optimality, as_fit
 from sparsefield.inference import MOST_ENTRIES, Backend, OutOfReachError, count_entries, make_backend
 from sparsefield.model import PairwiseMRF
 from sparsefield.objective import L1, Group, GroupSupport, Observed, Problem, Support, expected_moments, make_penalty
@@ -37,7 +37,7 @@ _NOT_CONVEX = "missing values that the model fills make the objective not convex
 
 
 def certify(
-    fit: Fit,
+    fit: Fit | Fitted,
     data: Any,
     *,
     confidence: float = 0.99,
@@ -62,9 +62,9 @@ def certify(
 
     Parameters
     ----------
-    fit : Fit
-        A fit of penalised likelihood (`SparseMRF(...).fit(data).fit_`), or a relaxed one (`selection.relax`): its
-        optimum is that of the parameters which it has, with all others at zero.
+    fit : Fit or fitted estimator
+        A fit of penalised likelihood (`SparseMRF(...).fit(data)`), or a relaxed one (`selection.relax`): its optimum is
+        that of the parameters which it has, with all others at zero.
     data : Table, array, pandas or polars data frame, or path
         What it was fitted to, as it was given to the fit; other rows, and rows in another order, are refused. Missing
         values are treated as the fit was told to. Where the model filled them, their expectations are found by
@@ -98,12 +98,13 @@ def certify(
     --------
     >>> import sparsefield as sf
     >>> table = sf.datasets.make_field(8, seed=1).sample(2000, method="perfect", seed=1)
-    >>> fit = sf.SparseMRF(0.05, random_state=1).fit(table).fit_
-    >>> certified = sf.certify(fit, table, seed=2)
+    >>> mrf = sf.SparseMRF(0.05, random_state=1).fit(table)
+    >>> certified = sf.certify(mrf, table, seed=2)
     >>> certified.optimality.kind, certified.optimality.gap < 0.02
     ('exact', True)
     """
     check_confidence(confidence)
+    fit = as_fit(fit)
     if _penalty_of(fit) is None:
         raise ValueError(
             "This fit is not one of the likelihood with an L1 or a group penalty on all parameters or on interactions "
