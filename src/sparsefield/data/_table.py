@@ -11,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sparsefield.data._columns import code_of
+from sparsefield.data._conversions import make_array, make_pandas, make_series
 from sparsefield.data._domain import MISSING, Domain, Level
 from sparsefield.data._errors import TableError
 
@@ -20,7 +21,9 @@ class Table:
     """Observations as codes, one row per observation and one column per variable.
 
     A table works as an array of its codes: `np.asarray(table)`, `len(table)` and `table.shape`; `table[10:20]` and
-    `table[is_wanted]` are tables of some of its rows, and `table[3]` is the codes of one.
+    `table[is_wanted]` are tables of some of its rows, and `table[3]` is the codes of one. `to_frame()`, `to_pandas()`
+    and `to_numpy()` have the values that codes stand for, and whatever reads Arrow gets these as well, such as
+    `polars.DataFrame(table)`. What `encode` makes of them, with the domain of the table, is the same table again.
 
     Parameters
     ----------
@@ -76,6 +79,11 @@ class Table:
         return self.codes.shape[0], self.codes.shape[1]
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the variables."""
+        return self.domain.names
+
+    @property
     def n_rows(self) -> int:
         """The number of observations."""
         return len(self.codes)
@@ -117,13 +125,55 @@ class Table:
         return Table(self.domain, np.asfortranarray(self.codes[is_whole]))
 
     def to_frame(self) -> pl.DataFrame:
-        """Return the observations as they came in, as a polars data frame with nulls for missing values."""
-        columns = {}
-        for name, levels, codes in zip(self.domain.names, self.domain.levels, self.codes.T, strict=True):
-            values = pl.Series(list(levels))
-            indices = pl.Series(codes, dtype=pl.UInt32)
-            columns[name] = values.gather(indices.set(indices == MISSING, None))
-        return pl.DataFrame(columns)
+        """Return the observations as a polars data frame: levels as they came in, with nulls for missing values.
+
+        Text with an order is an Enum, which `encode` knows to be ordered.
+        """
+        own = self.domain
+        return pl.DataFrame(
+            {
+                name: make_series(codes, levels, bool(is_ordered))
+                for name, levels, codes, is_ordered in zip(
+                    own.names, own.levels, self.codes.T, own.is_ordered, strict=True
+                )
+            }
+        )
+
+    def to_pandas(self) -> Any:
+        """Return the observations as a pandas data frame, which needs pandas.
+
+        Text becomes categories, which are all levels, also those that no row has; they are ordered where the variable
+        is. Booleans and whole numbers keep their type; where some are missing, it is pandas' nullable one (boolean,
+        Int64), with NA.
+
+        Examples
+        --------
+        >>> import sparsefield as sf
+        >>> table = sf.encode([["low", True], ["high", False], ["mid", None]], ordinal={"x0": ["low", "mid", "high"]})
+        >>> table.to_pandas().dtypes.astype(str).to_dict()
+        {'x0': 'category', 'x1': 'boolean'}
+        """
+        return make_pandas(self.domain, self.codes)
+
+    def to_numpy(self) -> NDArray[Any]:
+        """Return the observations as an array of levels; `codes` has their codes.
+
+        Its type is the one that all levels share: booleans; whole numbers, as floats with nan where values are missing;
+        and otherwise, for text, booleans with missing values and several kinds together, objects with None.
+
+        Examples
+        --------
+        >>> import sparsefield as sf
+        >>> sf.encode([[1, 5], [3, None], [3, 6]]).to_numpy()
+        array([[ 1.,  5.],
+               [ 3., nan],
+               [ 3.,  6.]])
+        """
+        return make_array(self.domain, self.codes)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Offer the observations to whatever reads Arrow, as `to_frame` has them."""
+        return self.to_frame().__arrow_c_stream__(requested_schema)
 
     def summary(self) -> pl.DataFrame:
         """Describe each variable: levels, missing values, and how often its most frequent level was seen."""

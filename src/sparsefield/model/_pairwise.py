@@ -315,7 +315,7 @@ class PairwiseMRF:
         Returns
         -------
         Table
-            The draws. `np.asarray` of it has them as codes, `to_frame()` as labelled values.
+            The draws. `np.asarray` of it has them as codes; `to_frame()`, `to_pandas()` and `to_numpy()` as levels.
         PerfectRun
             Blocks and sweeps of exact draws, if `return_run`.
         """
