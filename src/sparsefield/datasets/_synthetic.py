@@ -5,7 +5,10 @@ from __future__ import annotations
 import networkx as nx
 import numpy as np
 
+from sparsefield.inference import check_seed
 from sparsefield.model import PairwiseMRF
+
+Seed = int | np.random.Generator
 
 
 def make_field(
@@ -15,7 +18,7 @@ def make_field(
     *,
     degree: float | None = None,
     main: bool = True,
-    seed: int,
+    seed: Seed,
 ) -> PairwiseMRF:
     """Make a random binary field: each parameter is nonzero with some probability, its size uniform, its sign fair.
 
@@ -31,7 +34,7 @@ def make_field(
         Expected number of neighbours of a variable, instead of the probability.
     main : bool
         Whether main effects are drawn like interactions (the paper's choice) or are zero.
-    seed : int
+    seed : int or numpy Generator
         Where the random numbers start.
 
     Returns
@@ -57,7 +60,7 @@ def make_field(
             f"(degree 0 to {n_variables - 1})."
         )
     _check_strength(strength)
-    rng = np.random.default_rng(seed)
+    rng = _make_rng(seed)
     shape = (n_variables, n_variables)
     present = rng.random(shape) < edge_probability
     values = np.where(present, rng.uniform(*strength, shape) * rng.choice([-1.0, 1.0], shape), 0.0)
@@ -65,7 +68,7 @@ def make_field(
     return PairwiseMRF.binary(np.diagonal(values) * main, upper + upper.T)
 
 
-def make_chain(n_variables: int, *, strength: tuple[float, float] = (1.0, 2.0), seed: int) -> PairwiseMRF:
+def make_chain(n_variables: int, *, strength: tuple[float, float] = (1.0, 2.0), seed: Seed) -> PairwiseMRF:
     """Make a field on a chain: each variable interacts with the one before and the one after it.
 
     Interactions have a size drawn uniformly from `strength` and a fair sign. The main effect of a variable is minus
@@ -82,7 +85,7 @@ def make_chain(n_variables: int, *, strength: tuple[float, float] = (1.0, 2.0), 
     return _make_on(nx.path_graph(n_variables), strength, seed)
 
 
-def make_star(n_variables: int, *, strength: tuple[float, float] = (1.0, 2.0), seed: int) -> PairwiseMRF:
+def make_star(n_variables: int, *, strength: tuple[float, float] = (1.0, 2.0), seed: Seed) -> PairwiseMRF:
     """Make a field on a star: the first variable interacts with all others; parameters as in `make_chain`.
 
     Examples
@@ -95,7 +98,7 @@ def make_star(n_variables: int, *, strength: tuple[float, float] = (1.0, 2.0), s
     return _make_on(nx.star_graph(n_variables - 1), strength, seed)
 
 
-def make_grid(n_rows: int, n_columns: int, *, strength: tuple[float, float] = (1.0, 2.0), seed: int) -> PairwiseMRF:
+def make_grid(n_rows: int, n_columns: int, *, strength: tuple[float, float] = (1.0, 2.0), seed: Seed) -> PairwiseMRF:
     """Make a field on a grid, row by row: a variable interacts with up to four; parameters as in `make_chain`.
 
     Examples
@@ -115,7 +118,7 @@ def make_small_world(
     rewiring: float = 0.1,
     *,
     strength: tuple[float, float] = (1.0, 2.0),
-    seed: int,
+    seed: Seed,
 ) -> PairwiseMRF:
     """Make a field on a small world (Watts and Strogatz 1998); parameters as in `make_chain`.
 
@@ -129,7 +132,7 @@ def make_small_world(
         Probability that one end of an interaction is moved to another variable.
     strength : tuple of two floats
         Smallest and largest absolute value of an interaction.
-    seed : int
+    seed : int or numpy Generator
         Where the random numbers start.
 
     Examples
@@ -143,16 +146,25 @@ def make_small_world(
         raise ValueError(f"degree is {degree}: use an even number from 0 to {n_variables - 1}.")
     if not 0 <= rewiring <= 1:
         raise ValueError(f"rewiring is {rewiring}: use a probability, 0 to 1.")
+    _make_rng(seed)  # networkx takes other things for seeds
     return _make_on(nx.watts_strogatz_graph(n_variables, degree, rewiring, seed=seed), strength, seed)
 
 
-def _make_on(graph: nx.Graph, strength: tuple[float, float], seed: int) -> PairwiseMRF:
+def _make_on(graph: nx.Graph, strength: tuple[float, float], seed: Seed) -> PairwiseMRF:
     _check_strength(strength)
-    rng = np.random.default_rng(seed)
+    rng = _make_rng(seed)
     present = np.triu(nx.to_numpy_array(graph, weight=None), 1)
     upper = present * rng.uniform(*strength, present.shape) * rng.choice([-1.0, 1.0], present.shape)
     interactions = upper + upper.T
     return PairwiseMRF.binary(-interactions.sum(axis=1) / 2, interactions)
+
+
+def _make_rng(seed: Seed) -> np.random.Generator:
+    """Return where random numbers come from: a generator of one's own goes on."""
+    if isinstance(seed, np.random.Generator):
+        return seed
+    check_seed(seed)
+    return np.random.default_rng(seed)
 
 
 def _check_size(n: int, name: str) -> None:

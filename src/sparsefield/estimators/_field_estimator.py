@@ -26,8 +26,20 @@ from sparsefield.selection import Choice, Objective
 
 
 def seed_of(random_state: Any) -> int:
-    """Return the seed that scikit-learn's `random_state` stands for: an integer, a RandomState, or None for any."""
-    return int(check_random_state(random_state).randint(2**31))
+    """Return the seed that a `random_state` stands for: scikit-learn's, or a Generator of numpy.
+
+    An integer stands for one seed. A RandomState or a Generator is asked for a number, and goes on from there; so is
+    numpy's own where there is none (None).
+    """
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    try:
+        return int(check_random_state(random_state).randint(2**31))
+    except ValueError as error:
+        raise ValueError(
+            f"random_state is {random_state!r}: use a whole number from 0 to 2**32 - 1, a RandomState or Generator of "
+            "numpy, or None."
+        ) from error
 
 
 class FieldEstimator(BaseEstimator):  # type: ignore[misc]
@@ -73,9 +85,37 @@ class FieldEstimator(BaseEstimator):  # type: ignore[misc]
         self.choice_ = chosen if isinstance(chosen, Choice) else None
         self.alpha_ = chosen.alpha if isinstance(chosen, Choice) else float(chosen)
 
-    def sample(self, n: int, **options: Any) -> Table:
-        """Draw from the fitted field; options as for `PairwiseMRF.sample`."""
+    def sample(self, n: int, *, random_state: Any = None, **options: Any) -> Table:
+        """Draw from the fitted field.
+
+        Parameters
+        ----------
+        n : int
+            How many draws.
+        random_state : int, RandomState, Generator or None
+            Where the random numbers start; anywhere unless it or `seed` is given.
+        **options
+            As for `PairwiseMRF.sample`.
+
+        Returns
+        -------
+        Table
+            The draws: `to_pandas()`, `to_frame()` and `to_numpy()` have them with the levels of the table that was
+            learned from.
+
+        Examples
+        --------
+        >>> import sparsefield as sf
+        >>> table = sf.encode([["no", 1], ["yes", 2], ["yes", 2], ["no", 1], ["yes", 1]])
+        >>> mrf = sf.SparseMRF(0.01, random_state=1).fit(table)
+        >>> mrf.sample(3, random_state=1).to_frame().rows()
+        [('no', 1), ('no', 1), ('yes', 2)]
+        """
         check_is_fitted(self)
+        if random_state is not None:
+            if options.get("seed") is not None:
+                raise ValueError("random_state and seed are both given: give one of them.")
+            options["seed"] = seed_of(random_state)
         table: Table = self.model_.sample(n, **options)
         return table
 

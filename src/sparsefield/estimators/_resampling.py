@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import _is_fitted
 
@@ -26,7 +27,7 @@ def bootstrap(
     data: Any,
     *,
     n: int = 100,
-    seed: int | None = None,
+    seed: Any = None,
     share: float | None = None,
     sample_weight: ArrayLike | None = None,
     n_jobs: int | None = None,
@@ -47,7 +48,7 @@ def bootstrap(
         Observations, one row each; see `encode`.
     n : int
         How many resamples.
-    seed : int, optional
+    seed : int, RandomState or Generator, optional
         Where the random numbers start; where those of the estimator do (`random_state`) unless given. Each resample has
         its own, whoever fits it.
     share : float, optional
@@ -93,7 +94,7 @@ def stability(
     *,
     shares: Sequence[float] = (0.75, 0.625, 0.5, 0.375, 0.25),
     n: int = 100,
-    seed: int | None = None,
+    seed: Any = None,
     sample_weight: ArrayLike | None = None,
     n_jobs: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -132,7 +133,7 @@ def stability(
 class _Asked:
     """What an estimator asks of each fit of a table."""
 
-    def __init__(self, estimator: FieldEstimator, data: Any, seed: int | None, sample_weight: ArrayLike | None) -> None:
+    def __init__(self, estimator: FieldEstimator, data: Any, seed: Any, sample_weight: ArrayLike | None) -> None:
         if not isinstance(estimator, FieldEstimator):
             raise TypeError(
                 f"estimator is of type {type(estimator).__name__}: give SparseMRF(), SparseMRFCV() or "
@@ -146,8 +147,15 @@ class _Asked:
             **{name: value for name, value in given.items() if name in _OPTIONS},
             "objective": estimator._objective,
             "sample_weight": sample_weight,
-            "seed": seed_of(given.get("random_state")) if seed is None else seed,
+            "seed": _find_seed(seed, given.get("random_state")),
         }
+
+
+def _find_seed(seed: Any, random_state: Any) -> int:
+    """Return the seed that is given, by itself or by a source of random numbers, or that of the estimator."""
+    if isinstance(seed, int | np.integer):
+        return int(seed)
+    return seed_of(random_state if seed is None else seed)
 
 
 def _find_alpha(estimator: FieldEstimator, table: Table, sample_weight: ArrayLike | None) -> float:

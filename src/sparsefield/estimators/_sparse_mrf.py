@@ -91,7 +91,7 @@ class SparseMRF(FieldEstimator):
         Whether the gap is a promise: the fit goes on, with as many further steps and draws as it takes, until the gap
         that is certified (`fit_.optimality`, with confidence 0.99) is at most `gap`, or the status says why not. With
         gap="auto" the promise is 0.05.
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
         Where the random numbers start.
     n_threads : int, optional
         Threads to use; the result does not depend on it.

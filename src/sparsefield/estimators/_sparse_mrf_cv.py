@@ -68,7 +68,7 @@ class SparseMRFCV(FieldEstimator):
         Folds or subsamples at a time, -1 for as many as there are processors; see `selection.run_pieces`.
     checkpoint : path, optional
         A folder that keeps finished parts of the choice, so that it can go on.
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
         Where the random numbers start. An integer is needed to go on from a checkpoint.
     n_threads : int, optional
         Threads to use; the result does not depend on it.

@@ -12,7 +12,7 @@ from sparsefield.inference._bridges import (
     skewness_of_sum,
 )
 from sparsefield.inference._chains import Chains
-from sparsefield.inference._checks import check_order, check_request, check_sweeps, check_two_levels
+from sparsefield.inference._checks import check_order, check_request, check_seed, check_sweeps, check_two_levels
 from sparsefield.inference._clamped import ClampedChains
 from sparsefield.inference._conditional import MOST_STATES, count_ways, expected_products
 from sparsefield.inference._counting import count_packed
@@ -55,6 +55,7 @@ __all__ = [
     "chain_bridges",
     "check_order",
     "check_request",
+    "check_seed",
     "check_sweeps",
     "check_two_levels",
     "count_entries",

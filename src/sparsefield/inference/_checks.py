@@ -68,5 +68,15 @@ def check_request(n_chains: int, seed: int) -> None:
     """Refuse numbers of chains and seeds that make no sense."""
     if not isinstance(n_chains, int | np.integer) or n_chains < 1:
         raise ValueError(f"n_chains is {n_chains}: use a whole number from one on.")
+    check_seed(seed)
+
+
+def check_seed(seed: int) -> None:
+    """Refuse what is no seed: random numbers start from a whole number."""
+    if not isinstance(seed, int | np.integer):
+        raise TypeError(
+            f"seed is of type {type(seed).__name__}: use a whole number, such as int(rng.integers(2**31)) of a "
+            "Generator."
+        )
     if seed < 0:
         raise ValueError(f"seed is {seed}: use a number from zero on.")

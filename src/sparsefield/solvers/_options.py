@@ -20,7 +20,7 @@ from sparsefield.gradients import (
     Schedule,
     Tay,
 )
-from sparsefield.inference import Backend
+from sparsefield.inference import Backend, check_seed
 from sparsefield.model import PairwiseMRF
 from sparsefield.objective import PenaltyKind, check_penalty_kind
 from sparsefield.solvers._gradient import check_step_size
@@ -63,6 +63,7 @@ class Options:
             raise ValueError(f"chains is {self.chains!r}: use 'restart' or 'persistent'.")
         Tay(self.certificate)  # checks its own argument
         check_step_size(self.step_size)
+        check_seed(self.seed)
         check_penalty_kind(self.penalty)
         if not isinstance(self.init, PairwiseMRF) and self.init not in ("auto", "pseudolikelihood", "zero"):
             raise ValueError(f"init is {self.init!r}: use a model, 'auto', 'pseudolikelihood' or 'zero'.")
