@@ -6,7 +6,7 @@ from sparsefield.data._domain import MISSING, MOST_LEVELS, Domain
 from sparsefield.data._encode import MAX_LEVELS, encode
 from sparsefield.data._errors import ConstantColumnWarning, TableError, UnknownLettersWarning, check_file
 from sparsefield.data._fingerprint import check_rows, describe_rows
-from sparsefield.data._listing import listed, preview
+from sparsefield.data._listing import count, listed, preview
 from sparsefield.data._merging import Merged
 from sparsefield.data._moments import (
     Counts,
@@ -45,6 +45,7 @@ __all__ = [
     "check_file",
     "check_observed",
     "check_rows",
+    "count",
     "count_codes",
     "count_ones",
     "count_table",

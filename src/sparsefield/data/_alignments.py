@@ -28,7 +28,7 @@ _GAPS = "-."
 _UNKNOWN = string.ascii_uppercase + "*?"  # where they are not in the alphabet; a star is a stop
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Alignment(Table):
     """A table of aligned sequences: a row for each, a variable for each column, with letters as levels.
 

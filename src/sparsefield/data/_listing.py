@@ -13,6 +13,11 @@ def preview(values: Iterable[Any], most: int = 5) -> str:
     return f"{text}, ..." if len(known) > most else text
 
 
+def count(n: int, what: str) -> str:
+    """Write a number of things: 1 edge, 2 edges."""
+    return f"{n} {what}{'' if n == 1 else 's'}"
+
+
 def listed(words: Sequence[str]) -> str:
     """Write all words of a choice: 'a', 'b' or 'c'."""
     *first, last = (repr(word) for word in words)

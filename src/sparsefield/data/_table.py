@@ -14,6 +14,7 @@ from sparsefield.data._columns import code_of
 from sparsefield.data._conversions import make_array, make_pandas, make_series
 from sparsefield.data._domain import MISSING, Domain, Level
 from sparsefield.data._errors import TableError
+from sparsefield.data._listing import count, preview
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +51,12 @@ class Table:
                 f"Codes have shape {self.codes.shape} and type {self.codes.dtype}: "
                 f"use uint8 and one column for each of the {self.domain.n_variables} variables."
             )
+
+    def __repr__(self) -> str:
+        n_missing = int(self.n_missing.sum())
+        missing = f", {count(n_missing, 'missing value')}" if n_missing else ""
+        size = f"{count(self.n_rows, 'row')}, {count(self.domain.n_variables, 'variable')}{missing}"
+        return f"<{type(self).__name__}: {size}: {preview(self.columns)}>"
 
     def __len__(self) -> int:
         """Return the number of observations."""

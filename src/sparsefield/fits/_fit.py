@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from os import PathLike
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from sparsefield._rounding import as_confidence, at_most
 from sparsefield.certificates import trivial_bias
+from sparsefield.data import count
 from sparsefield.fits._optimality import Optimality
 from sparsefield.fits._status import Status
 from sparsefield.fits._steps import StepInfo, find_kind, make_trace, read_trace
@@ -21,6 +23,9 @@ from sparsefield.model import PairwiseMRF, has_text, read_text, write_parameters
 
 # What certify=True promises unless a gap is asked for: nats per row, whatever the number of rows.
 PROMISED_GAP = 0.05
+
+# A room above draws the picture, with matplotlib, which fits do not know: it is looked up once a notebook asks.
+_SHOWN_BY = "sparsefield.plotting:show_fit"
 
 _STATUS, _TRACE, _FACTS = "status.json", "trace.csv", "fit.json"
 
@@ -69,6 +74,34 @@ class Fit:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "settings", {name: _plain(value) for name, value in self.settings.items()})
+
+    def __repr__(self) -> str:
+        return f"<Fit: {self._size}, {self.status.code}, {self._bound}>"
+
+    def __str__(self) -> str:
+        """Say what was fitted, how it ended, and what is certified, a line for each."""
+        certified = self.certified if self.optimality is None else str(self.optimality)
+        return f"{self._size}\n{self.status.sentence}\n{certified}"
+
+    def _repr_html_(self) -> str:
+        """Show the network and what is known of the fit, in notebooks."""
+        return str(resolve_name(_SHOWN_BY)(self))
+
+    @property
+    def _size(self) -> str:
+        """How many variables and edges there are, and at which penalty."""
+        alpha = "" if self.alpha is None else f", alpha = {self.alpha:.3g}"
+        return f"{count(self.model.domain.n_variables, 'variable')}, {count(self.model.n_edges, 'edge')}{alpha}"
+
+    @property
+    def _bound(self) -> str:
+        """What is certified, in a few words."""
+        if self.optimality is not None and np.isfinite(self.optimality.gap):
+            return f"gap at most {at_most(self.optimality.gap)}"
+        bound = self.steps[-1].certificate if self.steps else None
+        if bound is None or bound >= trivial_bias(self.model.domain) > 0:
+            return "no certificate"
+        return f"bias of the last gradient at most {at_most(bound)}" if bound else "no bias of the last gradient"
 
     @property
     def certified(self) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
 
-from sparsefield.data import Domain, Moments, Table
+from sparsefield.data import Domain, Moments, Table, count
 from sparsefield.inference import (
     Backend,
     Gibbs,
@@ -74,6 +74,16 @@ class PairwiseMRF:
         for name, value in (("main", main), ("interactions", interactions)):
             value.flags.writeable = False
             object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        return f"<PairwiseMRF: {count(self.domain.n_variables, 'variable')}, {count(self.n_edges, 'edge')}>"
+
+    @property
+    def n_edges(self) -> int:
+        """How many pairs of variables interact."""
+        a, b = np.nonzero(np.triu(self.interactions, 1))
+        of = self.domain.slot_variables
+        return len(np.unique(of[a] * self.domain.n_variables + of[b]))
 
     @classmethod
     def binary(cls, main: ArrayLike, interactions: ArrayLike, names: Iterable[str] | None = None) -> PairwiseMRF:

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sparsefield.data import count
 from sparsefield.fits import Fit, Fitted, as_fit, as_model
 from sparsefield.model import PairwiseMRF, has_sign, membership, pair_weights
 
@@ -60,6 +61,9 @@ class Network:
         mains = tuple(float(model.main[own[0]]) if len(own) == 1 else None for own in slots)
         undecided = None if marked is None else _find_open(model, member, marked)
         return cls(domain.names, pair_weights(domain, model.interactions), has_sign(domain), mains, undecided)
+
+    def __repr__(self) -> str:
+        return f"<Network: {count(len(self.names), 'variable')}, {count(self.n_edges, 'edge')}>"
 
     @cached_property
     def index(self) -> dict[str, int]:

@@ -7,6 +7,7 @@ from sparsefield.plotting._curves import Curve, plot_curves, plot_dots
 from sparsefield.plotting._heatmap import HeatmapDisplay
 from sparsefield.plotting._names import as_percent
 from sparsefield.plotting._network import NetworkDisplay, place_nodes, plot_network
+from sparsefield.plotting._notebook import show_fit
 from sparsefield.plotting._path import PathDisplay
 from sparsefield.plotting._roc import RocDisplay
 from sparsefield.plotting._stability import StabilityDisplay
@@ -30,4 +31,5 @@ __all__ = [
     "plot_curves",
     "plot_dots",
     "plot_network",
+    "show_fit",
 ]

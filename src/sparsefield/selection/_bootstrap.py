@@ -129,6 +129,9 @@ class Bootstrap:
         how = "drawn with replacement" if self.share is None else f"a share of {self.share:g} of which is kept"
         return f"{self.n_resamples} resamples of {self.n_rows} rows, {how}. {self.ends.sentence}".rstrip()
 
+    def __repr__(self) -> str:
+        return f"<Bootstrap: {self.sentence}>"
+
     def __str__(self) -> str:
         return self.sentence
 

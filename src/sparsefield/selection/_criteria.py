@@ -46,6 +46,9 @@ class Choice:
             raise ValueError("There was no time to choose by a criterion.")
         return found[0]
 
+    def __repr__(self) -> str:
+        return f"<Choice: {self.sentence}>"
+
     def __str__(self) -> str:
         return self.sentence
 

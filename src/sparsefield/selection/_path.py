@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from sparsefield._deadline import OutOfTimeError, until
-from sparsefield.data import Table, TableError, describe_rows
+from sparsefield.data import Table, TableError, count, describe_rows
 from sparsefield.fits import Fit
 from sparsefield.model import Matrix, PairwiseMRF, as_theta, independent_theta
 from sparsefield.selection._alpha_max import largest_alpha
@@ -76,6 +76,16 @@ class Path:
 
     def __len__(self) -> int:
         return len(self.fits)
+
+    def __repr__(self) -> str:
+        if not self.fits:
+            return "<Path: no fits>"
+        edges = self.table["edges"]
+        whole = "" if self.is_whole else ", not whole"
+        return (
+            f"<Path: {count(len(self), 'fit')}, alpha {self.alphas[0]:.3g} to {self.alphas[-1]:.3g}, "
+            f"{edges[0]} to {count(edges[-1], 'edge')}{whole}>"
+        )
 
     @property
     def alphas(self) -> tuple[float, ...]:

@@ -95,6 +95,9 @@ class Stability:
             f"dropped, for the weights of edges, and up to {strength:g}, for strengths. {self.ends.sentence}"
         ).rstrip()
 
+    def __repr__(self) -> str:
+        return f"<Stability: {self.sentence}>"
+
     def __str__(self) -> str:
         return self.sentence
 
