@@ -16,6 +16,7 @@ from sparsefield.data._errors import TableError
 from sparsefield.data._listing import preview
 from sparsefield.data._ordered import Ordinal, check_ordinal, find_order, find_scores
 from sparsefield.data._reading import MISSING_MARKERS, read_table
+from sparsefield.data._records import open_records
 from sparsefield.data._table import Table
 
 MAX_LEVELS = 32  # more levels than this are usually a measurement or an identifier
@@ -36,8 +37,9 @@ def encode(
     Parameters
     ----------
     data : 2-D array, pandas or polars data frame, or path of a .csv, .tsv or .parquet file
-        Columns of booleans, whole numbers (also stored as floats), text or categories. Empty cells, null and NaN
-        are missing values. Files named like alignments are read as `read_alignment` does.
+        Or lists of values by the names of their columns, or a list of rows that are dictionaries. Columns of booleans,
+        whole numbers (also stored as floats), text or categories. Empty cells, null and NaN are missing values. Files
+        named like alignments are read as `read_alignment` does.
     domain : Domain, optional
         Use these names and levels instead of finding them; a value outside is an error.
     reference : "first", mapping of names to levels, or None
@@ -122,6 +124,8 @@ def _open_columns(
         return tuple(str(name) for name in frame.columns), lambda i: frame[:, i], len(frame)
     if nw.dependencies.is_into_lazyframe(data):
         raise TableError("The table is lazy, its rows are not there yet", "call collect() first")
+    if (opened := open_records(data)) is not None:
+        return opened
     try:
         array = np.ma.asarray(data) if isinstance(data, np.ma.MaskedArray) else np.asarray(data)
         if array.dtype.kind in "US" and not isinstance(data, np.ndarray):

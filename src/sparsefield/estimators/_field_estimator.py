@@ -59,12 +59,24 @@ class FieldEstimator(BaseEstimator):  # type: ignore[misc]
         if isinstance(X, Table):
             if self.ordinal is not None:
                 raise ValueError("ordinal is for tables that are read here: give it to encode, which made this one.")
+            self._forget_names()
             return X
         checked = _check_array(X, self.missing, self._ways_with_missing)
         if hasattr(X, "shape"):
             _check_feature_names(self, X, reset=True)
             _check_n_features(self, X, reset=True)
+        else:
+            self._forget_names()
         return checked if self.ordinal is None else encode(checked, ordinal=self.ordinal)
+
+    def _forget_names(self) -> None:
+        """Forget the columns of a frame that it was fitted to before, as scikit-learn does where arrays come in."""
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Say whether there is a fit: names of columns are noted before, and stay where a fit fails."""
+        return hasattr(self, "fit_")
 
     def _store(self, fit: Fit, **more: Any) -> None:
         own = {"estimator": type(self).__name__, **self.get_params()}

@@ -90,7 +90,8 @@ class Fit:
     @property
     def _size(self) -> str:
         """How many variables and edges there are, and at which penalty."""
-        alpha = "" if self.alpha is None else f", alpha = {self.alpha:.3g}"
+        known = self.settings.get("alpha") if self.alpha is None else self.alpha
+        alpha = f", alpha = {known:.3g}" if isinstance(known, int | float) else ""
         return f"{count(self.model.domain.n_variables, 'variable')}, {count(self.model.n_edges, 'edge')}{alpha}"
 
     @property
