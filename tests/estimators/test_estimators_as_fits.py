@@ -12,9 +12,13 @@ from sparsefield.fits import as_fit, as_model
 from sparsefield.network import Network
 from sparsefield.plotting import (
     ChoiceDisplay,
+    DifferencesDisplay,
     HeatmapDisplay,
     NetworkDisplay,
+    PathDisplay,
     RocDisplay,
+    SharesDisplay,
+    StabilityDisplay,
     TraceDisplay,
     plot_agreement,
 )
@@ -100,6 +104,21 @@ def test_a_choice_is_drawn_where_there_is_one(mrf):
     assert ChoiceDisplay.from_estimator(chosen).choice is chosen.choice_
     with pytest.raises(ValueError, match="was given its alpha"):
         ChoiceDisplay.from_estimator(mrf)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (ChoiceDisplay.from_choice, r"no Choice: give what selection\.select\(X\) returns"),
+        (SharesDisplay.from_bootstrap, r"no Bootstrap: give what sf\.bootstrap\(estimator, X\) returns"),
+        (DifferencesDisplay.from_bootstrap, r"no Bootstrap: give what sf\.bootstrap\(estimator, X\) returns"),
+        (StabilityDisplay.from_stability, r"no Stability: give what sf\.stability\(estimator, X\) returns"),
+        (PathDisplay.from_path, r"no Path: give what sf\.path\(X\) returns"),
+    ],
+)
+def test_displays_of_many_fits_say_what_makes_them(make, said, mrf):
+    with pytest.raises(TypeError, match=f"This SparseMRF is {said}"):
+        make(mrf)
 
 
 def test_agreement_is_drawn_of_any_table():

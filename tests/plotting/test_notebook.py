@@ -75,6 +75,15 @@ def test_many_fits_are_one_line():
     assert repr(fewer) == f"<Stability: {fewer.sentence}>"
 
 
+def test_certificates_are_sentences():
+    model = make_field(4, strength=(0.1, 0.2), seed=1)
+    bound = sf.certificates.dobrushin(model, 10)
+    assert repr(bound) == f"<Certificate: {bound}>"
+    drawn = sf.moments_of_table(model.sample(500, seed=1))
+    error = sf.certificates.concentration(model, drawn, bound)
+    assert repr(error) == f"<Concentration: {error}>"
+
+
 @pytest.mark.parametrize("reference", [(0, 0, 0), None])
 def test_edges_are_pairs_of_variables_and_not_of_levels(reference):
     domain = sf.Domain(("a", "b", "c"), ((0, 1, 2), (0, 1, 2), (0, 1)), reference)

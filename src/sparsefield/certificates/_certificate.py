@@ -162,6 +162,9 @@ class Certificate:
             raise ValueError("This certificate is for a whole run already.")
         return replace(self, confidence=hold_together([self.confidence] * n_certificates), scope="run")
 
+    def __repr__(self) -> str:
+        return f"<Certificate: {self}>"
+
     def __str__(self) -> str:
         """Say in a sentence what is certified, or why nothing is and what to do."""
         if self.kind == "exact":

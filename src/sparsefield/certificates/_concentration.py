@@ -64,6 +64,9 @@ class Concentration:
         """Bound on the L2 norm of the whole error."""
         return self.bias + self.simulation_error
 
+    def __repr__(self) -> str:
+        return f"<Concentration: {self}>"
+
     def __str__(self) -> str:
         """Say in a sentence what is certified."""
         return (

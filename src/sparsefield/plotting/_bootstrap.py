@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sparsefield.plotting._agreement import write_names
 from sparsefield.plotting._curves import clear_frame
-from sparsefield.plotting._display import Display
+from sparsefield.plotting._display import Display, check_result
 from sparsefield.plotting._names import as_percent, name_edge
 from sparsefield.selection import Bootstrap
 
@@ -143,6 +143,7 @@ class DifferencesDisplay(Display):
 
 def _edges_of(bootstrap: Bootstrap) -> pl.DataFrame:
     """Return the edges of the fit, strongest first."""
+    check_result(bootstrap, Bootstrap, "sf.bootstrap(estimator, X)")
     edges = bootstrap.table.filter(pl.col("weight") != 0)
     if edges.is_empty():
         raise ValueError("The fit has no edge: there is nothing to draw.")

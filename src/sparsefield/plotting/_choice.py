@@ -9,7 +9,7 @@ from matplotlib.ticker import MaxNLocator
 
 from sparsefield.fits import Fitted, as_fit
 from sparsefield.plotting._curves import Curve, plot_curves, scale_alphas
-from sparsefield.plotting._display import Display
+from sparsefield.plotting._display import Display, check_result
 from sparsefield.selection import Choice
 
 _LINE, _EDGES, _CHOSEN, _THRESHOLD = "#1f5fa8", "#4d9221", "#111111", "#b3202c"
@@ -52,6 +52,7 @@ class ChoiceDisplay(Display):
     @classmethod
     def from_choice(cls, choice: Choice) -> ChoiceDisplay:
         """Make the picture of a choice."""
+        check_result(choice, Choice, "selection.select(X)")
         return cls(choice)
 
     @classmethod

@@ -51,3 +51,9 @@ class Display(ABC):
     @abstractmethod
     def _draw(self, ax: Axes) -> None:
         """Draw on these axes."""
+
+
+def check_result(found: object, kind: type, made_by: str) -> None:
+    """Refuse what is no result of a kind, such as the estimator that it is made with, and say what makes one."""
+    if not isinstance(found, kind):
+        raise TypeError(f"This {type(found).__name__} is no {kind.__name__}: give what {made_by} returns.")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sparsefield.model import has_sign, pair_weights
 from sparsefield.plotting._agreement import GROUP_COLORS
 from sparsefield.plotting._curves import clear_frame, scale_alphas
-from sparsefield.plotting._display import Display
+from sparsefield.plotting._display import Display, check_result
 from sparsefield.plotting._names import name_edge, spread
 from sparsefield.selection import Path
 
@@ -75,6 +75,7 @@ class PathDisplay(Display):
     @classmethod
     def from_path(cls, path: Path, *, chosen: float | None = None, labels: int = 12) -> PathDisplay:
         """Make the picture of a path, with a line at the chosen penalty and so many edges with names."""
+        check_result(path, Path, "sf.path(X)")
         if not len(path):
             raise ValueError("The path has no fits: there is nothing to draw.")
         domain = path.fits[0].model.domain

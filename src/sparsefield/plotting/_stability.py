@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from sparsefield.plotting._curves import clear_frame
-from sparsefield.plotting._display import Display
+from sparsefield.plotting._display import Display, check_result
 from sparsefield.selection import Stability
 
 _REACHED = 0.7  # the correlation that CS coefficients ask for (Epskamp, Borsboom and Fried 2018)
@@ -59,6 +59,7 @@ class StabilityDisplay(Display):
     @classmethod
     def from_stability(cls, stability: Stability) -> StabilityDisplay:
         """Make the picture of what was found."""
+        check_result(stability, Stability, "sf.stability(estimator, X)")
         return cls(stability)
 
     @property
