@@ -4,6 +4,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
 import sparsefield as sf
@@ -21,6 +22,7 @@ from sparsefield.plotting import (
     StabilityDisplay,
     TraceDisplay,
     plot_agreement,
+    plot_network,
 )
 from sparsefield.report import write_report
 
@@ -121,6 +123,11 @@ def test_displays_of_many_fits_say_what_makes_them(make, said, mrf):
         make(mrf)
 
 
+def test_a_network_is_plotted_of_whatever_has_one(mrf):
+    counts = {len(plot_network(given).texts) for given in (mrf, mrf.fit_, mrf.model_, sf.make_graph(mrf))}
+    assert counts == {5}
+
+
 def test_agreement_is_drawn_of_any_table():
     ours, theirs = plot_agreement(TABLE), plot_agreement(TABLE.to_frame().to_pandas())
     np.testing.assert_array_equal(ours.images[0].get_array(), theirs.images[0].get_array())
@@ -151,6 +158,8 @@ def test_an_unfitted_estimator_is_told_so(take, tmp_path, monkeypatch):
 def test_what_has_no_fit_is_told_what_to_give(mrf):
     with pytest.raises(TypeError, match="This dict has no fit"):
         sf.edge_table({})
+    with pytest.raises(TypeError, match="This LogisticRegression has no fit"):
+        sf.edge_table(LogisticRegression().fit(TABLE.codes[:, :3], TABLE.codes[:, 4]))
     with pytest.raises(TypeError, match="A PairwiseMRF has no fit"):
         as_fit(mrf.model_)
     with pytest.raises(TypeError, match=r"This Pipeline holds its estimator: give \[-1\] of it"):

@@ -96,6 +96,14 @@ def test_a_model_says_how_a_generator_gives_a_seed(bad):
         datasets.make_chain(3, seed=1).sample(5, seed=bad)
 
 
+def test_a_small_world_goes_on_with_a_generator():
+    rng = np.random.default_rng(7)
+    first, second = (datasets.make_small_world(12, 4, 0.5, seed=rng) for _ in range(2))
+    again = datasets.make_small_world(12, 4, 0.5, seed=np.random.default_rng(7))
+    np.testing.assert_array_equal(theta_of(again), theta_of(first))
+    assert not np.array_equal(first.interactions != 0, second.interactions != 0)
+
+
 @pytest.mark.parametrize("make", [datasets.make_field, datasets.make_chain, datasets.make_star])
 def test_made_fields_take_generators(make):
     rng = np.random.default_rng(7)

@@ -62,6 +62,7 @@ def _without_fit(odd: Any) -> Exception:
     for name, written in (("best_estimator_", ".best_estimator_"), ("steps", "[-1]")):  # a search, a pipeline
         if hasattr(odd, name):
             return TypeError(f"This {kind} holds its estimator: give {written} of it, once it is fitted.")
-    if callable(getattr(odd, "fit", None)):
+    is_fitted = getattr(odd, "__sklearn_is_fitted__", None)
+    if is_fitted is not None and not is_fitted():
         return ValueError(f"This {kind} is not fitted yet: call fit with a table first.")
     return TypeError(f"This {kind} has no fit: give a Fit, or an estimator that is fitted.")

@@ -55,7 +55,7 @@ def place_nodes(graph: nx.Graph, *, seed: int) -> dict[Any, Any]:
 
 
 def plot_network(
-    graph: nx.Graph,
+    graph: nx.Graph | PairwiseMRF | Fit | Fitted | Network,
     *,
     groups: Mapping[Any, str] | None = None,
     colors: Mapping[str, str] | None = None,
@@ -68,8 +68,8 @@ def plot_network(
 
     Parameters
     ----------
-    graph : networkx.Graph
-        The network, with a weight at each edge (`make_graph`).
+    graph : networkx.Graph, PairwiseMRF, Fit, fitted estimator or Network
+        The network, with a weight at each edge (`make_graph`), or what has one.
     groups : mapping of node to group, optional
         Nodes have the colour of their group, and so have positive edges within it; those between groups are black.
         Without groups, positive edges are blue. Negative ones are orange.
@@ -91,6 +91,7 @@ def plot_network(
     """
     if ax is None:
         ax = Figure(figsize=(8, 8), layout="constrained").subplots()
+    graph = graph if isinstance(graph, nx.Graph) else make_graph(graph)
     positions = place_nodes(graph, seed=seed) if positions is None else positions
     own = choose_colors((groups or {}).values(), colors)
     _draw_edges(ax, graph, positions, groups, own)
