@@ -126,3 +126,20 @@ def sweep_matrix(n_levels, reference, main, interactions):
             row[number[state]] = mass
         rows.append(row)
     return rows
+
+
+def those_that_agree(values, states, row):
+    """Return the values of the states that agree with a row, which has None where a value is missing."""
+    agrees = [all(x is None or x == y for x, y in zip(row, state, strict=True)) for state in states]
+    return [value for value, own in zip(values, agrees, strict=True) if own]
+
+
+def level_probabilities(variable, row, states, probabilities, n_levels):
+    """Return the probabilities of the levels of a variable given the other observed cells; its own does not matter."""
+    law = given((*row[:variable], None, *row[variable + 1 :]), states, probabilities)
+    return [math.fsum(q for s, q in zip(states, law, strict=True) if s[variable] == k) for k in range(n_levels)]
+
+
+def entropy(probabilities):
+    """Return the entropy of a distribution, in nats."""
+    return -math.fsum(q * math.log(q) for q in probabilities if q > 0)

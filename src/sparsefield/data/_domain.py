@@ -171,8 +171,11 @@ class Domain:
             raise ValueError(f"There is no variable {variable}: the domain has {self.n_variables}.")
         return variable % self.n_variables
 
-    def check_codes(self, codes: Any) -> NDArray[np.uint8]:
-        """Check an array of codes, or a table, against the domain and return it as bytes, one row per state."""
+    def check_codes(self, codes: Any, *, allow_missing: bool = False) -> NDArray[np.uint8]:
+        """Check an array of codes, or a table, against the domain and return it as bytes, one row per state.
+
+        Code 255, that of a missing value, is refused unless it is allowed.
+        """
         if getattr(codes, "domain", self) != self:
             raise ValueError(
                 "The table has other variables or levels than this domain: encode it with domain=..., so that its "
@@ -189,6 +192,8 @@ class Domain:
         if array.dtype.kind not in "bui":
             raise ValueError(f"States have type {array.dtype}: use the whole-number codes of the levels.")
         bad = (array < 0) | (array >= self.n_levels)
+        if allow_missing:
+            bad &= array != MISSING
         if bad.any():
             row, column = np.argwhere(bad)[0]
             raise ValueError(

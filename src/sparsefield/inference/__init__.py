@@ -20,6 +20,7 @@ from sparsefield.inference._draws import Draws, States
 from sparsefield.inference._exact import MAX_STATES, Exact, count_states, enumerate_states
 from sparsefield.inference._field import Field, energies, expand, reduce_to_binary
 from sparsefield.inference._gibbs import Gibbs
+from sparsefield.inference._given import Given
 from sparsefield.inference._missing import ClampedRun, is_cheap
 from sparsefield.inference._perfect import OutOfReachError, Perfect, PerfectRun
 from sparsefield.inference._scan import Scan
@@ -45,6 +46,7 @@ __all__ = [
     "Exact",
     "Field",
     "Gibbs",
+    "Given",
     "OutOfReachError",
     "Perfect",
     "PerfectRun",

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
 
-from sparsefield.data import Domain, Moments, Table, count
+from sparsefield.data import MISSING, Domain, Moments, Table, count
 from sparsefield.inference import (
     Backend,
     Gibbs,
+    Given,
     Perfect,
     PerfectRun,
     energies,
@@ -190,18 +191,61 @@ class PairwiseMRF:
         log_normaliser = self.log_partition("exact") if log_partition is None else log_partition
         return -self.energy(states) - float(log_normaliser)
 
+    def log_prob_observed(
+        self, states: Any, *, log_partition: LogPartition | float | None = None
+    ) -> NDArray[np.float64]:
+        """Return the log-probability of the observed cells of each row, whatever the missing ones are.
+
+        The logarithm of the sum of the probabilities of all states that agree with the row (the observed-data
+        log-likelihood). Missing values that interact, over other missing ones too, are summed out together, by
+        variable elimination; sparse fields can miss many values.
+
+        Parameters
+        ----------
+        states : Table or array-like of shape (n, n_variables)
+            Codes of the levels, 255 where a value is missing.
+        log_partition : LogPartition or float, optional
+            As for `log_prob`.
+
+        Raises
+        ------
+        OutOfReachError
+            Where the missing values of a row interact so much that tables of more than 2^20 entries would be needed.
+
+        Examples
+        --------
+        >>> from sparsefield import PairwiseMRF
+        >>> model = PairwiseMRF.binary([-1.0, 0.5], [[0.0, 2.0], [2.0, 0.0]], names=["rain", "umbrella"])
+        >>> np.exp(model.log_prob_observed([[1, 255], [1, 1], [255, 255]])).round(3)
+        array([0.647, 0.598, 1.   ])
+        """
+        given, of = Given.distinct(self, self.domain.check_codes(states, allow_missing=True))
+        log_normaliser = self.log_partition("exact") if log_partition is None else log_partition
+        return np.asarray(given.log_sums()[of] - float(log_normaliser))
+
     def conditional(self, variable: int | str, states: Any) -> NDArray[np.float64]:
         """Return P(variable = level | the others) for each state (row) and level (column).
+
+        Where others are missing, it is the probability given those that were observed: the missing ones are summed out.
 
         Parameters
         ----------
         variable : int or str
-            Number or name; its own value in the states does not matter.
-        states : array-like of shape (n, n_variables)
-            Codes of the levels.
+            Number or name; its own value in the states does not matter, and may be missing.
+        states : Table or array-like of shape (n, n_variables)
+            Codes of the levels, 255 where a value is missing.
+
+        Raises
+        ------
+        OutOfReachError
+            As for `log_prob_observed`.
         """
-        codes = self.domain.check_codes(states)
+        codes = self.domain.check_codes(states, allow_missing=True)
         i = self.domain.index_of(variable)
+        codes[:, i] = 0
+        if (codes == MISSING).any():
+            given, of = Given.distinct(self, codes, variable=i)
+            return np.asarray(np.exp(given.log_probabilities())[of])
         own = self.domain.slot_variables == i
         exponents = np.zeros((len(codes), self.domain.n_levels[i]))
         levels = self.domain.slot_levels[own]

@@ -1,0 +1,139 @@
+"""Which variables of a field must be looked at together when some of them are summed out: components and cliques."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsefield.inference._conditional import MOST_STATES
+from sparsefield.inference._field import Field
+
+
+class Neighbours:
+    """Who interacts with whom, and how.
+
+    Parameters
+    ----------
+    field : Field
+        The model.
+
+    Attributes
+    ----------
+    of : list of sets of int
+        The variables that interact with each variable.
+    n_levels : list of int
+        The levels of each variable.
+    """
+
+    def __init__(self, field: Field) -> None:
+        domain = field.domain
+        self._field, self.n_levels = field, domain.n_levels.tolist()
+        self._cuts = np.searchsorted(domain.slot_variables, np.arange(domain.n_variables + 1)).tolist()
+        self.of: list[set[int]] = [set() for _ in self.n_levels]
+        for v in range(domain.n_variables):
+            others = domain.slot_variables[field.interactions[self.slots(v)].any(axis=0)]
+            self.of[v] = set(others.tolist())
+
+    def slots(self, v: int) -> slice:
+        """Return the slots of a variable, which follow each other."""
+        return slice(self._cuts[v], self._cuts[v + 1])
+
+    def interactions(self, v: int, u: int) -> NDArray[np.float64]:
+        """Return the interactions of all levels of two variables."""
+        levels = self._field.domain.slot_levels
+        found = np.zeros((self.n_levels[v], self.n_levels[u]))
+        rows, columns = self.slots(v), self.slots(u)
+        found[np.ix_(levels[rows], levels[columns])] = self._field.interactions[rows, columns]
+        return found
+
+    def exponents(self, v: int, s: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what main effects and observed cells, by their indicators (n, n_slots), add for each level."""
+        own = self.slots(v)
+        found = np.zeros((len(s), self.n_levels[v]))
+        found[:, self._field.domain.slot_levels[own]] = self._field.main[own] + s @ self._field.interactions[own].T
+        return found
+
+    def components(self, variables: Iterable[int]) -> list[tuple[int, ...]]:
+        """Return the connected components of the graph of some variables: given the others they are independent."""
+        left, found = set(variables), []
+        while left:
+            found.append(self.component(left.pop(), left))
+            left.difference_update(found[-1])
+        return sorted(found)
+
+    def component(self, start: int, variables: Iterable[int]) -> tuple[int, ...]:
+        """Return the variables that a start is connected with over some variables, and itself."""
+        left, reached = set(variables) - {start}, [start]
+        for v in reached:  # which grows on the way
+            new = self.of[v] & left
+            left -= new
+            reached.extend(sorted(new))
+        return tuple(sorted(reached))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """In which order variables are summed out, and which tables that takes.
+
+    Parameters
+    ----------
+    order : tuple of int
+        The variables.
+    separators : tuple of tuples of int
+        For each of them those later in the order that a table must hold beside it when it is summed out.
+    n_entries : int
+        Entries of all tables together.
+    """
+
+    order: tuple[int, ...]
+    separators: tuple[tuple[int, ...], ...]
+    n_entries: int
+
+
+def make_plan(neighbours: Neighbours, component: Sequence[int], last: int | None = None) -> Plan | None:
+    """Choose an order in which to sum out variables: the next is always the one whose table is smallest.
+
+    Parameters
+    ----------
+    neighbours : Neighbours
+        The graph.
+    component : sequence of int
+        The variables.
+    last : int, optional
+        One of them that is to be the last.
+
+    Returns
+    -------
+    Plan or None
+        None where a table would have more than 2^20 entries.
+    """
+    inside, n_levels = set(component), neighbours.n_levels
+    beside = {v: neighbours.of[v] & inside for v in component}
+    sizes = {v: math.prod(n_levels[u] for u in own) * n_levels[v] for v, own in beside.items()}
+    # The smallest first; what has changed since is there twice, and counts where it is up to date.
+    heap = [(size, v) for v, size in sizes.items() if v != last]
+    heapify(heap)
+    order, cliques, n_entries = [], [], 0
+    while beside:
+        size, v = heappop(heap) if len(beside) > 1 or last is None else (sizes[last], last)
+        if v not in beside or size != sizes[v]:
+            continue
+        if size > MOST_STATES:
+            return None
+        n_entries += size
+        own = beside.pop(v)
+        for u in own:
+            beside[u] = (beside[u] | own) - {u, v}
+            sizes[u] = math.prod(n_levels[w] for w in beside[u]) * n_levels[u]
+            if u != last:
+                heappush(heap, (sizes[u], u))
+        order.append(v)
+        cliques.append(own)
+    index = {v: k for k, v in enumerate(order)}
+    separators = tuple(tuple(sorted(own, key=index.__getitem__)) for own in cliques)
+    return Plan(tuple(order), separators, n_entries)

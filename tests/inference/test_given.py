@@ -1,0 +1,151 @@
+"""Missing values given the observed cells of their rows, by variable elimination."""
+
+import numpy as np
+import pytest
+
+import naive
+from sparsefield import PairwiseMRF
+from sparsefield._deadline import OutOfTimeError, until
+from sparsefield.inference import Given, OutOfReachError, energies
+from statistics_ import assert_counts_agree
+from zoo import ZOO, parts, random_field
+
+MISSING = 255
+FIELDS = ZOO | {
+    "sparse levels, reference last": random_field([3, 2, 4, 2, 3], seed=11, density=0.15, reference="last"),
+    "sparse levels, no reference": random_field([2, 4, 3, 2, 2], seed=12, density=0.1, reference=None),
+    "large parameters": random_field([3, 2, 3, 2], seed=13, scale=300.0),
+}
+everyone = pytest.mark.parametrize("model", FIELDS.values(), ids=FIELDS.keys())
+
+
+def make_rows(model, n=40, seed=1):
+    """Make rows of uniform levels that miss any number of values, none and all among them."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, model.domain.n_levels, (n, model.domain.n_variables)).astype(np.uint8)
+    codes[rng.random(codes.shape) < np.linspace(0, 1, n)[:, None]] = MISSING
+    return codes
+
+
+def as_plain(row):
+    return tuple(None if x == MISSING else int(x) for x in row)
+
+
+@everyone
+def test_log_probabilities_of_observed_cells_are_sums_over_all_states(model):
+    codes = make_rows(model)
+    states, _, log_normaliser = naive.distribution(*parts(model))
+    exponents = [naive.exponent(state, *parts(model)) for state in states]
+    found = Given(model, codes).log_sums()
+    for row, log_sum in zip(codes, found, strict=True):
+        own = naive.those_that_agree(exponents, states, as_plain(row))
+        assert log_sum == pytest.approx(np.logaddexp.reduce(own), rel=1e-12, abs=1e-12)
+    np.testing.assert_allclose(model.log_prob_observed(codes), found - log_normaliser, rtol=1e-9, atol=1e-9)
+
+
+@everyone
+def test_conditional_probabilities_sum_out_missing_values(model):
+    codes = make_rows(model)
+    n_levels = parts(model)[0]
+    states, probabilities, _ = naive.distribution(*parts(model))
+    for i, n in enumerate(n_levels):
+        found = model.conditional(i, codes)
+        for row, own in zip(codes, found, strict=True):
+            if naive_mass(i, row, states, probabilities) > 0:  # parameters of 300 leave rows that no float can hold
+                expected = naive.level_probabilities(i, as_plain(row), states, probabilities, n)
+                np.testing.assert_allclose(own, expected, rtol=1e-9, atol=1e-12)
+
+
+def naive_mass(i, row, states, probabilities):
+    plain = as_plain(row)
+    others = (*plain[:i], None, *plain[i + 1 :])
+    return sum(naive.those_that_agree(probabilities, states, others))
+
+
+@everyone
+def test_the_most_probable_values_have_the_least_energy(model):
+    codes = make_rows(model)
+    states, _, _ = naive.distribution(*parts(model))
+    exponents = [naive.exponent(state, *parts(model)) for state in states]
+    filled = Given(model, codes).find_mode()
+    assert np.all((codes == MISSING) | (filled == codes))
+    for row, found in zip(codes, -energies(model, filled), strict=True):
+        own = naive.those_that_agree(exponents, states, as_plain(row))
+        assert found == pytest.approx(max(own), rel=1e-12, abs=1e-12)
+
+
+@everyone
+def test_draws_have_the_probabilities_given_the_observed_cells(model):
+    states, probabilities, _ = naive.distribution(*parts(model))
+    numbers = {state: k for k, state in enumerate(states)}
+    n = 4000
+    for k, row in enumerate(make_rows(model, 6, seed=3)):
+        if (row == MISSING).any():
+            uniforms = np.random.default_rng(k).random((n, len(row)))
+            drawn = Given(model, np.tile(row, (n, 1))).draw(uniforms)
+            counts = np.bincount([numbers[tuple(own)] for own in drawn.tolist()], minlength=len(states))
+            law = np.array(naive.given(as_plain(row), states, probabilities))
+            assert counts[law == 0].sum() == 0
+            if np.count_nonzero(n * law >= 5) > 1:
+                assert_counts_agree(counts[law > 0], law[law > 0])
+
+
+def test_trees_are_summed_out_whatever_their_size():
+    # A chain of 1000 variables: the transfer matrix has the answer.
+    p, main, weight = 1000, 0.3, 0.8
+    interactions = np.zeros((p, p))
+    interactions[np.arange(p - 1), np.arange(1, p)] = weight
+    model = PairwiseMRF.binary(np.full(p, main), interactions + interactions.T)
+    vector, expected = np.array([1.0, np.exp(main)]), 0.0
+    for _ in range(p - 1):
+        vector = np.array([[1.0, 1.0], [np.exp(main), np.exp(main + weight)]]) @ vector
+        expected += np.log(vector.sum())
+        vector /= vector.sum()
+    found = Given(model, np.full((1, p), MISSING, dtype=np.uint8))
+    assert found.log_sums()[0] == pytest.approx(expected, rel=1e-12)
+
+
+def make_clique(p):
+    return PairwiseMRF.binary(np.zeros(p), 0.1 * (1 - np.eye(p)))
+
+
+def test_what_is_out_of_reach_is_refused_and_named():
+    codes = np.zeros((3, 30), dtype=np.uint8)
+    codes[1, :20], codes[2, :21] = MISSING, MISSING
+    assert Given(make_clique(30), codes).is_in_reach.tolist() == [True, True, False]
+    with pytest.raises(OutOfReachError, match=r"row 2 misses 21 of 30 values"):
+        Given(make_clique(30), codes).log_sums()
+    # Rows are named as they were given, whatever is put together.
+    with pytest.raises(OutOfReachError, match=r"row 1 misses 20 of 30 values"):
+        make_clique(30).conditional(29, codes)
+    with pytest.raises(OutOfReachError, match=r"row 3 misses 21 of 30 values"):
+        make_clique(30).log_prob_observed(codes[[0, 1, 1, 2, 2]], log_partition=0.0)
+
+
+def test_more_work_than_anybody_waits_for_is_refused_before_it_begins(monkeypatch):
+    codes = np.full((5, 10), MISSING, dtype=np.uint8)
+    monkeypatch.setattr("sparsefield.inference._given.MOST_WORK", 5 * 2046)  # 1024 + 512 + ... + 2 for each row
+    Given(make_clique(10), codes).log_sums()
+    monkeypatch.setattr("sparsefield.inference._given.MOST_WORK", 5 * 2046 - 1)
+    for ask in (Given.log_sums, Given.find_mode, lambda given: given.draw(np.zeros(codes.shape))):
+        with pytest.raises(OutOfReachError, match="fewer rows at a time"):
+            ask(Given(make_clique(10), codes))
+
+
+def test_work_ends_when_its_time_is_up():
+    codes = np.full((5, 10), MISSING, dtype=np.uint8)
+    given = Given(make_clique(10), codes)
+    with until(0.0), pytest.raises(OutOfTimeError):
+        given.log_sums()
+    with until(0.0), pytest.raises(OutOfTimeError):
+        Given(make_clique(10), codes)
+
+
+def test_rows_taken_a_few_at_a_time_are_the_same(monkeypatch):
+    model = FIELDS["mixed levels"]
+    codes, uniforms = make_rows(model, 200), np.random.default_rng(1).random((200, 5))
+    whole = Given(model, codes)
+    log_sums, drawn = whole.log_sums(), whole.draw(uniforms)
+    monkeypatch.setattr("sparsefield.inference._given._ENTRIES_AT_ONCE", 300)
+    np.testing.assert_allclose(Given(model, codes).log_sums(), log_sums, rtol=1e-14)
+    np.testing.assert_array_equal(Given(model, codes).draw(uniforms), drawn)
