@@ -14,6 +14,7 @@ from sparsefield.inference._bridges import (
 from sparsefield.inference._chains import Chains
 from sparsefield.inference._checks import check_order, check_request, check_seed, check_sweeps, check_two_levels
 from sparsefield.inference._clamped import ClampedChains
+from sparsefield.inference._cliques import split_by_reach
 from sparsefield.inference._conditional import MOST_STATES, count_ways, expected_products
 from sparsefield.inference._counting import count_packed
 from sparsefield.inference._draws import Draws, States
@@ -72,4 +73,5 @@ __all__ = [
     "make_backend",
     "reduce_to_binary",
     "skewness_of_sum",
+    "split_by_reach",
 ]

@@ -137,3 +137,12 @@ def make_plan(neighbours: Neighbours, component: Sequence[int], last: int | None
     index = {v: k for k, v in enumerate(order)}
     separators = tuple(tuple(sorted(own, key=index.__getitem__)) for own in cliques)
     return Plan(tuple(order), separators, n_entries)
+
+
+def split_by_reach(field: Field) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
+    """Return the variables of the connected components that can be summed out, and the other components."""
+    neighbours = Neighbours(field)
+    components = neighbours.components(range(field.domain.n_variables))
+    hard = [own for own in components if make_plan(neighbours, own) is None]
+    easy = set(range(field.domain.n_variables)).difference(*hard)
+    return tuple(sorted(easy)), hard

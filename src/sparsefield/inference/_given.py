@@ -161,8 +161,8 @@ class Given:
         work = sum(part.plan.n_entries * len(part.rows) for part in self._parts if part.plan is not None)
         if work > MOST_WORK:
             raise OutOfReachError(
-                f"So many missing values are out of reach: summing over them takes tables of {work:.3g} entries for all rows "
-                f"together, and {MOST_WORK:.3g} are allowed. Give fewer rows at a time.",
+                f"So many missing values are out of reach: summing over them takes tables of {work:.3g} entries for "
+                f"all rows together, and {MOST_WORK:.3g} are allowed. Give fewer rows at a time.",
                 reason="missing values out of reach",
                 remedy="Give fewer rows at a time.",
             )

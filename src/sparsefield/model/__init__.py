@@ -1,6 +1,7 @@
 """The pairwise Markov random field, its file, and the layout of its parameters."""
 
 from sparsefield.model._adabmdca import read_adabmdca, write_adabmdca
+from sparsefield.model._entropy import Entropy
 from sparsefield.model._file import has_text, read_text, write_parameters
 from sparsefield.model._gauge import block_norms, zero_sum
 from sparsefield.model._layout import (
@@ -19,6 +20,7 @@ from sparsefield.model._partition import LogPartition
 from sparsefield.model._weights import has_sign, membership, pair_weights
 
 __all__ = [
+    "Entropy",
     "LogPartition",
     "Matrix",
     "PairwiseMRF",

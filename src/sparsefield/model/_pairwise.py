@@ -24,8 +24,10 @@ from sparsefield.inference import (
     make_backend,
     reduce_to_binary,
 )
+from sparsefield.model._entropy import Entropy, find_entropy
 from sparsefield.model._file import read_parameters, write_parameters
 from sparsefield.model._gauge import change_reference
+from sparsefield.model._imputing import ImputeMethod, fill_missing
 from sparsefield.model._layout import independent_theta
 from sparsefield.model._partition import LogPartition, find_log_partition
 
@@ -214,6 +216,7 @@ class PairwiseMRF:
 
         Examples
         --------
+        >>> import numpy as np
         >>> from sparsefield import PairwiseMRF
         >>> model = PairwiseMRF.binary([-1.0, 0.5], [[0.0, 2.0], [2.0, 0.0]], names=["rain", "umbrella"])
         >>> np.exp(model.log_prob_observed([[1, 255], [1, 1], [255, 255]])).round(3)
@@ -299,6 +302,93 @@ class PairwiseMRF:
         """
         return find_log_partition(self, method, n_draws=n_draws, seed=seed, backend=make_backend(backend, n_threads))
 
+    def entropy(
+        self,
+        method: Literal["auto", "exact", "draws"] = "auto",
+        *,
+        n_draws: int | None = None,
+        seed: int = 0,
+        n_threads: int | None = None,
+        backend: Backend | None = None,
+    ) -> Entropy:
+        """Return the entropy, -E log P(x), in nats, with its standard error.
+
+        Parameters
+        ----------
+        method : "auto", "exact" or "draws"
+            "exact": by sums over the levels of one variable after the other (variable elimination), which fields with
+            sparse graphs allow whatever their size; or over all states of connected parts that have up to 2^27 of them.
+            "draws": the log-partition function plus the mean energy, both by exact draws. "auto": exactly where that
+            can be had, and by draws for the other connected parts.
+        n_draws : int, optional
+            Draws for the log-partition function, and as many for the mean energy; as `log_partition` unless given.
+        seed, n_threads, backend
+            As for `log_partition`.
+
+        Raises
+        ------
+        OutOfReachError
+            Where neither can be had.
+
+        Examples
+        --------
+        >>> from sparsefield import PairwiseMRF
+        >>> print(PairwiseMRF.binary([0.0, 0.0], [[0.0, 0.0], [0.0, 0.0]]).entropy())
+        The entropy is 1.386294361 nats.
+        >>> same = PairwiseMRF.from_spins([0.0, 0.0], [[0.0, 9.0], [9.0, 0.0]])
+        >>> round(float(same.entropy()), 3)
+        0.693
+        """
+        return find_entropy(self, method, n_draws=n_draws, seed=seed, backend=make_backend(backend, n_threads))
+
+    def impute(
+        self,
+        states: Any,
+        method: ImputeMethod = "draws",
+        *,
+        seed: int | None = None,
+        n_threads: int | None = None,
+        backend: Backend | None = None,
+    ) -> Table:
+        """Fill missing values given the observed cells of their rows.
+
+        Parameters
+        ----------
+        states : Table or array-like of shape (n, n_variables)
+            Codes of the levels, 255 where a value is missing.
+        method : "draws" or "most probable"
+            "draws": one draw for each row from the joint law of its missing values given the observed cells; several
+            seeds make several completed tables (multiple imputation). They are exact: by sums over the levels of one
+            variable after the other, or by coupled chains for rows that this is out of reach of. Where both are,
+            Gibbs chains of 1000 sweeps fill the row, and a warning says so. "most probable": the values that are most
+            probable together, which are not those that are most probable one by one (`conditional`).
+        seed : int, optional
+            Where the random numbers of draws start; anywhere unless given.
+        n_threads, backend
+            As for `log_partition`.
+
+        Returns
+        -------
+        Table
+            All rows, without missing values. `to_frame()` has them as labelled values.
+
+        Raises
+        ------
+        OutOfReachError
+            Where the most probable values cannot be had.
+
+        Examples
+        --------
+        >>> from sparsefield import PairwiseMRF
+        >>> model = PairwiseMRF.binary([-1.0, 0.5], [[0.0, 2.0], [2.0, 0.0]], names=["rain", "umbrella"])
+        >>> model.impute([[255, 0], [255, 1], [0, 1]], "most probable").codes.tolist()
+        [[0, 0], [1, 1], [0, 1]]
+        """
+        codes = self.domain.check_codes(states, allow_missing=True)
+        known = _any_seed() if seed is None else seed
+        filled = fill_missing(self, codes, method, seed=known, backend=make_backend(backend, n_threads))
+        return Table(self.domain, np.asfortranarray(filled))
+
     def moments(self) -> Moments:
         """Return the exact moments, by enumeration."""
         return enumerate_states(self)[1]
@@ -374,7 +464,7 @@ class PairwiseMRF:
             Blocks and sweeps of exact draws, if `return_run`.
         """
         if seed is None:
-            seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+            seed = _any_seed()
         scan_order = None if order is None else tuple(order)
         if method == "gibbs":
             if max_sweeps is not None or return_run:
@@ -403,6 +493,10 @@ class PairwiseMRF:
             return cls(domain, main, interactions)
         except ValueError as error:
             raise ValueError(f"File {str(path)!r} is damaged: {error}") from error
+
+
+def _any_seed() -> int:
+    return int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
 
 
 def _row_sums(couplings: NDArray[np.float64]) -> NDArray[np.float64]:

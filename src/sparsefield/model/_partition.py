@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
-from sparsefield._rounding import as_confidence
 from sparsefield.inference import (
     BLOCK,
     LARGEST_SKEWNESS,
@@ -27,11 +24,11 @@ from sparsefield.inference import (
 )
 from sparsefield.model._annealing import anneal, average_weights, start_chains
 from sparsefield.model._path import Path, sum_independent
+from sparsefield.model._simulated import Simulated
 
 if TYPE_CHECKING:
     from sparsefield.model._pairwise import PairwiseMRF
 
-PartitionMethod = Literal["exact", "draws", "annealed"]
 Values = NDArray[np.float64]
 
 # With w normal and models d standard deviations of w apart, n draws of each give a squared error of
@@ -42,7 +39,7 @@ _LEAST_OVERLAP = 0.5
 _PILOT = 2 * BLOCK  # draws that choose the models on the way: an overlap of one half is known to 0.01
 _MOST_MODELS = 1024
 _MAX_SWEEPS = 2000  # within which half of the bounding chains of a pilot run must meet, as for gradients
-_DRAWS_AT_ONCE = 2**16
+DRAWS_AT_ONCE = 2**16
 
 # Updates of a variable in draws that nobody asked for by number: ten seconds on one core, which makes 6e8 a second of
 # chains with two bounds (the Senate's 100 variables). A draw takes up to three blocks of sweeps: 1.5 to 3.0 were seen.
@@ -54,8 +51,7 @@ N_ANNEALED = 4096
 N_ANNEALED_LEVELS = 1024  # with more than two levels, whose sweeps take a hundred times as long
 
 
-@dataclass(frozen=True)
-class LogPartition:
+class LogPartition(Simulated):
     """The logarithm of a normalising constant, and how well it is known.
 
     Parameters
@@ -72,33 +68,9 @@ class LogPartition:
         Draws or chains behind it; none where it is exact.
     """
 
-    value: float
-    error: float = 0.0
-    method: PartitionMethod = "exact"
-    n_draws: int = 0
-
-    def __float__(self) -> float:
-        return self.value
-
-    def interval(self, confidence: float = 0.99) -> tuple[float, float]:
-        """Return bounds that hold with a confidence, by the central limit theorem."""
-        if not 0 < confidence < 1:
-            raise ValueError(f"confidence is {confidence}: use a number between 0 and 1.")
-        far = -float(ndtri((1 - confidence) / 2)) * self.error
-        return self.value - far, self.value + far
-
     def __str__(self) -> str:
         """Say in a sentence what is known."""
-        if self.method == "exact":
-            return f"The log-partition function is {self.value:.10g}."
-        ways = {"draws": f"{self.n_draws} exact draws", "annealed": f"{self.n_draws} annealed chains"}
-        low, high = self.interval()
-        digits = max(2, 2 - int(np.floor(np.log10(max(self.error, 1e-12)))))
-        return (
-            f"The log-partition function is {self.value:.{digits}f} with a standard error of {self.error:.2g}, "
-            f"by {ways[self.method]}: between {low:.{digits}f} and {high:.{digits}f} with confidence "
-            f"{as_confidence(0.99)}, by the central limit theorem."
-        )
+        return self.describe("log-partition function")
 
 
 def find_log_partition(
@@ -113,13 +85,13 @@ def find_log_partition(
     if method == "exact" or (method == "auto" and count_states(model.domain) <= MAX_STATES):
         return LogPartition(backend.enumerate(model)[0])
     if method == "annealed":
-        return _anneal(model, n_draws, _make_seeds(seed), backend)
+        return _anneal(model, n_draws, make_seeds(seed), backend)
     try:
-        return _build_bridges(model, n_draws, _make_seeds(seed), backend)
+        return _build_bridges(model, n_draws, make_seeds(seed), backend)
     except OutOfReachError:
         if method == "draws":
             raise
-        return _anneal(model, n_draws, _make_seeds(seed), backend)
+        return _anneal(model, n_draws, make_seeds(seed), backend)
 
 
 def _check(n_draws: int | None, seed: int) -> None:
@@ -131,7 +103,7 @@ def _check(n_draws: int | None, seed: int) -> None:
         raise ValueError(f"seed is {seed}: use a whole number from zero on.")
 
 
-def _make_seeds(seed: int) -> Iterator[int]:
+def make_seeds(seed: int) -> Iterator[int]:
     """Yield seeds of independent random numbers, for as many uses as there are."""
     source = np.random.SeedSequence(seed)
     while True:
@@ -163,10 +135,10 @@ def _check_skewness(influences: Sequence[Values], what: str) -> None:
 
 def _build_bridges(model: PairwiseMRF, n_draws: int | None, seeds: Iterator[int], backend: Backend) -> LogPartition:
     """Return the log-partition function by bridges from independent variables, over exact draws of models between."""
-    chains, _ = backend.draw(model, _PILOT, seed=next(seeds), max_sweeps=_limit_sweeps(model))
+    chains, _ = backend.draw(model, _PILOT, seed=next(seeds), max_sweeps=limit_sweeps(model))
     path = Path.with_means(model, chains.means(), _PILOT)
     times, n_sweeps = _choose_times(path, seeds, backend)
-    n_each = _afford(model, n_sweeps) // len(times) if n_draws is None else max(BLOCK, n_draws // len(times))
+    n_each = afford_draws(model, n_sweeps) // len(times) if n_draws is None else max(BLOCK, n_draws // len(times))
     values = [_draw_along(path, time, n_each, seeds, backend)[0] for time in times]
     bridges = _connect(times, values)
     log_ratio, error = chain_bridges(bridges)
@@ -174,13 +146,13 @@ def _build_bridges(model: PairwiseMRF, n_draws: int | None, seeds: Iterator[int]
     return LogPartition(sum_independent(path.start) + log_ratio, error, "draws", n_each * len(times))
 
 
-def _limit_sweeps(model: PairwiseMRF) -> int:
+def limit_sweeps(model: PairwiseMRF) -> int:
     """Return the longest blocks of sweeps for which the draws that choose the models can be afforded."""
     # A thousand draws wait for the slowest chain: up to 10 blocks of sweeps each (the Senate with alpha 0.05).
     return max(1, min(_MAX_SWEEPS, _MOST_UPDATES // (10 * _PILOT * model.domain.n_variables)))
 
 
-def _afford(model: PairwiseMRF, n_sweeps: Sequence[int]) -> int:
+def afford_draws(model: PairwiseMRF, n_sweeps: Sequence[int]) -> int:
     """Return how many draws of all models can be had without waiting for them, from the sweeps of their blocks."""
     each = _MOST_UPDATES // (_BLOCKS_EACH * model.domain.n_variables * sum(n_sweeps))
     if each < BLOCK:
@@ -225,12 +197,12 @@ def _connect(times: Sequence[float], values: Sequence[Values]) -> list[Bridge]:
 def _draw_along(path: Path, time: float, n: int, seeds: Iterator[int], backend: Backend) -> tuple[Values, int]:
     """Return the inner product of the whole move with n exact draws at a time, and the sweeps of a block of them."""
     move, found, n_sweeps = path.move, [], 1
-    for start in range(0, n, _DRAWS_AT_ONCE):
-        size = min(_DRAWS_AT_ONCE, n - start)
+    for start in range(0, n, DRAWS_AT_ONCE):
+        size = min(DRAWS_AT_ONCE, n - start)
         if time == 0:
             chains = start_chains(path, size, next(seeds), backend)
         else:
-            chains, run = backend.draw(path.at(time), size, seed=next(seeds), max_sweeps=_limit_sweeps(path.end))
+            chains, run = backend.draw(path.at(time), size, seed=next(seeds), max_sweeps=limit_sweeps(path.end))
             n_sweeps = run.block_length
         found.append(chains.draws().along(move))
     return np.concatenate(found), n_sweeps

@@ -1,0 +1,129 @@
+"""The entropy of a field: exactly where its graph allows that, or by exact draws, with a standard error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsefield.data import MISSING, Domain
+from sparsefield.inference import (
+    BLOCK,
+    MAX_STATES,
+    MOST_STATES,
+    Backend,
+    Given,
+    OutOfReachError,
+    count_states,
+    energies,
+    split_by_reach,
+)
+from sparsefield.model._layout import as_theta, sum_once
+from sparsefield.model._partition import DRAWS_AT_ONCE, afford_draws, find_log_partition, limit_sweeps, make_seeds
+from sparsefield.model._simulated import Simulated
+
+if TYPE_CHECKING:
+    from sparsefield.model._pairwise import PairwiseMRF
+
+EntropyMethod = Literal["auto", "exact", "draws"]
+
+
+class Entropy(Simulated):
+    """The entropy of a field in nats, and how well it is known.
+
+    Parameters
+    ----------
+    value : float
+        The entropy; `float` of this object returns it.
+    error : float
+        Its standard error; zero where it is exact.
+    method : "exact" or "draws"
+        By sums over all states, or by the log-partition function and the mean energy of exact draws.
+    n_draws : int
+        Draws behind it; none where it is exact.
+    """
+
+    def __str__(self) -> str:
+        """Say in a sentence what is known."""
+        return self.describe("entropy", " nats")
+
+
+def find_entropy(
+    model: PairwiseMRF, method: EntropyMethod, *, n_draws: int | None, seed: int, backend: Backend
+) -> Entropy:
+    """Return the entropy of a model; `PairwiseMRF.entropy` says how."""
+    if method not in get_args(EntropyMethod):
+        raise ValueError(f"method is {method!r}: use 'auto', 'exact' or 'draws'.")
+    if method == "draws":
+        return _draw(model, n_draws, seed, backend)
+    # Entropies of independent parts add up, and only what cannot be had exactly is left for draws.
+    total, hard = _sum_exactly(model, backend)
+    if not hard:
+        return Entropy(total)
+    if method == "exact":
+        raise OutOfReachError(
+            f"The entropy is out of reach of exact sums: {len(hard)} of {model.domain.n_variables} variables interact "
+            f"so much that tables of more than {MOST_STATES} entries would be needed. Use method='draws'.",
+            reason="exact sums out of reach",
+            remedy="Use method='draws'.",
+        )
+    found = _draw(_take(model, hard), n_draws, seed, backend)
+    return replace(found, value=total + found.value)
+
+
+def _sum_exactly(model: PairwiseMRF, backend: Backend) -> tuple[float, list[int]]:
+    """Return the entropy of the parts of a field that allow exact sums, and the variables of the others."""
+    easy, components = split_by_reach(model)
+    total, hard = 0.0, list[int]()
+    if easy:
+        total = Given(_take(model, easy), np.full((1, len(easy)), MISSING, dtype=np.uint8)).entropy()
+    for own in components:
+        part = _take(model, own)
+        if count_states(part.domain) <= MAX_STATES:
+            total += _enumerate(part, backend)
+        else:
+            hard.extend(own)
+    return total, sorted(hard)
+
+
+def _take(model: PairwiseMRF, variables: Sequence[int]) -> PairwiseMRF:
+    """Return the field of some variables that do not interact with the others."""
+    own, slots = model.domain, np.isin(model.domain.slot_variables, variables)
+    reference = None if own.reference is None else tuple(own.reference[i] for i in variables)
+    names, levels = tuple(own.names[i] for i in variables), tuple(own.levels[i] for i in variables)
+    domain = Domain(names, levels, reference)
+    return replace(model, domain=domain, main=model.main[slots], interactions=model.interactions[np.ix_(slots, slots)])
+
+
+def _enumerate(model: PairwiseMRF, backend: Backend) -> float:
+    """Return the entropy as the log-partition function less the mean exponent, over all states."""
+    log_partition, moments = backend.enumerate(model)
+    return log_partition - sum_once(as_theta(model) * moments.pair)
+
+
+def _draw(model: PairwiseMRF, n_draws: int | None, seed: int, backend: Backend) -> Entropy:
+    """Return the entropy as the log-partition function plus the mean energy, both by draws of their own."""
+    partition = find_log_partition(model, "draws", n_draws=n_draws, seed=seed, backend=backend)
+    # The log-partition function takes its seeds one by one from the same source: these have another.
+    seeds = make_seeds(int(np.random.SeedSequence(seed, spawn_key=(0, 0)).generate_state(1, np.uint64)[0]))
+    energy = np.concatenate(list(_draw_energies(model, n_draws, seeds, backend)))
+    error = math.hypot(partition.error, float(energy.std(ddof=1)) / math.sqrt(len(energy)))
+    return Entropy(partition.value + float(energy.mean()), error, "draws", partition.n_draws + len(energy))
+
+
+def _draw_energies(
+    model: PairwiseMRF, n_draws: int | None, seeds: Iterator[int], backend: Backend
+) -> Iterator[NDArray[np.float64]]:
+    """Yield the energies of exact draws: so many, or as many as can be had without waiting for them."""
+    limit = limit_sweeps(model)
+    if n_draws is None:
+        _, run = backend.draw(model, BLOCK, seed=next(seeds), max_sweeps=limit)
+        n_draws = afford_draws(model, [run.block_length])
+    for start in range(0, n_draws, DRAWS_AT_ONCE):
+        size = min(DRAWS_AT_ONCE, n_draws - start)
+        chains, _ = backend.draw(model, size, seed=next(seeds), max_sweeps=limit)
+        yield energies(model, chains.codes())
