@@ -17,11 +17,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
 from sparsefield.data import Ordinal, Table, encode, listed
+from sparsefield.estimators._answers import FieldAnswers
 from sparsefield.fits import Fit
-from sparsefield.inference import OutOfReachError
-from sparsefield.model import LogPartition, PairwiseMRF
 from sparsefield.network import make_graph
-from sparsefield.objective import pseudo_log_likelihood
 from sparsefield.selection import Choice, Objective
 
 
@@ -42,7 +40,7 @@ def seed_of(random_state: Any) -> int:
         ) from error
 
 
-class FieldEstimator(BaseEstimator):  # type: ignore[misc]
+class FieldEstimator(FieldAnswers, BaseEstimator):  # type: ignore[misc]
     """What all estimators of fields have in common: tables in, a model out."""
 
     _ways_with_missing: tuple[str, ...] = ("zero", "drop", "error")
@@ -141,52 +139,6 @@ class FieldEstimator(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         return make_graph(self.fit_, nodes)
-
-    @property
-    def score_kind_(self) -> str:
-        """What `score` returns: a log-likelihood, exact or as far as simulation tells, or a pseudo-log-likelihood.
-
-        "log-likelihood" where the field can be enumerated; "log-likelihood by draws" or "log-likelihood by annealing"
-        where the log-partition function is estimated (`PairwiseMRF.log_partition`); "pseudo-log-likelihood" where
-        it is out of reach.
-        """
-        check_is_fitted(self)
-        found = self._find_log_partition()
-        if found is None:
-            return "pseudo-log-likelihood"
-        by = {"exact": "", "draws": " by draws", "annealed": " by annealing"}
-        return f"log-likelihood{by[found.method]}"
-
-    def score(self, X: Any, y: Any = None) -> float:  # noqa: ARG002
-        """Return the mean log-likelihood of a table under the fitted field.
-
-        Where the field is too large to enumerate, its log-partition function is estimated, with a fixed seed: all
-        scores of one fit have the same simulation error, a few hundredths of a nat. Where that is out of reach the
-        score is the mean pseudo-log-likelihood, the sum of the log-probabilities of each value given the others;
-        `score_kind_` says which.
-        """
-        check_is_fitted(self)
-        if hasattr(X, "shape") and not isinstance(X, Table):
-            _check_feature_names(self, X, reset=False)
-            _check_n_features(self, X, reset=False)
-        table = encode(X, domain=self.model_.domain)
-        if table.n_missing.any():
-            raise ValueError("The table has missing values (NaN or null): fill or drop them before scoring.")
-        found = self._find_log_partition()
-        if found is None:
-            return pseudo_log_likelihood(self.model_, table)
-        return float(self.model_.log_prob(table.codes, log_partition=found).mean())
-
-    def _find_log_partition(self) -> LogPartition | None:
-        """Return the log-partition function of the fitted field, found once; None where it is out of reach."""
-        known: tuple[PairwiseMRF, LogPartition | None] | None = getattr(self, "_known_partition", None)
-        if known is None or known[0] is not self.model_:
-            try:
-                found = self.model_.log_partition(n_threads=self.get_params().get("n_threads"))
-            except OutOfReachError:
-                found = None
-            known = self._known_partition = (self.model_, found)
-        return known[1]
 
     def __sklearn_tags__(self) -> Any:
         """Say that columns hold categories, and whether some of their cells may be missing."""

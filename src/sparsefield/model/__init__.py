@@ -4,6 +4,7 @@ from sparsefield.model._adabmdca import read_adabmdca, write_adabmdca
 from sparsefield.model._entropy import Entropy
 from sparsefield.model._file import has_text, read_text, write_parameters
 from sparsefield.model._gauge import block_norms, zero_sum
+from sparsefield.model._imputing import ImputeMethod
 from sparsefield.model._layout import (
     Matrix,
     across_variables,
@@ -21,6 +22,7 @@ from sparsefield.model._weights import has_sign, membership, pair_weights
 
 __all__ = [
     "Entropy",
+    "ImputeMethod",
     "LogPartition",
     "Matrix",
     "PairwiseMRF",

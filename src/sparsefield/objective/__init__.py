@@ -15,7 +15,7 @@ from sparsefield.objective._group import Group, descend_by_group
 from sparsefield.objective._pair_loss import PairLoss
 from sparsefield.objective._penalty import L1, Penalty
 from sparsefield.objective._problem import Problem
-from sparsefield.objective._pseudolikelihood import PseudoLikelihoodLoss, count_by_variable, pseudo_log_likelihood
+from sparsefield.objective._pseudolikelihood import PseudoLikelihoodLoss, count_by_variable, pseudo_log_likelihoods
 from sparsefield.objective._quadratic import RARE, Quadratic
 from sparsefield.objective._support import GroupSupport, Support
 from sparsefield.objective._working_set import choose_active, size_of_working_set
@@ -46,7 +46,7 @@ __all__ = [
     "describe_penalty",
     "expected_moments",
     "make_penalty",
-    "pseudo_log_likelihood",
+    "pseudo_log_likelihoods",
     "size_of_working_set",
     "variances_of",
 ]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from sparsefield.data import Domain, Moments, Table, Unseen, weighted_moments
+from sparsefield.data import MISSING, Domain, Moments, Table, Unseen, weighted_moments
 from sparsefield.model import Matrix, PairwiseMRF
 from sparsefield.objective._coordinates import Coordinates, Features, Slots
 from sparsefield.objective._pair_loss import PairLoss
@@ -205,10 +205,15 @@ def _conditionals(exponents: Floats, s: Floats, domain: Domain) -> tuple[Floats,
     return weights / totals[own], seen
 
 
-def pseudo_log_likelihood(model: PairwiseMRF, table: Table) -> float:
-    """Return the mean over rows of the sum of the log-probabilities of each value given the others."""
-    total = 0.0
-    for i in range(model.domain.n_variables):
-        rows = np.log(np.maximum(model.conditional(i, table.codes), 1e-300))
-        total += float(rows[np.arange(table.n_rows), table.codes[:, i]].mean())
+def pseudo_log_likelihoods(model: PairwiseMRF, table: Table) -> NDArray[np.float64]:
+    """Return, for each row, the sum of the log-probabilities of its observed values given the other observed ones.
+
+    Where values are missing this is a composite likelihood of the observed cells alone: missing values are summed out
+    of the conditional probability of each observed one (`PairwiseMRF.conditional`), and add nothing themselves.
+    """
+    total, rows = np.zeros(table.n_rows), np.arange(table.n_rows)
+    for i, column in enumerate(table.codes.T):
+        is_seen = column != MISSING
+        chance = model.conditional(i, table.codes)[rows[is_seen], column[is_seen]]
+        total[is_seen] += np.log(np.maximum(chance, 1e-300))
     return total
