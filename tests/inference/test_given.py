@@ -132,6 +132,14 @@ def test_more_work_than_anybody_waits_for_is_refused_before_it_begins(monkeypatc
             ask(Given(make_clique(10), codes))
 
 
+def test_tables_that_are_too_large_together_are_refused(monkeypatch):
+    codes = np.full((1, 10), MISSING, dtype=np.uint8)
+    monkeypatch.setattr("sparsefield.inference._cliques.MOST_TOGETHER", 2046)
+    assert Given(make_clique(10), codes).is_in_reach.all()
+    monkeypatch.setattr("sparsefield.inference._cliques.MOST_TOGETHER", 2045)
+    assert not Given(make_clique(10), codes).is_in_reach.any()
+
+
 def test_work_ends_when_its_time_is_up():
     codes = np.full((5, 10), MISSING, dtype=np.uint8)
     given = Given(make_clique(10), codes)

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from sparsefield.inference._conditional import MOST_STATES
 from sparsefield.inference._field import Field
 
+MOST_TOGETHER = 2**24  # entries of all tables of a plan, which are held at one time: 128 MiB
+
 
 class Neighbours:
     """Who interacts with whom, and how.
@@ -110,7 +112,7 @@ def make_plan(neighbours: Neighbours, component: Sequence[int], last: int | None
     Returns
     -------
     Plan or None
-        None where a table would have more than 2^20 entries.
+        None where a table would have more than 2^20 entries, or all of them together more than 2^24.
     """
     inside, n_levels = set(component), neighbours.n_levels
     beside = {v: neighbours.of[v] & inside for v in component}
@@ -123,9 +125,9 @@ def make_plan(neighbours: Neighbours, component: Sequence[int], last: int | None
         size, v = heappop(heap) if len(beside) > 1 or last is None else (sizes[last], last)
         if v not in beside or size != sizes[v]:
             continue
-        if size > MOST_STATES:
-            return None
         n_entries += size
+        if size > MOST_STATES or n_entries > MOST_TOGETHER:
+            return None
         own = beside.pop(v)
         for u in own:
             beside[u] = (beside[u] | own) - {u, v}

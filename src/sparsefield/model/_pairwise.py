@@ -187,8 +187,8 @@ class PairwiseMRF:
         states : array-like of shape (n, n_variables)
             Codes of the levels.
         log_partition : LogPartition or float, optional
-            What `log_partition` returned; all log-probabilities have its error then. By enumeration unless given, which
-            is for small fields.
+            What `log_partition` returned; all log-probabilities have its error then. Exact unless given, which is for
+            small fields and sparse ones.
         """
         log_normaliser = self.log_partition("exact") if log_partition is None else log_partition
         return -self.energy(states) - float(log_normaliser)
@@ -271,7 +271,8 @@ class PairwiseMRF:
         Parameters
         ----------
         method : "auto", "exact", "draws" or "annealed"
-            "exact": by enumeration, for up to 2^27 states. "draws": by bridges (Bennett 1976) from independent
+            "exact": by enumeration, for up to 2^27 states, or by sums over one variable after the other (variable
+            elimination), for sparse graphs of any size. "draws": by bridges (Bennett 1976) from independent
             variables over models between, with exact draws of each. "annealed": by Gibbs chains that are led from
             independent variables to the field (Neal 2001), for any number of levels. "auto": the first of them that
             can be had. Fields without interactions have a formula, which is exact.

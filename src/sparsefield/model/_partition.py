@@ -1,4 +1,4 @@
-"""The log-partition function: by enumeration, by bridges between exact draws, or by annealing; with its error."""
+"""The log-partition function: by sums over states, by bridges between exact draws, or by annealing; with its error."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield.data import MISSING
 from sparsefield.inference import (
     BLOCK,
     LARGEST_SKEWNESS,
     MAX_STATES,
     Backend,
     Bridge,
+    Given,
     OutOfReachError,
     add_influences,
     bridge,
@@ -61,7 +63,7 @@ class LogPartition(Simulated):
     error : float
         Its standard error; zero where it is exact.
     method : "exact", "draws" or "annealed"
-        By enumeration (or a formula), by bridges between exact draws, or by annealed chains. The mean weight of
+        By sums over states (or a formula), by bridges between exact draws, or by annealed chains. The mean weight of
         annealed chains has no bias, but its error is told by the weights that were seen: where a field has
         states that no chain found, it is more.
     n_draws : int
@@ -82,8 +84,12 @@ def find_log_partition(
     _check(n_draws, seed)
     if not model.interactions.any():
         return LogPartition(sum_independent(model))
-    if method == "exact" or (method == "auto" and count_states(model.domain) <= MAX_STATES):
-        return LogPartition(backend.enumerate(model)[0])
+    if method in ("auto", "exact"):
+        total = _sum_exactly(model, backend)
+        if total is not None:
+            return LogPartition(total)
+    if method == "exact":
+        return LogPartition(backend.enumerate(model)[0])  # which says that there are too many states
     if method == "annealed":
         return _anneal(model, n_draws, make_seeds(seed), backend)
     try:
@@ -92,6 +98,14 @@ def find_log_partition(
         if method == "draws":
             raise
         return _anneal(model, n_draws, make_seeds(seed), backend)
+
+
+def _sum_exactly(model: PairwiseMRF, backend: Backend) -> float | None:
+    """Return the log-partition function by sums over all states, or over one variable after the other; or None."""
+    if count_states(model.domain) <= MAX_STATES:
+        return backend.enumerate(model)[0]
+    everything = Given(model, np.full((1, model.domain.n_variables), MISSING, dtype=np.uint8))
+    return float(everything.log_sums()[0]) if everything.is_in_reach.all() else None
 
 
 def _check(n_draws: int | None, seed: int) -> None:
