@@ -125,9 +125,6 @@ def test_cross_validation_of_tables_with_missing_cells_gives_numbers(estimator):
     model = FIELDS["two levels"]
     data = model.sample(120, method="perfect", seed=1).codes.astype(float)
     data[np.random.default_rng(1).random(data.shape) < 0.1] = np.nan
-    estimator = clone(estimator)
-    if isinstance(estimator, PseudoLikelihood):
-        estimator.set_params(missing="drop")
     scores = cross_val_score(estimator, data, cv=3)
     assert np.isfinite(scores).all()
     # Scores are of as many cells as there are: far above those of uniform cells, -6 log 2, and below zero.

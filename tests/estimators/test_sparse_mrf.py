@@ -328,5 +328,5 @@ def test_pseudo_likelihood_is_a_start():
         SparseMRF(init="guess").fit(observed)
     incomplete = np.where(np.random.default_rng(1).random(observed.codes.shape) < 0.1, np.nan, observed.codes)
     assert SparseMRF(init="pseudolikelihood", solver="spg", **QUICK).fit(incomplete).n_iter_ == 5
-    with pytest.raises(ValueError, match="missing is 'model': use 'zero', 'drop' or 'error'"):
-        PseudoLikelihood(missing="model").fit(incomplete)
+    with pytest.raises(ValueError, match="missing is 'guess': use 'model', 'zero', 'drop' or 'error'"):
+        PseudoLikelihood(missing="guess").fit(incomplete)

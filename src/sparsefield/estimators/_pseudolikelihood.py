@@ -6,12 +6,12 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
-from sparsefield.data import Ordinal, Table, describe_rows, encode, resolve_missing, take_counted
-from sparsefield.estimators._field_estimator import FieldEstimator
+from sparsefield.data import WAYS_WITH_MISSING, Ordinal, Table, describe_rows, encode, resolve_missing, take_counted
+from sparsefield.estimators._field_estimator import FieldEstimator, seed_of
 from sparsefield.estimators._progress import ProgressBar, choose_shown
 from sparsefield.objective import PenaltyKind
 from sparsefield.selection import Alpha, Choice, Objective
-from sparsefield.solvers import Learner, Options, solve_pseudo_likelihood
+from sparsefield.solvers import Learner, Options, solve_filled_pseudo_likelihood, solve_pseudo_likelihood
 
 
 class PseudoLikelihood(FieldEstimator):
@@ -35,8 +35,13 @@ class PseudoLikelihood(FieldEstimator):
         Iterations at most.
     tol : float
         The fit has converged when the norm of the smallest subgradient of the objective is at most this.
-    missing : "error", "zero" or "drop"
-        What to do with missing values: refuse them, count them as the first level, or drop their rows.
+    missing : "model", "zero", "drop" or "error"
+        What to do with missing values: draw them from the fit itself given the observed cells of the row, in rounds of
+        draws and fits, so that all observed cells count; count them as the first level; drop their rows; or refuse
+        them. It makes no difference where there are none. With "model" and alpha="auto" the penalty is the one that
+        `SparseMRF` chooses, since paths of the pseudo-likelihood are for whole rows.
+    random_state : int, RandomState or None
+        Where the random numbers of missing values start; there are no others.
     progress : bool or "auto"
         Whether to show a progress bar; "auto" shows one in a terminal.
 
@@ -55,6 +60,7 @@ class PseudoLikelihood(FieldEstimator):
     ('x1', 'x5')
     """
 
+    _ways_with_missing = WAYS_WITH_MISSING
     _objective: Objective = "pseudolikelihood"
 
     def __init__(
@@ -66,7 +72,8 @@ class PseudoLikelihood(FieldEstimator):
         penalize_main: bool = False,
         max_iter: int = 100,
         tol: float = 1e-4,
-        missing: Literal["error", "zero", "drop"] = "error",
+        missing: Literal["model", "zero", "drop", "error"] = "model",
+        random_state: Any = None,
         progress: bool | Literal["auto"] = "auto",
     ) -> None:
         self.alpha = alpha
@@ -76,6 +83,7 @@ class PseudoLikelihood(FieldEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.missing = missing
+        self.random_state = random_state
         self.progress = progress
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> PseudoLikelihood:  # noqa: ARG002
@@ -86,16 +94,19 @@ class PseudoLikelihood(FieldEstimator):
         chosen = self._choose_for(table, weights)
         alpha = chosen.alpha if isinstance(chosen, Choice) else chosen
         with ProgressBar(self.progress, self.max_iter) as watch:
-            fit = solve_pseudo_likelihood(
-                table,
-                alpha,
-                penalty=self.penalty,
-                penalize_main=self.penalize_main,
-                weights=weights,
-                max_iter=self.max_iter,
-                tol=self.tol,
-                watch=watch,
-            )
+            options: dict[str, Any] = {
+                "penalty": self.penalty,
+                "penalize_main": self.penalize_main,
+                "weights": weights,
+                "max_iter": self.max_iter,
+                "tol": self.tol,
+                "watch": watch,
+            }
+            if self._fills(table):
+                seed = seed_of(self.random_state)
+                fit = solve_filled_pseudo_likelihood(table, alpha, seed=seed, **options)
+            else:
+                fit = solve_pseudo_likelihood(table, alpha, **options)
         said = {"choice": chosen.sentence} if isinstance(chosen, Choice) else {}
         self._store(fit, **describe_rows(table, weights), **said, alpha=alpha)
         self._store_choice(chosen)
@@ -105,7 +116,15 @@ class PseudoLikelihood(FieldEstimator):
         if self.alpha != "auto":
             return self.alpha
         missing: Any = self.missing
-        learner = Learner(
-            table, Options(penalty=self.penalty, penalize_main=self.penalize_main, missing=missing), sample_weight
+        options = Options(
+            penalty=self.penalty,
+            penalize_main=self.penalize_main,
+            missing=missing,
+            seed=seed_of(self.random_state) if self._fills(table) else 0,
         )
-        return choose_shown(learner, None, self.progress, objective="pseudolikelihood")
+        objective: Objective = "likelihood" if self._fills(table) else "pseudolikelihood"
+        return choose_shown(Learner(table, options, sample_weight), None, self.progress, objective=objective)
+
+    def _fills(self, table: Table) -> bool:
+        """Say whether missing values of a table are drawn."""
+        return self.missing == "model" and bool(table.n_missing.any())

@@ -1,6 +1,7 @@
 """Solvers: one loop for gradient, Newton and pseudo-likelihood steps; `Learner` and `certify` on top of them."""
 
 from sparsefield.solvers._fall import Stand
+from sparsefield.solvers._filled import solve_filled_pseudo_likelihood
 from sparsefield.solvers._follow import ExactStand
 from sparsefield.solvers._gap import bound_gap
 from sparsefield.solvers._gap_bound import GapBound
@@ -31,6 +32,7 @@ __all__ = [
     "find_move",
     "problem_of",
     "solve",
+    "solve_filled_pseudo_likelihood",
     "solve_newton",
     "solve_pseudo_likelihood",
     "step",
