@@ -84,6 +84,7 @@ def test_what_is_no_seed_is_refused(bad):
             lambda: model.sample(5, seed=bad, method="perfect"),
             lambda: sf.learn(TABLE, 0.05, seed=bad),
             lambda: sf.path(TABLE, [0.1], seed=bad),
+            lambda: sf.certify(sf.SparseMRF(0.05, random_state=1).fit(TABLE), TABLE, seed=bad),
         ]
     for take in takes:
         with pytest.raises(TypeError, match=r"seed is of type .*: use a whole number"):

@@ -20,7 +20,7 @@ from sparsefield.data import (
     weighted_moments,
 )
 from sparsefield.fits import Fit, Fitted, GapKind, Optimality, as_fit
-from sparsefield.inference import MOST_ENTRIES, Backend, OutOfReachError, count_entries, make_backend
+from sparsefield.inference import MOST_ENTRIES, Backend, OutOfReachError, check_seed, count_entries, make_backend
 from sparsefield.model import PairwiseMRF
 from sparsefield.objective import L1, Group, GroupSupport, Observed, Problem, Support, expected_moments, make_penalty
 from sparsefield.solvers._duality import USES, Means, bound_by_entropy, entropy_of
@@ -104,6 +104,7 @@ def certify(
     ('exact', True)
     """
     check_confidence(confidence)
+    check_seed(seed)
     fit = as_fit(fit)
     if _penalty_of(fit) is None:
         raise ValueError(
