@@ -59,6 +59,15 @@ class Fit:
     settings : mapping of str to str, number, bool or None
         What it takes to repeat the fit: its options, the number of rows, and versions. Of other values, such as a model
         to start from, the name of their kind is kept.
+
+    Examples
+    --------
+    `print(fit)` says more of how it ended, and notebooks show its network.
+
+    >>> import sparsefield as sf
+    >>> table = sf.datasets.make_chain(4, seed=1).sample(500, method="perfect", seed=1)
+    >>> sf.learn(table, 0.05)
+    <Fit: 4 variables, 3 edges, alpha = 0.05, converged, no bias of the last gradient>
     """
 
     model: PairwiseMRF

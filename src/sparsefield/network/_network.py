@@ -133,6 +133,14 @@ def edge_table(fitted: PairwiseMRF | Fit | Fitted | Network) -> pl.DataFrame:
     polars.DataFrame
         Columns `first`, `second`, `weight`; `signed` where some variables have more than two levels and no order, whose
         weights have no sign; and `undecided` where that is known.
+
+    Examples
+    --------
+    >>> import sparsefield as sf
+    >>> table = sf.datasets.make_chain(4, seed=1).sample(500, method="perfect", seed=1)
+    >>> mrf = sf.SparseMRF(0.05, random_state=1).fit(table)
+    >>> sf.edge_table(mrf).select("first", "second").rows()
+    [('x0', 'x1'), ('x1', 'x2'), ('x2', 'x3')]
     """
     return Network.of(fitted).edges
 

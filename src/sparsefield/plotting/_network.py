@@ -195,6 +195,13 @@ class NetworkDisplay(Display):
     >>> display = NetworkDisplay.from_fit(sf.datasets.make_grid(3, 3, seed=1)).plot()
     >>> len(display.ax_.texts)
     9
+
+    Of an estimator it is drawn at once:
+
+    >>> table = sf.datasets.make_chain(4, seed=1).sample(500, method="perfect", seed=1)
+    >>> mrf = sf.SparseMRF(0.05, random_state=1).fit(table)
+    >>> NetworkDisplay.from_estimator(mrf).figure_.get_size_inches().tolist()
+    [9.0, 9.0]
     """
 
     _size = (9.0, 9.0)
