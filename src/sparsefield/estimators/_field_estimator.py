@@ -73,8 +73,8 @@ class FieldEstimator(FieldAnswers, BaseEstimator):  # type: ignore[misc]
             del self.feature_names_in_
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Say whether there is a fit: names of columns are noted before, and stay where a fit fails."""
-        return hasattr(self, "fit_")
+        """Say whether there is a model: names of columns are noted before, and stay where a fit fails."""
+        return hasattr(self, "model_")
 
     def _store(self, fit: Fit, **more: Any) -> None:
         own = {"estimator": type(self).__name__, **self.get_params()}
