@@ -109,8 +109,7 @@ else:
         room = next((room for room, names in _OFFERED.items() if name in names), None)
         if room is None:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        found = globals()[name] = getattr(import_module(f"{__name__}.{room}"), name)
-        return found
+        return getattr(import_module(f"{__name__}.{room}"), name)
 
 
 def __dir__() -> list[str]:

@@ -136,9 +136,11 @@ def test_pictures_are_drawn_of_the_path_that_was_chosen_from(answers, tmp_path, 
 
 
 def test_an_interrupt_while_a_picture_is_made_keeps_the_table(answers, tmp_path, monkeypatch):
+    original = sf.path
+
     def stop(table, alphas, **more):
         more.pop("watch")
-        return replace(sf.path(table, alphas[:2], **more), is_whole=False)  # as a path ends that is interrupted
+        return replace(original(table, alphas[:2], **more), is_whole=False)  # as a path ends that is interrupted
 
     words = ["path", answers, *SHORT, "--criterion", "stars", "--picture", tmp_path / "a.png"]
     monkeypatch.setattr("sparsefield.selection.path", stop)

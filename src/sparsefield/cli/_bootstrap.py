@@ -12,8 +12,8 @@ from rich.table import Table as Grid
 
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output, app, plain, plain_errors, quiet_warnings
-from sparsefield.cli._files import check_pictures, check_writable
-from sparsefield.cli._many import ManyFits, write_table
+from sparsefield.cli._files import check_pages, check_pictures, check_tables, check_writable, write_table
+from sparsefield.cli._many import ManyFits
 from sparsefield.cli._signature import spread
 
 if TYPE_CHECKING:  # the command imports these when it runs: its help need not wait for them
@@ -93,7 +93,8 @@ def bootstrap(
         ),
     ] = False,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Where to write the edges (.csv); beside the data else.")
+        Path | None,
+        typer.Option("--output", "-o", help="Where to write the edges (.csv, .tsv or .parquet); beside the data else."),
     ] = None,
     files: _Files,
     asked: ManyFits,
@@ -109,6 +110,8 @@ def bootstrap(
     out = Output(quiet=quiet, as_json=json)
     output = data.with_suffix(".bootstrap.csv") if output is None else output
     check_writable(output, *files.named, inputs=(data, files.nodes))
+    check_tables(output)
+    check_pages(files.report)
     check_pictures(*files.pictures)
     if files.stability_picture is not None and not stability:
         raise typer.BadParameter("there is nothing to draw without --stability.", param_hint="--stability-picture")

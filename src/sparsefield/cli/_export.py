@@ -9,7 +9,7 @@ import typer
 
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output, app, plain_errors
-from sparsefield.cli._files import check_writable
+from sparsefield.cli._files import check_endings, check_writable
 
 
 @app.command()
@@ -28,10 +28,15 @@ def export(
     """Write the network for Gephi, yEd, Cytoscape, R or a spreadsheet."""
     from sparsefield.fits import Fit, is_fit
     from sparsefield.model import PairwiseMRF
+    from sparsefield.network import FORMATS
     from sparsefield.network import export as export_network
 
     out = Output(quiet=quiet, as_json=json)
     check_writable(output, inputs=(field, nodes))
+    if format is None:
+        check_endings(output, endings=(".gexf", ".graphml", ".csv", ".json"))
+    elif format not in FORMATS:
+        raise typer.BadParameter(f"{format!r} is none: use {', '.join(FORMATS)}.", param_hint="--format")
     with plain_errors():
         model = PairwiseMRF.load(field)
         found = Fit.load(field) if is_fit(field) else model

@@ -1,11 +1,19 @@
-"""Files that commands write: checked before any work is done."""
+"""Files that commands write: checked before any work is done, and tables written."""
 
 from __future__ import annotations
 
+import io
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
+
+from sparsefield._writing import whole_file
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def check_writable(*outputs: Path | None, inputs: tuple[Path | None, ...] = ()) -> None:
@@ -24,8 +32,41 @@ def check_writable(*outputs: Path | None, inputs: tuple[Path | None, ...] = ()) 
             raise typer.BadParameter(f"{str(path)!r} is named twice, and would be replaced: name another file.")
 
 
+def check_endings(*paths: Path | None, endings: Sequence[str]) -> None:
+    """Refuse, before any work is done, files of a kind that is not written."""
+    for path in paths:
+        if path is not None and path.suffix.lower() not in endings:
+            *others, last = endings
+            kinds = (
+                f"{', '.join(others)} or {last}: choose one of these." if others else f"{last}: no other is written."
+            )
+            raise typer.BadParameter(f"{str(path)!r} does not end in {kinds}")
+
+
 def check_pictures(*pictures: Path | None) -> None:
     """Refuse pictures that nothing could be drawn to."""
-    for picture in pictures:
-        if picture is not None and picture.suffix.lower() not in (".png", ".svg", ".pdf"):
-            raise typer.BadParameter(f"{str(picture)!r} does not end in .png, .svg or .pdf: choose one of these.")
+    check_endings(*pictures, endings=(".png", ".svg", ".pdf"))
+
+
+def check_pages(*pages: Path | None) -> None:
+    """Refuse interactive pages that no browser would take for one."""
+    check_endings(*pages, endings=(".html",))
+
+
+def check_tables(*tables: Path | None) -> None:
+    """Refuse tables of a kind that is not written."""
+    check_endings(*tables, endings=(".csv", ".tsv", ".parquet"))
+
+
+def write_table(table: pl.DataFrame, path: Path) -> None:
+    """Write a table of the kind that its ending says, whole or not at all."""
+    ending = path.suffix.lower()
+    with whole_file(path) as rough:
+        if ending == ".parquet":
+            content = io.BytesIO()
+            table.write_parquet(content)
+            rough.write_bytes(
+                content.getvalue()
+            )  # by Python, which says OSError where the disk is full; polars does not
+        else:
+            table.write_csv(rough, separator="\t" if ending == ".tsv" else ",")

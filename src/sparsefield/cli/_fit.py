@@ -13,7 +13,7 @@ from rich.table import Table as Grid
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output, app, plain, plain_errors, quiet_warnings
 from sparsefield.cli._commands import INTERRUPTED
-from sparsefield.cli._files import check_pictures, check_writable
+from sparsefield.cli._files import check_pages, check_pictures, check_writable
 from sparsefield.cli._signature import spread
 
 if TYPE_CHECKING:  # commands import these when they run: their help need not wait for them
@@ -77,6 +77,7 @@ def fit(
     out = Output(quiet=quiet, as_json=json)
     output = data.with_suffix(".field") if output is None else output
     check_writable(output, report, picture, inputs=(data, nodes))
+    check_pages(report)
     check_pictures(picture)
     table = reading.load(data, out)
     groups = options.load_groups(nodes, color, table.domain.names)

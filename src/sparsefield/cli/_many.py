@@ -1,20 +1,16 @@
-"""What commands that make many fits have in common: their options, how they run, tables of results."""
+"""What commands that make many fits have in common: their options, and how they run."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 
-from sparsefield._writing import whole_file
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Found = TypeVar("Found")
 
@@ -90,9 +86,3 @@ def _as_words(group: Any) -> list[str]:
             name = f"--{field.name.replace('_', '-')}"
             words += [word for own in (value if isinstance(value, list) else [value]) for word in (name, str(own))]
     return words
-
-
-def write_table(table: pl.DataFrame, path: Path) -> None:
-    """Write a .csv file, whole or not at all."""
-    with whole_file(path) as rough:
-        table.write_csv(rough)

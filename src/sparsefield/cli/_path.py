@@ -13,8 +13,8 @@ from rich.table import Table as Grid
 
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output, app, plain_errors, quiet_warnings
-from sparsefield.cli._files import check_pictures, check_writable
-from sparsefield.cli._many import ManyFits, make_fit_command, write_table
+from sparsefield.cli._files import check_pictures, check_tables, check_writable, write_table
+from sparsefield.cli._many import ManyFits, make_fit_command
 from sparsefield.cli._signature import spread
 
 if TYPE_CHECKING:  # the command imports these when it runs: its help need not wait for them
@@ -52,7 +52,8 @@ def path(
     ] = 0.1,
     folds: Annotated[int, typer.Option(min=2, help="With cv: how many folds, each held out once.")] = 5,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Where to write the table (.csv); beside the data else.")
+        Path | None,
+        typer.Option("--output", "-o", help="Where to write the table (.csv, .tsv or .parquet); beside the data else."),
     ] = None,
     picture: Annotated[
         Path | None,
@@ -72,6 +73,7 @@ def path(
     out = Output(quiet=quiet, as_json=json)
     output = data.with_suffix(".path.csv") if output is None else output
     check_writable(output, picture, choice_picture, inputs=(data,))
+    check_tables(output)
     check_pictures(picture, choice_picture)
     wanted = None if alphas is None else _read_numbers(alphas)
     table = reading.load(data, out)

@@ -9,7 +9,7 @@ import typer
 
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output, app, plain_errors
-from sparsefield.cli._files import check_writable
+from sparsefield.cli._files import check_pages, check_writable
 
 if TYPE_CHECKING:
     from sparsefield.data import Table
@@ -38,6 +38,7 @@ def report(
     out = Output(quiet=quiet, as_json=json)
     output = field.with_suffix(".html") if output is None else output
     check_writable(output, inputs=(field, data, nodes))
+    check_pages(output)
     with plain_errors():
         found = Fit.load(field)
     names = found.model.domain.names

@@ -7,16 +7,15 @@ from typing import Annotated
 
 import typer
 
-from sparsefield._writing import whole_file
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output, app, plain_errors, quiet_warnings
-from sparsefield.cli._files import check_writable
+from sparsefield.cli._files import check_tables, check_writable, write_table
 
 
 @app.command()
 def sample(
     field: options.FieldFile,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the rows (.csv).")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the rows (.csv, .tsv or .parquet).")],
     rows: Annotated[int, typer.Option("--rows", "-n", min=1, help="How many rows.")] = 1000,
     sweeps: Annotated[
         int | None, typer.Option(min=1, help="Gibbs sweeps before a row is taken; exact draws unless given.")
@@ -32,6 +31,7 @@ def sample(
 
     out = Output(quiet=quiet, as_json=json)
     check_writable(output, inputs=(field,))
+    check_tables(output)
     with plain_errors(), quiet_warnings(out):
         model = PairwiseMRF.load(field)
         if sweeps is not None:
@@ -44,8 +44,7 @@ def sample(
                     f"Exact draws cannot be had ({error.reason}): use --sweeps 1000 for Gibbs draws, without a "
                     "certificate."
                 ) from None
-        with whole_file(output) as rough:
-            table.to_frame().write_csv(rough)
+        write_table(table.to_frame(), output)
     how = "exact draws" if sweeps is None else f"rows after {sweeps} Gibbs sweeps"
     out.say(f"Written: {output} ({rows} {how}).")
     out.give({"rows": rows, "exact": sweeps is None, "files": [str(output)]})
