@@ -189,7 +189,7 @@ def test_resamples_that_did_not_reach_what_was_asked_are_said_to_the_quiet(answe
     [
         (["--share", 1], "use a number between 0 and 1, or leave it out to draw with replacement."),
         (["-n", 1], "--resamples"),
-        (["--jobs", 0], "n_jobs == 0"),
+        (["--jobs", 0], "use a number from one on"),
         (["--alpha", -1], "alpha is -1.0"),
         (["--objective", "guess"], "objective is 'guess': use 'likelihood' or 'pseudolikelihood'."),
         (["--stability-picture", "a.png"], "there is nothing to draw without --stability."),

@@ -64,7 +64,7 @@ def test_quiet_means_that_only_what_is_wrong_is_said(answers):
 @pytest.mark.parametrize("quiet", [True, False])
 def test_what_is_wrong_with_a_fit_is_said_on_standard_error(answers, quiet):
     for words, sentence in (
-        (["--max-seconds", "0"], "before the first iteration: this is where it started. Raise max_seconds"),
+        (["--max-seconds", "0"], "before the first iteration: this is where it started. Raise --max-seconds"),
         (["--max-seconds", "0", "--no-certify"], "before the first iteration: this is where it started."),
         ([], "The gap asked for, 0.05, is not certified: missing values that the model fills"),
     ):

@@ -15,6 +15,7 @@ from rich.markup import escape
 import sparsefield
 from sparsefield._writing import UnwritableError
 from sparsefield.cli._commands import BAD_INPUT, INTERRUPTED, Commands, Stopped, print_json
+from sparsefield.cli._spelling import respell, spell
 
 app = typer.Typer(
     cls=Commands,
@@ -101,7 +102,7 @@ def quiet_warnings(out: Output) -> Iterator[None]:
         warnings.simplefilter("always")
         yield
     for sentence in dict.fromkeys(str(own.message) for own in caught):
-        out.warn(sentence)
+        out.warn(respell(sentence))
 
 
 @contextmanager
@@ -140,15 +141,10 @@ def _describe(error: ValueError | OSError, path: Path | None) -> tuple[str, dict
         is_said = isinstance(error, UnwritableError)
         return str(error) if is_said else f"{error.filename!r}: {error.strerror}.", {"file": str(error.filename)}
     if not isinstance(error, TableError):
-        return str(error), {}
-    sentence, file, line = error.compose(_spell), error.path, error.line
+        return respell(str(error)), {}
+    sentence, file, line = respell(error.compose(spell)), error.path, error.line
     if file is None and path is not None:
         file, line = path, None if error.row is None else find_line(path, error.row)
         sentence = f"File {str(path)!r}{'' if line is None else f', line {line}'}: {sentence}"
     known = {"file": None if file is None else str(file), "line": line, "row": error.row, "column": error.column}
-    return sentence, {**known, "option": None if error.option is None else _spell(error.option)}
-
-
-def _spell(option: str) -> str:
-    """Return the name of an option as it is typed."""
-    return f"--{option.replace('_', '-')}"
+    return sentence, {**known, "option": None if error.option is None else spell(error.option)}

@@ -15,6 +15,7 @@ from sparsefield.cli._app import Output, app, plain, plain_errors, quiet_warning
 from sparsefield.cli._files import check_pages, check_pictures, check_tables, check_writable, write_table
 from sparsefield.cli._many import ManyFits
 from sparsefield.cli._signature import spread
+from sparsefield.cli._spelling import respell
 
 if TYPE_CHECKING:  # the command imports these when it runs: its help need not wait for them
     from sparsefield.data import Table
@@ -201,10 +202,10 @@ def _tell(out: Output, results: _Results, seconds: float, files: list[Path]) -> 
         f"resamples or more, {n['n_seldom']} in less than half. {n['n_other_pairs']} other pairs have an edge in some "
         f"resample; {seconds:.1f} s."
     )
-    (out.complain if found.fit.is_serious else out.say)(f"The fit of all rows: {found.fit.status.sentence}")
+    (out.complain if found.fit.is_serious else out.say)(f"The fit of all rows: {respell(found.fit.status.sentence)}")
     for own in (found, results.stability):
         if own is not None:
-            (out.complain if own.ends.is_serious else out.say)(own.sentence)
+            (out.complain if own.ends.is_serious else out.say)(respell(own.sentence))
     out.say("Written: " + ", ".join(str(file) for file in files))
 
 

@@ -15,6 +15,7 @@ from sparsefield.cli._app import Output, app, plain, plain_errors, quiet_warning
 from sparsefield.cli._commands import INTERRUPTED
 from sparsefield.cli._files import check_pages, check_pictures, check_writable
 from sparsefield.cli._signature import spread
+from sparsefield.cli._spelling import respell
 
 if TYPE_CHECKING:  # commands import these when they run: their help need not wait for them
     from sparsefield.data import Table
@@ -60,6 +61,7 @@ def fit(
         float | None,
         typer.Option(help="Time after which the fit ends, certificate included; what there is by then is kept."),
     ] = None,
+    max_iter: options.MaxIter = None,
     reading: options.Reading,
     nodes: options.Nodes = None,
     color: options.Color = None,
@@ -89,6 +91,7 @@ def fit(
             penalty=penalty,  # type: ignore[arg-type]  # checked by the options
             penalize_main=penalize_main,
             certify=certify,
+            max_iter=max_iter,
             max_seconds=max_seconds,
             seed=seed_of(seed),  # the same fit as SparseMRF(random_state=seed)
             n_threads=threads,
@@ -158,7 +161,7 @@ def as_numbers(found: Fit, network: Network) -> dict[str, Any]:
     optimality = found.optimality
     return {
         "status": found.status.code,
-        "sentence": found.status.sentence,
+        "sentence": respell(found.status.sentence),
         "alpha": found.alpha,
         "choice": found.settings.get("choice"),
         "n_variables": len(network.names),
@@ -208,7 +211,7 @@ def _tell(out: Output, found: Fit, network: Network, seconds: float, files: list
     settled = f", {n_open} of them undecided within the noise of the draws" if n_open else ""
     out.say(f"{network.n_edges} edges{settled}; {seconds:.1f} s.")
     is_wrong = found.is_serious or found.status.code == "interrupted"
-    (out.complain if is_wrong else out.say)(found.status.sentence)
+    (out.complain if is_wrong else out.say)(respell(found.status.sentence))
     out.say(f"Certificate: {found.certified}")
     if found.optimality is not None:
         out.say(str(found.optimality))

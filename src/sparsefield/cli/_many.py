@@ -15,6 +15,12 @@ from sparsefield.cli._app import Output
 Found = TypeVar("Found")
 
 
+def _check_jobs(jobs: int | None) -> int | None:
+    if jobs == 0:
+        raise typer.BadParameter("use a number from one on, or -1 for as many as there are processors.")
+    return jobs
+
+
 @dataclass(frozen=True)
 class ManyFits:
     """What is asked of many fits, and where they are made."""
@@ -23,6 +29,7 @@ class ManyFits:
     missing: options.Missing = "model"
     penalty: options.Penalty = "auto"
     penalize_main: options.PenalizeMain = False
+    max_iter: options.MaxIter = None
     checkpoint: Annotated[
         Path | None,
         typer.Option(
@@ -32,7 +39,10 @@ class ManyFits:
         ),
     ] = None
     jobs: Annotated[
-        int | None, typer.Option(help="How many fits are made at a time, -1 for as many as there are processors.")
+        int | None,
+        typer.Option(
+            callback=_check_jobs, help="How many fits are made at a time, -1 for as many as there are processors."
+        ),
     ] = None
     seed: options.Seed = 0
     threads: options.Threads = None
@@ -47,6 +57,7 @@ class ManyFits:
             "missing": self.missing,
             "penalty": self.penalty,
             "penalize_main": self.penalize_main,
+            **({} if self.max_iter is None else {"max_iter": self.max_iter}),
             "seed": seed_of(self.seed),
             "n_threads": self.threads,
         }
@@ -74,6 +85,7 @@ def make_fit_command(data: Path, alpha: float, reading: options.Reading, asked: 
     words += [] if asked.missing == "model" else ["--missing", asked.missing]
     words += [] if asked.penalty == "auto" else ["--penalty", asked.penalty]
     words += ["--penalize-main"] if asked.penalize_main else []
+    words += [] if asked.max_iter is None else ["--max-iter", str(asked.max_iter)]
     return words
 
 

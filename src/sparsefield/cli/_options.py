@@ -65,6 +65,10 @@ PenalizeMain = Annotated[
     bool,
     typer.Option("--penalize-main/--free-main", help="Penalise main effects too (the paper's choice), or not."),
 ]
+MaxIter = Annotated[
+    int | None,
+    typer.Option(min=1, help="Steps after which a fit ends; 50 unless given, and 200 with missing values."),
+]
 Nodes = Annotated[
     Path | None, typer.Option(help="A table with a row for each variable: its name first, then what is known of it.")
 ]

@@ -1,0 +1,55 @@
+"""Options as they are typed, in sentences of the library, which spells them as Python does."""
+
+from __future__ import annotations
+
+import re
+
+# What the program calls otherwise than by its own name with dashes.
+_RENAMED = {
+    "n_draws": "draws",
+    "n_folds": "folds",
+    "n_jobs": "jobs",
+    "n_sweeps": "sweeps",
+    "n_threads": "threads",
+    "random_state": "seed",
+}
+_NAMES = (
+    *("alpha", "alphas", "certify", "checkpoint", "confidence", "criterion", "gamma", "gap", "max_iter", "max_levels"),
+    *("max_seconds", "missing", "n_alphas", "noise_share", "objective", "ordinal", "penalize_main", "penalty", "seed"),
+    *("separator", "share", *_RENAMED),
+)
+_ANY = "|".join(_NAMES)
+_UNLIKE_WORDS = "|".join(name for name in _NAMES if "_" in name)  # others are words of sentences too
+_PLACES = re.compile(
+    rf"\b(?P<assigned>{_ANY})=(?P<value>'[^']*'|[\w.-]*\w)"
+    rf"|^(?P<subject>{_ANY})(?= (?:is|are|has|names) )"
+    rf"|(?P<quoted>'[^']*'|\"[^\"]*\")"  # names of columns and files
+    rf"|\b(?P<name>{_UNLIKE_WORDS})\b"
+)
+
+
+def spell(option: str) -> str:
+    """Return an option as it is typed, given its name in Python."""
+    return f"--{_RENAMED.get(option, option).replace('_', '-')}"
+
+
+def respell(sentence: str) -> str:
+    """Return a sentence in which options are spelled as they are typed.
+
+    Examples
+    --------
+    >>> respell("max_seconds is -1: use a number from zero on, or None for no limit.")
+    '--max-seconds is -1: use a number from zero on, or leave it out for no limit.'
+    >>> respell("Stopped after max_iter = 50 iterations: raise max_iter to go on.")
+    'Stopped after --max-iter = 50 iterations: raise --max-iter to go on.'
+    """
+    return _PLACES.sub(_respell_place, sentence).replace("or None ", "or leave it out ")
+
+
+def _respell_place(place: re.Match[str]) -> str:
+    if place["quoted"] is not None:
+        return place["quoted"]
+    if place["assigned"] is None:
+        return spell(place["subject"] or place["name"])
+    value = place["value"].strip("'")
+    return spell(place["assigned"]) if value == "True" else f"{spell(place['assigned'])} {value}"
