@@ -95,6 +95,15 @@ def test_progress_counts_to_the_limit_of_the_fit(answers, monkeypatch, missing, 
     assert limits == [expected]
 
 
+def test_a_penalty_may_be_asked_for_by_its_default(answers, tmp_path):
+    for words in ([], ["--alpha", "auto"]):
+        run("fit", answers, "--id", "person", "--missing", "drop", *words, "-o", tmp_path / f"{len(words)}.field", "-q")
+    chosen, asked = (Fit.load(tmp_path / f"{n}.field") for n in (0, 2))
+    assert chosen.alpha == asked.alpha
+    assert "'much' is no number: use one from zero on, or auto." in run("fit", answers, "--alpha", "much", code=2)
+    assert "chosen by the EBIC unless given, or with auto" in run("bootstrap", "--help")
+
+
 def test_columns_can_be_chosen(answers, tmp_path):
     run("fit", answers, "--columns", "item 0, score 3,score 4", "-o", tmp_path / "a.field", "-q")
     assert Fit.load(tmp_path / "a.field").model.domain.names == ("item 0", "score 3", "score 4")

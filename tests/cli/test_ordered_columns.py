@@ -79,7 +79,6 @@ def test_orders_that_make_no_sense_are_refused_in_a_sentence(answers):
         "q3": "There is no column 'q3'",
         "mood": "Column 'mood' is text, whose alphabetical order says nothing",
         "mood=never<often": "'always'",
-        "q1=1<2<3": "is not text, but its order is",
     }.items():
         assert says in run("fit", answers, "--ordinal", order, code=2)
     assert "penalty is 'ridge'" in run("fit", answers, "--alpha", "0.1", "--penalty", "ridge", code=2)
@@ -103,3 +102,15 @@ def test_estimators_take_the_same_names(answers):
     for call in (mrf.fit, lambda table: sf.learn(table, 0.03, ordinal=order)):
         with pytest.raises(ValueError, match="give it to encode"):
             call(sf.encode(frame))
+
+
+def test_numbers_may_be_given_in_their_own_order(answers):
+    named = fit(answers, "--ordinal", "q1,q2")
+    assert fit(answers, "--ordinal", "q1=1<2<3,q2=1 < 2 < 3 < 4") == named
+
+
+@pytest.mark.parametrize("order", ["3<2<1", "1<2", "1<1<2<3", "low<mid<high"])
+def test_numbers_have_no_other_order(answers, order):
+    said = run("fit", answers, "--ordinal", f"q1={order}", code=2)
+    assert f"Column 'q1' holds the numbers 1, 2, 3, which cannot be ordered as {order}" in said
+    assert "use --ordinal 'q1' for their own order" in said

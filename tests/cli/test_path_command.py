@@ -189,3 +189,12 @@ def test_a_choice_goes_on_where_it_was_interrupted(answers, tmp_path, monkeypatc
 def test_wrong_options_get_a_sentence(answers, words, sentence):
     assert sentence in run("path", answers, "--id", "person", "--missing", "drop", *words, code=2)
     assert [file.name for file in answers.parent.iterdir()] == ["answers.csv"]
+
+
+def test_a_penalty_of_the_pseudo_likelihood_is_not_for_the_likelihood(answers):
+    words = [*SHORT, "--objective", "pseudolikelihood"]
+    said = run("path", answers, *words)
+    assert "sparsefield fit" not in said
+    assert "To fit with this alpha: sparsefield.PseudoLikelihood(" in said
+    result = CliRunner().invoke(app, ["path", str(answers), *map(str, words), "--json"])
+    assert json.loads(result.stdout)["command"] is None

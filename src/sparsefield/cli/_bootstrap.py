@@ -74,9 +74,7 @@ def _check_share(share: float | None) -> float | None:
 def bootstrap(
     data: options.Data,
     *,
-    alpha: Annotated[
-        float | None, typer.Option(help="Strength of the penalty; chosen by the EBIC unless given.")
-    ] = None,
+    alpha: options.Alpha = None,
     resamples: Annotated[int, typer.Option("--resamples", "-n", min=2, help="How many resamples.")] = 100,
     share: Annotated[
         float | None,

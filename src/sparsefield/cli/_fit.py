@@ -31,10 +31,7 @@ _STRONGEST = 12  # edges to print
 def fit(
     data: options.Data,
     *,
-    alpha: Annotated[
-        float | None,
-        typer.Option(help="Strength of the penalty: larger gives fewer edges; chosen by the EBIC unless given."),
-    ] = None,
+    alpha: options.Alpha = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where to save the field; beside the data unless given.")
     ] = None,

@@ -26,6 +26,24 @@ _RARE = 0.05  # of the cells of a column: words among numbers are then taken for
 Data = Annotated[
     Path, typer.Argument(help="A table: .csv, .tsv or .parquet, one row each; or an alignment: .fasta, .a2m, .sto.")
 ]
+
+
+def _read_alpha(word: str) -> float | None:
+    """Return a penalty, or None for the one that is chosen."""
+    try:
+        return None if word == "auto" else float(word)
+    except ValueError:
+        raise typer.BadParameter(f"{word!r} is no number: use one from zero on, or auto.") from None
+
+
+Alpha = Annotated[
+    float | None,
+    typer.Option(
+        parser=_read_alpha,
+        metavar="NUMBER",
+        help="Strength of the penalty: larger gives fewer edges; chosen by the EBIC unless given, or with auto.",
+    ),
+]
 FieldFile = Annotated[Path, typer.Argument(help="A fitted field, as `sparsefield fit` writes it.")]
 Columns = Annotated[
     str | None, typer.Option(metavar="A,B,...", help="The columns to use as variables; all unless given.")
@@ -134,8 +152,31 @@ def _read_order(words: str, frame: pl.DataFrame) -> bool | dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for word in [words] if words in frame.columns else words.split(","):
         name, is_given, order = (word.strip(), "", "") if word in frame.columns else word.strip().partition("=")
-        found[_find(name, frame)] = [level.strip() for level in order.split("<")] if is_given else []
+        levels = [level.strip() for level in order.split("<")] if is_given else []
+        column = frame[_find(name, frame)]
+        found[column.name] = _check_order(column, levels)
     return found
+
+
+def _check_order(column: pl.Series, levels: list[str]) -> list[str]:
+    """Return the order of levels that are words; numbers have their own, which is all that can be asked of them."""
+    from sparsefield.data import TableError, preview
+
+    if not levels or not column.dtype.is_numeric():
+        return levels
+    seen = column.drop_nulls().unique().sort().to_list()
+    try:
+        numbers = [float(level) for level in levels]
+        is_own = numbers == sorted(set(numbers)) and set(seen) <= set(numbers)
+    except ValueError:
+        is_own = False
+    if not is_own:
+        raise TableError(
+            f"Column {column.name!r} holds the numbers {preview(seen)}, which cannot be ordered as {'<'.join(levels)}",
+            f"use --ordinal {column.name!r} for their own order, or write words in their place for another",
+            column=column.name,
+        )
+    return []
 
 
 def _list_unordered(table: Table) -> list[str]:

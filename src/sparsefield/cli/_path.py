@@ -87,9 +87,11 @@ def path(
     out.say(choice.sentence)
     with plain_errors(data, kept=output), quiet_warnings(out):
         files = [output, *_draw(choice, table, asked, out, picture, choice_picture)]
-    command = shlex.join(make_fit_command(data, choice.alpha, reading, asked))
+    is_likelihood = asked.objective == "likelihood"  # which is what `sparsefield fit` fits
+    command = shlex.join(make_fit_command(data, choice.alpha, reading, asked)) if is_likelihood else None
     out.say("Written: " + ", ".join(str(file) for file in files))
-    out.say(f"To fit with this alpha: {command}", wraps=False)
+    way = command or f"sparsefield.PseudoLikelihood({choice.alpha!r}), in Python"
+    out.say(f"To fit with this alpha: {way}", wraps=False)
     numbers = {"criterion": criterion, "alpha": choice.alpha, "sentence": choice.sentence, "n_rows": table.n_rows}
     out.give(
         {
