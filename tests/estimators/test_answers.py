@@ -12,6 +12,7 @@ import naive
 import sparsefield as sf
 from problems import QUICK
 from sparsefield import PseudoLikelihood, SparseMRF, SparseMRFCV
+from sparsefield.fits import Fit, Status
 from sparsefield.inference import OutOfReachError
 from statistics_ import assert_counts_agree
 from zoo import parts, random_field
@@ -32,7 +33,7 @@ each = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda own: type(own
 def fitted(model, estimator=None):
     """Return an estimator that has come to a field."""
     found = SparseMRF(0.1) if estimator is None else clone(estimator)
-    found.model_ = model
+    found._store(Fit(model, Status("converged", "It is known."), ()))
     return found
 
 
@@ -131,14 +132,21 @@ def test_cross_validation_of_tables_with_missing_cells_gives_numbers(estimator):
     assert np.all((scores > -6 * np.log(2)) & (scores < 0))
 
 
-def test_rows_that_are_out_of_reach_are_named():
+def test_rows_that_miss_too_much_are_estimated_or_refused_and_named(monkeypatch):
     p = 40
     model = sf.PairwiseMRF.binary(np.zeros(p), 0.02 * (1 - np.eye(p)))
     codes = np.zeros((4, p), dtype=np.uint8)
     codes[2, :30] = MISSING
-    for ask in (SparseMRF.score, SparseMRF.score_samples):
-        with pytest.raises(OutOfReachError, match=r"row 2 misses 30 of 40 values.*Leave out rows"):
-            ask(fitted(model), sf.Table(model.domain, codes))
+    table = sf.Table(model.domain, codes)
+    mrf = fitted(model)
+    with pytest.warns(UserWarning, match=r"1 row\(s\), row 2 among them, .* standard errors of up to"):
+        assert np.isfinite(mrf.score(table))
+    assert mrf.score_kind_ == "log-likelihood by draws"
+    with pytest.raises(OutOfReachError, match=r"row 2 misses 30 of 40 values.*Leave out rows"):
+        mrf.predict_proba(table, 35)
+    monkeypatch.setattr("sparsefield.model._pairwise.find_log_partition", refuse)
+    with pytest.raises(OutOfReachError, match=r"row 2 misses .* of 40 values.*Leave out rows"):
+        fitted(model).score(table)
 
 
 @everyone

@@ -118,8 +118,8 @@ def test_what_is_out_of_reach_is_refused_and_named():
     # Rows are named as they were given, whatever is put together.
     with pytest.raises(OutOfReachError, match=r"row 1 misses 20 of 30 values"):
         make_clique(30).conditional(29, codes)
-    with pytest.raises(OutOfReachError, match=r"row 3 misses 21 of 30 values"):
-        make_clique(30).log_prob_observed(codes[[0, 1, 1, 2, 2]], log_partition=0.0)
+    with pytest.raises(OutOfReachError, match=r"row 2 misses 20 of 30 values"):
+        make_clique(30).conditional(29, codes[[0, 0, 1, 2, 1]])
 
 
 def test_more_work_than_anybody_waits_for_is_refused_before_it_begins(monkeypatch):

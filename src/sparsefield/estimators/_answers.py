@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
 from sparsefield.data import Table, encode, take_counted
+from sparsefield.estimators._seeds import seed_of
 from sparsefield.inference import OutOfReachError
 from sparsefield.model import ImputeMethod, LogPartition, PairwiseMRF
 from sparsefield.objective import pseudo_log_likelihoods
@@ -30,8 +30,8 @@ class FieldAnswers:
 
         "log-likelihood" where the log-partition function is exact; "log-likelihood by draws" or "log-likelihood by
         annealing" where it is estimated (`PairwiseMRF.log_partition`); "pseudo-log-likelihood" where it is out of
-        reach. It depends on the fitted field alone: all tables are scored in the same way, with missing cells or
-        without.
+        reach. It depends on the fitted field alone, so that the scores of tables can be compared, with missing cells
+        or without. Where sums over the missing cells of a row must be estimated, a warning says so.
         """
         check_is_fitted(self)
         found = self._find_log_partition()
@@ -68,9 +68,10 @@ class FieldAnswers:
         """Return the log-likelihood of the observed cells of each row under the fitted field.
 
         It is the logarithm of the probability of the observed cells, that is of the sum of the probabilities of all
-        states that agree with them (`PairwiseMRF.log_prob_observed`). Where `score_kind_` is "pseudo-log-likelihood",
-        it is the sum over the observed cells of the log-probability of each given the other observed cells of the row;
-        missing ones are summed out there too. A row without observed cells has 0.
+        states that agree with them (`PairwiseMRF.log_prob_observed`). Rows that miss so many values that these cannot
+        be summed out exactly have an estimate, and a warning tells its standard error. Where `score_kind_` is
+        "pseudo-log-likelihood", it is the sum over the observed cells of the log-probability of each given the other
+        observed cells of the row; missing ones are summed out there too. A row without observed cells has 0.
 
         Parameters
         ----------
@@ -84,7 +85,8 @@ class FieldAnswers:
         Raises
         ------
         OutOfReachError
-            Where the missing values of a row interact so much that they cannot be summed out.
+            Where the missing values of a row interact so much that they can neither be summed out nor drawn; of a
+            pseudo-log-likelihood, that they cannot be summed out.
         """
         return self._score_rows(self._encode_known(X))
 
@@ -112,7 +114,7 @@ class FieldAnswers:
         Raises
         ------
         OutOfReachError
-            As for `score_samples`.
+            Where the missing values of a row interact so much that they cannot be summed out.
 
         Examples
         --------
@@ -146,7 +148,7 @@ class FieldAnswers:
         method : "draws" or "most probable"
             One draw for each row from the joint law of its missing values, or the values that are most probable
             together; as for `PairwiseMRF.impute`.
-        random_state : int, RandomState or None
+        random_state : int, RandomState, Generator or None
             Where the random numbers of draws start. Several make several completed tables (multiple imputation).
 
         Returns
@@ -161,7 +163,7 @@ class FieldAnswers:
             where exact ones cannot.
         """
         codes = self._encode_known(X).codes
-        seed = int(check_random_state(random_state).randint(2**31))
+        seed = seed_of(random_state)
         return self.model_.impute(codes, method, seed=seed, n_threads=self._known_threads())
 
     def _encode_known(self, X: Any) -> Table:
@@ -182,7 +184,7 @@ class FieldAnswers:
         if found is None:
             return pseudo_log_likelihoods(self.model_, table)
         if table.n_missing.any():
-            return self.model_.log_prob_observed(table.codes, log_partition=found)
+            return self.model_.log_prob_observed(table.codes, log_partition=found, n_threads=self._known_threads())
         return self.model_.log_prob(table.codes, log_partition=found)
 
     def _find_log_partition(self) -> LogPartition | None:

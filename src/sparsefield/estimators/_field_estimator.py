@@ -13,31 +13,14 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
 from sparsefield.data import Ordinal, Table, encode, listed
 from sparsefield.estimators._answers import FieldAnswers
+from sparsefield.estimators._seeds import seed_of
 from sparsefield.fits import Fit
 from sparsefield.network import make_graph
 from sparsefield.selection import Choice, Objective
-
-
-def seed_of(random_state: Any) -> int:
-    """Return the seed that a `random_state` stands for: scikit-learn's, or a Generator of numpy.
-
-    An integer stands for one seed. A RandomState or a Generator is asked for a number, and goes on from there; so is
-    numpy's own where there is none (None).
-    """
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**31))
-    try:
-        return int(check_random_state(random_state).randint(2**31))
-    except ValueError as error:
-        raise ValueError(
-            f"random_state is {random_state!r}: use a whole number from 0 to 2**32 - 1, a RandomState or Generator of "
-            "numpy, or None."
-        ) from error
 
 
 class FieldEstimator(FieldAnswers, BaseEstimator):  # type: ignore[misc]

@@ -7,8 +7,9 @@ from typing import Any, Literal
 from numpy.typing import ArrayLike
 
 from sparsefield.data import WAYS_WITH_MISSING, Ordinal, Table, describe_rows, encode, resolve_missing, take_counted
-from sparsefield.estimators._field_estimator import FieldEstimator, seed_of
+from sparsefield.estimators._field_estimator import FieldEstimator
 from sparsefield.estimators._progress import ProgressBar, choose_shown
+from sparsefield.estimators._seeds import seed_of
 from sparsefield.objective import PenaltyKind
 from sparsefield.selection import Alpha, Choice, Objective
 from sparsefield.solvers import Learner, Options, solve_filled_pseudo_likelihood, solve_pseudo_likelihood

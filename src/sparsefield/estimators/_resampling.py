@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import _is_fitted
 
 from sparsefield.data import Table, encode
-from sparsefield.estimators._field_estimator import FieldEstimator, seed_of
+from sparsefield.estimators._field_estimator import FieldEstimator
 from sparsefield.estimators._progress import PiecesBar
+from sparsefield.estimators._seeds import seed_of
 from sparsefield.selection import Bootstrap, Choice, Stability
 from sparsefield.selection import bootstrap as draw_again
 from sparsefield.selection import stability as drop_rows

@@ -8,8 +8,9 @@ from typing import Any, Literal
 from numpy.typing import ArrayLike
 
 from sparsefield.data import WAYS_WITH_MISSING, Ordinal, Table
-from sparsefield.estimators._field_estimator import FieldEstimator, seed_of
+from sparsefield.estimators._field_estimator import FieldEstimator
 from sparsefield.estimators._progress import ProgressBar, choose_shown
+from sparsefield.estimators._seeds import seed_of
 from sparsefield.gradients import CertificateKind, Schedule
 from sparsefield.model import PairwiseMRF
 from sparsefield.objective import PenaltyKind

@@ -14,8 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 
 from sparsefield.data import WAYS_WITH_MISSING, Ordinal, Table, encode
-from sparsefield.estimators._field_estimator import FieldEstimator, seed_of
+from sparsefield.estimators._field_estimator import FieldEstimator
 from sparsefield.estimators._progress import PiecesBar, ProgressBar
+from sparsefield.estimators._seeds import seed_of
 from sparsefield.gradients import Schedule
 from sparsefield.objective import PenaltyKind
 from sparsefield.selection import Choice, Criterion, relax, select

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield.data import MISSING, Domain
+from sparsefield.data import MISSING
 from sparsefield.inference import (
     BLOCK,
     MAX_STATES,
@@ -23,6 +23,7 @@ from sparsefield.inference import (
     split_by_reach,
 )
 from sparsefield.model._layout import as_theta, sum_once
+from sparsefield.model._observed import take_variables
 from sparsefield.model._partition import DRAWS_AT_ONCE, afford_draws, find_log_partition, limit_sweeps, make_seeds
 from sparsefield.model._simulated import Simulated
 
@@ -71,7 +72,7 @@ def find_entropy(
             reason="exact sums out of reach",
             remedy="Use method='draws'.",
         )
-    found = _draw(_take(model, hard), n_draws, seed, backend)
+    found = _draw(take_variables(model, hard), n_draws, seed, backend)
     return replace(found, value=total + found.value)
 
 
@@ -80,23 +81,14 @@ def _sum_exactly(model: PairwiseMRF, backend: Backend) -> tuple[float, list[int]
     easy, components = split_by_reach(model)
     total, hard = 0.0, list[int]()
     if easy:
-        total = Given(_take(model, easy), np.full((1, len(easy)), MISSING, dtype=np.uint8)).entropy()
+        total = Given(take_variables(model, easy), np.full((1, len(easy)), MISSING, dtype=np.uint8)).entropy()
     for own in components:
-        part = _take(model, own)
+        part = take_variables(model, own)
         if count_states(part.domain) <= MAX_STATES:
             total += _enumerate(part, backend)
         else:
             hard.extend(own)
     return total, sorted(hard)
-
-
-def _take(model: PairwiseMRF, variables: Sequence[int]) -> PairwiseMRF:
-    """Return the field of some variables that do not interact with the others."""
-    own, slots = model.domain, np.isin(model.domain.slot_variables, variables)
-    reference = None if own.reference is None else tuple(own.reference[i] for i in variables)
-    names, levels = tuple(own.names[i] for i in variables), tuple(own.levels[i] for i in variables)
-    domain = Domain(names, levels, reference)
-    return replace(model, domain=domain, main=model.main[slots], interactions=model.interactions[np.ix_(slots, slots)])
 
 
 def _enumerate(model: PairwiseMRF, backend: Backend) -> float:

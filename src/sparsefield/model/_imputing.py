@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield.data import MISSING
-from sparsefield.inference import Backend, Given, OutOfReachError
+from sparsefield.inference import Backend, Given, OutOfReachError, check_seed
 
 if TYPE_CHECKING:
     from sparsefield.model._pairwise import PairwiseMRF
@@ -27,6 +27,7 @@ def fill_missing(model: PairwiseMRF, codes: Codes, method: ImputeMethod, *, seed
     """Return codes whose missing values are filled; `PairwiseMRF.impute` says how."""
     if method not in get_args(ImputeMethod):
         raise ValueError(f"method is {method!r}: use 'draws' or 'most probable'.")
+    check_seed(seed)
     if method == "most probable":
         given, of = Given.distinct(model, codes)
         return given.find_mode()[of]

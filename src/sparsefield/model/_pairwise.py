@@ -29,6 +29,7 @@ from sparsefield.model._file import read_parameters, write_parameters
 from sparsefield.model._gauge import change_reference
 from sparsefield.model._imputing import ImputeMethod, fill_missing
 from sparsefield.model._layout import independent_theta
+from sparsefield.model._observed import sum_rows
 from sparsefield.model._partition import LogPartition, find_log_partition
 
 Method = Literal["gibbs", "perfect"]
@@ -194,13 +195,21 @@ class PairwiseMRF:
         return -self.energy(states) - float(log_normaliser)
 
     def log_prob_observed(
-        self, states: Any, *, log_partition: LogPartition | float | None = None
+        self,
+        states: Any,
+        *,
+        log_partition: LogPartition | float | None = None,
+        seed: int = 0,
+        n_threads: int | None = None,
+        backend: Backend | None = None,
     ) -> NDArray[np.float64]:
         """Return the log-probability of the observed cells of each row, whatever the missing ones are.
 
         The logarithm of the sum of the probabilities of all states that agree with the row (the observed-data
         log-likelihood). Missing values that interact, over other missing ones too, are summed out together, by
-        variable elimination; sparse fields can miss many values.
+        variable elimination: exactly for up to 20 of two levels, and for more in sparse fields. Where the missing
+        values of a row interact so much that tables of more than 2^20 entries would be needed, the sum over them is
+        estimated as `log_partition` is, and a warning says so.
 
         Parameters
         ----------
@@ -208,11 +217,13 @@ class PairwiseMRF:
             Codes of the levels, 255 where a value is missing.
         log_partition : LogPartition or float, optional
             As for `log_prob`.
+        seed, n_threads, backend
+            For estimates: as for `log_partition`.
 
         Raises
         ------
         OutOfReachError
-            Where the missing values of a row interact so much that tables of more than 2^20 entries would be needed.
+            Where there is no estimate either.
 
         Examples
         --------
@@ -222,9 +233,10 @@ class PairwiseMRF:
         >>> np.exp(model.log_prob_observed([[1, 255], [1, 1], [255, 255]])).round(3)
         array([0.647, 0.598, 1.   ])
         """
-        given, of = Given.distinct(self, self.domain.check_codes(states, allow_missing=True))
+        codes = self.domain.check_codes(states, allow_missing=True)
         log_normaliser = self.log_partition("exact") if log_partition is None else log_partition
-        return np.asarray(given.log_sums()[of] - float(log_normaliser))
+        sums = sum_rows(self, codes, seed=seed, backend=make_backend(backend, n_threads))
+        return sums - float(log_normaliser)
 
     def conditional(self, variable: int | str, states: Any) -> NDArray[np.float64]:
         """Return P(variable = level | the others) for each state (row) and level (column).
@@ -241,7 +253,7 @@ class PairwiseMRF:
         Raises
         ------
         OutOfReachError
-            As for `log_prob_observed`.
+            Where missing values interact so much that tables of more than 2^20 entries would be needed.
         """
         codes = self.domain.check_codes(states, allow_missing=True)
         i = self.domain.index_of(variable)
