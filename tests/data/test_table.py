@@ -129,6 +129,14 @@ def test_polars_categories_keep_their_order():
     assert table.codes[:, 0].tolist() == [1, 0, MISSING]
 
 
+def test_levels_of_categories_do_not_depend_on_the_rows():
+    for dtype in (pl.Categorical, pl.Categorical(pl.Categories.random())):
+        first = pl.DataFrame({"a": pl.Series(["b", "c", "a", "b"], dtype=dtype)})
+        assert encode(first).domain == encode(first.reverse()).domain
+    shared = pl.DataFrame({"a": pl.Series(["z", "c", "a"], dtype=pl.Categorical)})
+    assert encode(shared).domain.levels == (("a", "c", "z"),)
+
+
 def test_markers_mean_missing_values(tmp_path):
     path = tmp_path / "survey.csv"
     path.write_text("a,b,c\n1,yes,0\n0,,NA\nNaN,no,1\nnull,NA,1\n")
