@@ -13,6 +13,7 @@ __all__ = [
     "Optimality",
     "PairwiseMRF",
     "PseudoLikelihood",
+    "ReadingWarning",
     "SparseMRF",
     "SparseMRFCV",
     "Status",
@@ -36,6 +37,7 @@ __all__ = [
     "rank_contacts",
     "read_adabmdca",
     "read_alignment",
+    "read_table",
     "selection",
     "sequence_weights",
     "stability",
@@ -73,11 +75,13 @@ if TYPE_CHECKING:
         Domain,
         Merged,
         Moments,
+        ReadingWarning,
         Table,
         TableError,
         encode,
         moments_of_table,
         read_alignment,
+        read_table,
         sequence_weights,
     )
     from sparsefield.estimators import PseudoLikelihood, SparseMRF, SparseMRFCV, bootstrap, stability
@@ -89,8 +93,8 @@ if TYPE_CHECKING:
 else:
     _OFFERED = {
         "data": (
-            *("Alignment", "Domain", "Merged", "Moments", "Table", "TableError"),
-            *("encode", "moments_of_table", "read_alignment", "sequence_weights"),
+            *("Alignment", "Domain", "Merged", "Moments", "ReadingWarning", "Table", "TableError"),
+            *("encode", "moments_of_table", "read_alignment", "read_table", "sequence_weights"),
         ),
         "estimators": ("PseudoLikelihood", "SparseMRF", "SparseMRFCV", "bootstrap", "stability"),
         "fits": ("Fit", "Optimality", "Status"),

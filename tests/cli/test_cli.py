@@ -244,9 +244,9 @@ def test_a_field_without_a_fit_can_be_exported_and_says_so_elsewhere(tmp_path):
 
 def test_remedies_are_options_of_the_program(answers, tmp_path):
     assert "raise --max-levels (32)" in run("fit", answers, code=2)
-    path = tmp_path / "semicolons.csv"
-    path.write_text("a;b\n0;1\n", encoding="utf-8")
-    assert "Set --separator" in run("fit", path, code=2)
+    path = tmp_path / "letter.txt"
+    path.write_text("Dear reader,\nthis is a letter\n", encoding="utf-8")
+    assert "set --separator" in run("fit", path, code=2)
     assert "set --missing to 'model', 'zero' or 'drop'" in run(
         "fit", answers, "--id", "person", "--missing", "error", code=2
     )

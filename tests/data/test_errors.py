@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sparsefield as sf
-from sparsefield.data import ConstantColumnWarning, TableError, find_line, resolve_missing, take_counted
+from sparsefield.data import ConstantColumnWarning, TableError, read_contents, resolve_missing, take_counted
 
 
 def catch(data, **options):
@@ -64,10 +64,9 @@ def test_errors_in_files_know_file_and_line(tmp_path):
 def test_rows_have_lines(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("a,b\n1,0\n\n0,1\n")
-    assert [find_line(path, row) for row in (0, 1, 2)] == [2, 4, None]
-    path.write_text('a,b\n"1",0\n')
-    assert find_line(path, 0) is None
-    assert find_line(tmp_path / "rows.parquet", 0) is None
+    assert [read_contents(path).line_of(row) for row in (0, 1, 2)] == [2, 4, None]
+    sf.read_table(path).write_parquet(path.with_suffix(".parquet"))
+    assert read_contents(path.with_suffix(".parquet")).line_of(0) is None
 
 
 def test_a_constant_column_is_warned_of_with_its_parts():

@@ -114,7 +114,7 @@ def plain_errors(
     Parameters
     ----------
     path : Path, optional
-        The file that is read: its name, and the line of a row, are added to what is wrong with a table.
+        The file that is read: its name is added to what is wrong with a table, unless that says where in it.
     kept : Path, optional
         Where the result so far is saved, which is then said too.
     interrupted : callable, optional
@@ -134,8 +134,8 @@ def plain_errors(
 
 
 def _describe(error: ValueError | OSError, path: Path | None) -> tuple[str, dict[str, Any]]:
-    """Say what is wrong and where in which file, with options as they are spelled here; also return what is known."""
-    from sparsefield.data import TableError, find_line  # whatever raises errors was imported before
+    """Say what is wrong and in which file, with options as they are spelled here; also return what is known."""
+    from sparsefield.data import TableError  # whatever raises errors was imported before
 
     if isinstance(error, OSError) and error.filename is not None:
         is_said = isinstance(error, UnwritableError)
@@ -144,7 +144,6 @@ def _describe(error: ValueError | OSError, path: Path | None) -> tuple[str, dict
         return respell(str(error)), {}
     sentence, file, line = respell(error.compose(spell)), error.path, error.line
     if file is None and path is not None:
-        file, line = path, None if error.row is None else find_line(path, error.row)
-        sentence = f"File {str(path)!r}{'' if line is None else f', line {line}'}: {sentence}"
+        file, sentence = path, f"File {str(path)!r}: {sentence}"
     known = {"file": None if file is None else str(file), "line": line, "row": error.row, "column": error.column}
     return sentence, {**known, "option": None if error.option is None else spell(error.option)}

@@ -12,7 +12,7 @@ from rich.table import Table as Grid
 
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output, app, plain, plain_errors, quiet_warnings
-from sparsefield.cli._files import check_pages, check_pictures, check_tables, check_writable, write_table
+from sparsefield.cli._files import beside, check_pages, check_pictures, check_tables, check_writable, write_table
 from sparsefield.cli._many import ManyFits
 from sparsefield.cli._signature import spread
 from sparsefield.cli._spelling import respell
@@ -107,7 +107,7 @@ def bootstrap(
     from sparsefield.selection import stability as drop_rows
 
     out = Output(quiet=quiet, as_json=json)
-    output = data.with_suffix(".bootstrap.csv") if output is None else output
+    output = beside(data, ".bootstrap.csv") if output is None else output
     check_writable(output, *files.named, inputs=(data, files.nodes))
     check_tables(output)
     check_pages(files.report)
@@ -115,7 +115,7 @@ def bootstrap(
     if files.stability_picture is not None and not stability:
         raise typer.BadParameter("there is nothing to draw without --stability.", param_hint="--stability-picture")
     table = reading.load(data, out)
-    groups = options.load_groups(files.nodes, files.color, table.domain.names)
+    groups = options.load_groups(files.nodes, files.color, table.domain.names, out)
     clock = time.perf_counter()
     with plain_errors(data, interrupted=asked.describe_interrupt), quiet_warnings(out):
         choice = asked.run("penalties", select, table, out=out) if alpha is None else None

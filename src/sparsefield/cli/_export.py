@@ -40,7 +40,7 @@ def export(
     with plain_errors():
         model = PairwiseMRF.load(field)
         found = Fit.load(field) if is_fit(field) else model
-    groups = options.load_groups(nodes, None, model.domain.names)
+    groups = options.load_groups(nodes, None, model.domain.names, out)
     with plain_errors():
         export_network(found, output, format=format, nodes=groups.attributes)
     out.say(f"Written: {output}")

@@ -15,6 +15,17 @@ from sparsefield._writing import whole_file
 if TYPE_CHECKING:
     import polars as pl
 
+_PACKED = (".gz", ".bz2", ".xz", ".zip")
+
+
+def beside(data: Path, ending: str) -> Path:
+    """Return where to write something that belongs to a table: beside it, or here where that is on the web."""
+    from sparsefield.data import as_address
+
+    path = Path(Path(data).name.partition("?")[0]) if as_address(data) else data.expanduser()
+    bare = path.with_suffix("") if path.suffix.lower() in _PACKED else path
+    return bare.with_suffix(ending)
+
 
 def check_writable(*outputs: Path | None, inputs: tuple[Path | None, ...] = ()) -> None:
     """Refuse, before any work is done, outputs that cannot be written or would replace something wanted."""

@@ -13,7 +13,7 @@ from rich.table import Table as Grid
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output, app, plain, plain_errors, quiet_warnings
 from sparsefield.cli._commands import INTERRUPTED
-from sparsefield.cli._files import check_pages, check_pictures, check_writable
+from sparsefield.cli._files import beside, check_pages, check_pictures, check_writable
 from sparsefield.cli._signature import spread
 from sparsefield.cli._spelling import respell
 
@@ -74,12 +74,12 @@ def fit(
     from sparsefield.solvers import Learner, Options
 
     out = Output(quiet=quiet, as_json=json)
-    output = data.with_suffix(".field") if output is None else output
+    output = beside(data, ".field") if output is None else output
     check_writable(output, report, picture, inputs=(data, nodes))
     check_pages(report)
     check_pictures(picture)
     table = reading.load(data, out)
-    groups = options.load_groups(nodes, color, table.domain.names)
+    groups = options.load_groups(nodes, color, table.domain.names, out)
     clock = time.perf_counter()
     with plain_errors(data), quiet_warnings(out):
         asked = Options(
@@ -123,6 +123,8 @@ def certify(
     ] = 200_000,
     confidence: Annotated[float, typer.Option(help="Probability with which the bound holds.")] = 0.99,
     separator: options.Separator = None,
+    sheet: options.Sheet = None,
+    header: options.Header = None,
     missing_marker: options.Marker = None,
     seed: options.Seed = 0,
     threads: options.Threads = None,
@@ -136,7 +138,7 @@ def certify(
     out = Output(quiet=quiet, as_json=json)
     with plain_errors():
         found = Fit.load(field)
-    table = options.load_same(data, found.model.domain, separator, missing_marker)
+    table = options.load_same(data, found.model.domain, separator, missing_marker, out, sheet, header)
     with plain_errors(data), quiet_warnings(out):
         found = _certify(found, table, seed, threads, out, n_draws=draws, confidence=confidence)
         found.save(field)

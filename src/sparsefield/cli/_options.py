@@ -16,7 +16,7 @@ from sparsefield.cli._app import Output, plain_errors
 if TYPE_CHECKING:  # `data`, numpy and polars are imported where something is read: help need not wait for them
     import polars as pl
 
-    from sparsefield.data import Domain, Table
+    from sparsefield.data import Contents, Domain, Table
 
 MAX_LEVELS, MOST_LEVELS = 32, 254  # those of `data`; a test compares them
 _MANY_ROWS = 50
@@ -24,7 +24,11 @@ _FEW_LEVELS = 11  # numbers with as many levels are mostly scales: 0 to 10 is th
 _RARE = 0.05  # of the cells of a column: words among numbers are then taken for typos
 
 Data = Annotated[
-    Path, typer.Argument(help="A table: .csv, .tsv or .parquet, one row each; or an alignment: .fasta, .a2m, .sto.")
+    Path,
+    typer.Argument(
+        help="A table, one row each: .csv, .tsv, .xlsx, .sav, .dta, .parquet, also as .gz or https://...; or an "
+        "alignment: .fasta, .a2m, .sto."
+    ),
 ]
 
 
@@ -51,7 +55,13 @@ Columns = Annotated[
 Ignore = Annotated[str | None, typer.Option(metavar="A,B,...", help="Columns to leave out.")]
 Id = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="A column that names the rows: no variable.")]
 Separator = Annotated[
-    str | None, typer.Option(metavar="CHAR", help="What separates the values of a text file, such as ';'.")
+    str | None,
+    typer.Option(metavar="CHAR", help="What separates the values of a text file, such as ';'; found out unless given."),
+]
+Sheet = Annotated[str | None, typer.Option(metavar="NAME", help="The sheet of a workbook; the first unless given.")]
+Header = Annotated[
+    bool | None,
+    typer.Option("--header/--no-header", help="Whether the first row names the columns; found out unless given."),
 ]
 Marker = Annotated[
     list[str] | None,
@@ -105,6 +115,8 @@ class Reading:
     ignore: Ignore = None
     id: Id = None
     separator: Separator = None
+    sheet: Sheet = None
+    header: Header = None
     missing_marker: Marker = None
     text: AsText = None
     ordinal: Ordinal = None
@@ -121,28 +133,35 @@ class Reading:
 
 def _load(path: Path, how: Reading) -> tuple[Table, list[str]]:
     """Read a table, and take the columns that are asked for; also return what people should look at."""
-    from sparsefield.data import MISSING_MARKERS, ConstantColumnWarning, TableError, encode, is_alignment
+    from sparsefield.data import is_alignment
 
     with plain_errors(path):
-        words = (*MISSING_MARKERS, *(how.missing_marker or ()))
-        frame, letters = _read_frame(path, words, how.separator)
-        wanted = _split(how.columns, frame) if how.columns else frame.columns
-        left_out = {*(_split(how.ignore, frame) if how.ignore else ()), *([_find(how.id, frame)] if how.id else ())}
-        kept = [name for name in dict.fromkeys(wanted) if name not in left_out]
-        if not kept:
-            raise TableError("No column is left to be a variable", "name others")
-        as_text = _split(how.text, frame) if how.text else []
-        for name in kept:
-            if name not in as_text:
-                _refuse_typo(frame[name])
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", ConstantColumnWarning)
-            ordinal = None if how.ordinal is None else _read_order(how.ordinal, frame.select(kept))
-            table = encode(frame.select(kept), ordinal=ordinal, max_levels=how.max_levels)
-        constant = [str(own.message) for own in caught if issubclass(own.category, ConstantColumnWarning)]
+        contents, notes = _read_file(path, how.missing_marker, how.separator, how.sheet, how.header)
+        with contents.locate():
+            table, more = _take(contents.frame, how)
         # Rare letters are common in alignments, and no typos.
         typos = [] if is_alignment(path) else _list_rare(table)
-        return table, [*letters, *constant, *typos, *_list_unordered(table)]
+        return table, [*notes, *more, *typos, *_list_unordered(table)]
+
+
+def _take(frame: pl.DataFrame, how: Reading) -> tuple[Table, list[str]]:
+    """Take the columns that are asked for; also return which of them are constant."""
+    from sparsefield.data import ConstantColumnWarning, TableError, encode
+
+    wanted = _split(how.columns, frame) if how.columns else frame.columns
+    left_out = {*(_split(how.ignore, frame) if how.ignore else ()), *([_find(how.id, frame)] if how.id else ())}
+    kept = [name for name in dict.fromkeys(wanted) if name not in left_out]
+    if not kept:
+        raise TableError("No column is left to be a variable", "name others")
+    as_text = _split(how.text, frame) if how.text else []
+    for name in kept:
+        if name not in as_text:
+            _refuse_typo(frame[name])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConstantColumnWarning)
+        ordinal = None if how.ordinal is None else _read_order(how.ordinal, frame.select(kept))
+        table = encode(frame.select(kept), ordinal=ordinal, max_levels=how.max_levels)
+    return table, [str(own.message) for own in caught if issubclass(own.category, ConstantColumnWarning)]
 
 
 def _read_order(words: str, frame: pl.DataFrame) -> bool | dict[str, list[str]]:
@@ -198,14 +217,23 @@ def _list_unordered(table: Table) -> list[str]:
     ]
 
 
-def _read_frame(path: Path, markers: tuple[str, ...], separator: str | None) -> tuple[pl.DataFrame, list[str]]:
-    """Read a file; also return what it says about letters of an alignment that count as gaps."""
-    from sparsefield.data import UnknownLettersWarning, read_table
+def _read_file(
+    path: Path, markers: Sequence[str] | None, separator: str | None, sheet: str | None, header: bool | None
+) -> tuple[Contents, list[str]]:
+    """Read a file; also return what was assumed, and what it says about letters that count as gaps."""
+    from sparsefield.data import MISSING_MARKERS, UnknownLettersWarning, read_contents
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UnknownLettersWarning)
-        frame = read_table(path, markers, _unescape(separator))
-    return frame, [str(own.message) for own in caught if issubclass(own.category, UnknownLettersWarning)]
+        contents = read_contents(
+            path,
+            missing_markers=(*MISSING_MARKERS, *(markers or ())),
+            separator=_unescape(separator),
+            sheet=sheet,
+            header=header,
+        )
+    letters = [str(own.message) for own in caught if issubclass(own.category, UnknownLettersWarning)]
+    return contents, [*(note.for_program() for note in contents.notes), *letters]
 
 
 def _describe(table: Table) -> str:
@@ -215,13 +243,25 @@ def _describe(table: Table) -> str:
     return f"{table.n_rows} rows, {table.domain.n_variables} variables{missing}."
 
 
-def load_same(path: Path, domain: Domain, separator: str | None, markers: Sequence[str] | None) -> Table:
+def load_same(
+    path: Path,
+    domain: Domain,
+    separator: str | None,
+    markers: Sequence[str] | None,
+    out: Output,
+    sheet: str | None = None,
+    header: bool | None = None,
+) -> Table:
     """Read a table again, with the variables and levels that a field already has."""
-    from sparsefield.data import MISSING_MARKERS, encode
+    from sparsefield.data import encode
 
     with plain_errors(path):
-        frame, _ = _read_frame(path, (*MISSING_MARKERS, *(markers or ())), separator)
-        return encode(frame.select(_split(domain.names, frame)), domain=domain)
+        contents, notes = _read_file(path, markers, separator, sheet, header)
+        with contents.locate():
+            table = encode(contents.frame.select(_split(domain.names, contents.frame)), domain=domain)
+    for note in notes:
+        out.warn(note)
+    return table
 
 
 def _refuse_typo(column: pl.Series) -> None:
@@ -262,9 +302,9 @@ class Groups:
     group_of: dict[str, str] | None = None
 
 
-def load_groups(path: Path | None, color: str | None, names: Sequence[str]) -> Groups:
+def load_groups(path: Path | None, color: str | None, names: Sequence[str], out: Output) -> Groups:
     """Read the table of variables, and the groups that give colours."""
-    from sparsefield.data import MISSING_MARKERS, TableError, read_table
+    from sparsefield.data import TableError, read_contents
 
     if path is None:
         if color is not None:
@@ -273,7 +313,10 @@ def load_groups(path: Path | None, color: str | None, names: Sequence[str]) -> G
             )
         return Groups({})
     with plain_errors(path):
-        frame = read_table(path, MISSING_MARKERS, as_text=True)
+        contents = read_contents(path, as_text=True)
+        for note in contents.notes:
+            out.warn(note.for_program())
+        frame = contents.frame
         if frame.width < 2:
             raise TableError("The table of variables has a single column", "give names, and what is known of them")
         key = frame.columns[0]

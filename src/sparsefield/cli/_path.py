@@ -13,7 +13,7 @@ from rich.table import Table as Grid
 
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output, app, plain_errors, quiet_warnings
-from sparsefield.cli._files import check_pictures, check_tables, check_writable, write_table
+from sparsefield.cli._files import beside, check_pictures, check_tables, check_writable, write_table
 from sparsefield.cli._many import ManyFits, make_fit_command
 from sparsefield.cli._signature import spread
 
@@ -71,7 +71,7 @@ def path(
     from sparsefield.selection import select
 
     out = Output(quiet=quiet, as_json=json)
-    output = data.with_suffix(".path.csv") if output is None else output
+    output = beside(data, ".path.csv") if output is None else output
     check_writable(output, picture, choice_picture, inputs=(data,))
     check_tables(output)
     check_pictures(picture, choice_picture)

@@ -25,6 +25,8 @@ def report(
     data: Annotated[Path | None, typer.Option(help="The table that it was fitted to, for a summary of it.")] = None,
     title: Annotated[str | None, typer.Option(help="What stands on top of the page.")] = None,
     separator: options.Separator = None,
+    sheet: options.Sheet = None,
+    header: options.Header = None,
     missing_marker: options.Marker = None,
     nodes: options.Nodes = None,
     color: options.Color = None,
@@ -44,12 +46,12 @@ def report(
     names = found.model.domain.names
     table = None
     if data is not None:
-        table = options.load_same(data, found.model.domain, separator, missing_marker)
+        table = options.load_same(data, found.model.domain, separator, missing_marker, out, sheet, header)
         if not _is_same(table, found):
             out.complain(
                 f"File {str(data)!r} has other rows than the {found.settings['n_rows']} that the field is fitted to."
             )
-    groups = options.load_groups(nodes, color, names)
+    groups = options.load_groups(nodes, color, names, out)
     with plain_errors():
         write_report(found, output, table=table, groups=groups.group_of, title=title)
     out.say(f"Written: {output}")

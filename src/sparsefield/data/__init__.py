@@ -1,6 +1,7 @@
 """Tables: variables and their levels, reading and encoding, whole-number counts, and moments."""
 
 from sparsefield.data._alignments import AMINO_ACIDS, Alignment, read_alignment, sequence_weights
+from sparsefield.data._contents import Contents, ReadingWarning
 from sparsefield.data._counting import count_codes, count_ones, count_words
 from sparsefield.data._domain import MISSING, MOST_LEVELS, Domain
 from sparsefield.data._encode import MAX_LEVELS, encode
@@ -19,8 +20,9 @@ from sparsefield.data._moments import (
 )
 from sparsefield.data._ordered import Ordinal
 from sparsefield.data._policies import WAYS_WITH_MISSING, resolve_missing, take_counted
-from sparsefield.data._reading import MISSING_MARKERS, find_line, read_table
+from sparsefield.data._reading import MISSING_MARKERS, read_contents, read_table
 from sparsefield.data._sequences import is_alignment
+from sparsefield.data._source import as_address
 from sparsefield.data._table import Table, distinct_rows
 from sparsefield.data._unseen import Unseen, find_unseen
 
@@ -33,15 +35,18 @@ __all__ = [
     "WAYS_WITH_MISSING",
     "Alignment",
     "ConstantColumnWarning",
+    "Contents",
     "Counts",
     "Domain",
     "Merged",
     "Moments",
     "Ordinal",
+    "ReadingWarning",
     "Table",
     "TableError",
     "UnknownLettersWarning",
     "Unseen",
+    "as_address",
     "check_file",
     "check_observed",
     "check_rows",
@@ -53,7 +58,6 @@ __all__ = [
     "describe_rows",
     "distinct_rows",
     "encode",
-    "find_line",
     "find_unseen",
     "is_alignment",
     "listed",
@@ -61,6 +65,7 @@ __all__ = [
     "moments_of_table",
     "preview",
     "read_alignment",
+    "read_contents",
     "read_table",
     "resolve_missing",
     "sequence_weights",

@@ -15,7 +15,7 @@ from sparsefield.data._domain import MISSING, MOST_LEVELS, Domain, Level, check_
 from sparsefield.data._errors import TableError
 from sparsefield.data._listing import preview
 from sparsefield.data._ordered import Ordinal, check_ordinal, find_order, find_scores
-from sparsefield.data._reading import MISSING_MARKERS, read_table
+from sparsefield.data._reading import MISSING_MARKERS, read_contents
 from sparsefield.data._records import open_records
 from sparsefield.data._table import Table
 
@@ -36,7 +36,7 @@ def encode(
 
     Parameters
     ----------
-    data : 2-D array, pandas or polars data frame, or path of a .csv, .tsv or .parquet file
+    data : 2-D array, pandas or polars data frame, or path of a file that `read_table` reads
         Or lists of values by the names of their columns, or a list of rows that are dictionaries. Columns of booleans,
         whole numbers (also stored as floats), text or categories. Empty cells, null and NaN are missing values. Files
         named like alignments are read as `read_alignment` does.
@@ -53,9 +53,9 @@ def encode(
     max_levels : int
         Columns with more levels are refused; at most 254 can be held.
     missing_markers : iterable of str
-        Words that mean a missing value in a .csv or .tsv file.
+        Words that mean a missing value in a text file or sheet.
     separator : str, optional
-        The character between the values of a file; told by its ending unless given.
+        The character between the values of a text file; found out unless given.
 
     Returns
     -------
@@ -74,7 +74,12 @@ def encode(
     """
     if not 1 <= max_levels <= MOST_LEVELS:
         raise ValueError(f"max_levels is {max_levels}: use 1 to {MOST_LEVELS}.")
-    names, column_of, n_rows = _open_columns(data, tuple(missing_markers), separator)
+    if isinstance(data, str | Path):
+        contents = read_contents(data, missing_markers=missing_markers, separator=separator)
+        contents.warn(stacklevel=2)
+        with contents.locate():
+            return encode(contents.frame, domain=domain, reference=reference, ordinal=ordinal, max_levels=max_levels)
+    names, column_of, n_rows = _open_columns(data)
     check_names(names)
     if n_rows == 0:
         raise TableError("The table has no rows", "give at least one observation")
@@ -108,14 +113,10 @@ def _take_seen(levels: tuple[Level, ...], codes: NDArray[np.uint8]) -> tuple[Lev
     return tuple(levels[k] for k in seen)
 
 
-def _open_columns(
-    data: Any, markers: tuple[str, ...], separator: str | None
-) -> tuple[tuple[str, ...], Callable[[int], Any], int]:
+def _open_columns(data: Any) -> tuple[tuple[str, ...], Callable[[int], Any], int]:
     """Find names, a way to take one column, and the number of rows, without copying the table."""
     if isinstance(data, Table):
         data = data.to_frame()
-    if isinstance(data, str | Path):
-        data = read_table(Path(data), markers, separator)
     if nw.dependencies.is_into_dataframe(data):
         if nw.dependencies.is_pandas_dataframe(data):
             # pandas numbers columns that were given no name, and allows two of one name.

@@ -65,6 +65,19 @@ class TableError(ValueError):
         parts = {name: getattr(self, name) for name in ("column", "row", "value", "option", "path", "line")}
         return partial(TableError, **parts), (self.problem, self.remedy)
 
+    def placed(self, where: str, path: Path, line: int | None) -> TableError:
+        """Return the same error, with the place in a file at which the problem is."""
+        return TableError(
+            f"{where}: {self.problem}",
+            self.remedy,
+            column=self.column,
+            row=self.row,
+            value=self.value,
+            option=self.option,
+            path=path,
+            line=line,
+        )
+
     def compose(self, spell: Callable[[str], str] = str) -> str:
         """Return the sentence, with the option spelled as a function of its name says."""
         remedy = self.remedy if self.option is None else self.remedy.replace("{option}", spell(self.option))

@@ -1,0 +1,124 @@
+"""What a file holds: a data frame, what was assumed in reading it, and on which line each row stands."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sparsefield.data._errors import TableError
+
+
+class ReadingWarning(UserWarning):
+    """Something was assumed about a file that its owner may want to look at, such as its separator."""
+
+
+@dataclass(frozen=True)
+class Note:
+    """A sentence about what was assumed in reading a file.
+
+    Parameters
+    ----------
+    text : str
+        The sentence. "{option}" in it stands for an option.
+    in_python : str
+        How the option is given in Python.
+    in_program : str
+        How it is given on a command line.
+    """
+
+    text: str
+    in_python: str = ""
+    in_program: str = ""
+
+    def __str__(self) -> str:
+        return self.text.replace("{option}", self.in_python) if self.in_python else self.text
+
+    def for_program(self) -> str:
+        """Return the sentence as a command line says it."""
+        return self.text.replace("{option}", self.in_program) if self.in_program else self.text
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The line on which each row begins: rows follow each other line by line, except where a jump is listed.
+
+    Parameters
+    ----------
+    rows : ndarray of int
+        The first row, zero, and those that do not stand on the line after the row before them.
+    lines : ndarray of int
+        The lines of these rows, counted from one as an editor does.
+    n_rows : int
+        The number of rows.
+    """
+
+    rows: NDArray[np.int64]
+    lines: NDArray[np.int64]
+    n_rows: int
+
+    @classmethod
+    def listed(cls, lines: list[int]) -> Lines:
+        """Make it from the line of every row."""
+        numbers = np.array(lines, dtype=np.int64)
+        jumps = np.flatnonzero(np.diff(numbers, prepend=-1) != 1)
+        return cls(jumps, numbers[jumps], len(lines))
+
+    def of(self, row: int) -> int | None:
+        """Return the line of a row; None where there is no such row."""
+        if not 0 <= row < self.n_rows:
+            return None
+        k = int(np.searchsorted(self.rows, row, side="right")) - 1
+        return int(self.lines[k] + row - self.rows[k])
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a file holds, and what was assumed in reading it.
+
+    Parameters
+    ----------
+    name : str
+        The file, as its user names it.
+    frame : polars.DataFrame
+        Its rows and columns.
+    notes : tuple of Note
+        What was assumed, in sentences for people.
+    lines : Lines, optional
+        Where its rows stand, in files that have lines, or sheets that have rows.
+    place : str
+        What `lines` counts.
+    """
+
+    name: str
+    frame: pl.DataFrame
+    notes: tuple[Note, ...] = ()
+    lines: Lines | None = None
+    place: str = "line"
+
+    def line_of(self, row: int) -> int | None:
+        """Return the line of a row of the frame, counted from one; None where that cannot be told."""
+        return None if self.lines is None else self.lines.of(row)
+
+    def warn(self, stacklevel: int = 2) -> None:
+        """Say what was assumed, as warnings."""
+        for note in self.notes:
+            warnings.warn(str(note), ReadingWarning, stacklevel=stacklevel + 1)
+
+    @contextmanager
+    def locate(self) -> Iterator[None]:
+        """Add the file, and the line of the row, to what is found to be wrong with the table."""
+        try:
+            yield
+        except TableError as error:
+            if error.path is not None:
+                raise
+            line = None if error.row is None else self.line_of(error.row)
+            where = f"File {self.name!r}" + ("" if line is None else f", {self.place} {line}")
+            raise error.placed(where, Path(self.name), line) from error.__cause__

@@ -1,0 +1,108 @@
+"""Columns as a file has them, settled: numbers of rows and empty edges left out, decimal commas understood."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from sparsefield.data._contents import Note
+from sparsefield.data._domain import check_names
+from sparsefield.data._errors import TableError
+from sparsefield.data._listing import preview
+from sparsefield.data._source import Source
+
+_INDEX = "Unnamed: 0"  # what pandas calls a first column without a name
+_KEY = "name"  # what a first column without a name is called in a table of variables
+_DECIMAL = r"^\s*[-+]?\d+(,\d+)?\s*$"
+
+
+def settle_columns(
+    source: Source, frame: pl.DataFrame, names: Sequence[str], *, is_keyed: bool = False, has_decimals: bool = False
+) -> tuple[pl.DataFrame, tuple[Note, ...]]:
+    """Give a frame the names of its columns, and leave out those that are no variables.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    frame : polars.DataFrame
+        Its columns, under any names.
+    names : sequence of str
+        The names, some of which may be empty.
+    is_keyed : bool
+        Keep a first column without a name that does not number the rows: it names them.
+    has_decimals : bool
+        Whether a comma in a number may be a decimal one.
+    """
+    notes: list[Note] = []
+    kept, found = [], []
+    for j, (name, column) in enumerate(zip(names, frame.iter_columns(), strict=True)):
+        if name.strip() and not (j == 0 and name.strip() == _INDEX):
+            kept.append(column)
+            found.append(name)
+        elif not name.strip() and _is_empty(column):
+            notes.append(Note(f"Column {j} has no name and no values: it is left out."))
+        elif j > 0:
+            kept.append(column)
+            found.append(name)
+        else:
+            label, note = _settle_first(source, column, name.strip(), is_keyed)
+            notes += [note] if note else []
+            if label:
+                kept.append(column)
+                found.append(label)
+    try:
+        check_names(found)
+    except TableError as error:
+        raise error.placed(f"File {source.name!r}", source.path, None) from None
+    columns = [column.alias(name) for column, name in zip(kept, found, strict=True)]
+    if has_decimals:
+        columns, more = _read_decimals(columns)
+        notes += more
+    return pl.DataFrame(columns), tuple(notes)
+
+
+def _settle_first(source: Source, column: pl.Series, name: str, is_keyed: bool) -> tuple[str, Note | None]:
+    """Return the name under which a first column without one is kept, if it is, and what to say of it."""
+    which = f"The first column is called {name!r}" if name else "The first column has no name"
+    first = preview(column.head(3).to_list())
+    if _is_count(column):
+        return "", Note(f"{which} and numbers the rows ({first}, ...): it is left out.")
+    if is_keyed:
+        return name or _KEY, None
+    if column.null_count() == 0 and column.n_unique() == len(column):
+        return "", Note(f"{which} and a value of its own in each row ({first}, ...): it is left out.")
+    if name:
+        return name, Note(f"{which}, but does not number the rows ({first}, ...): it is kept.")
+    raise source.error("the first column has no name, and does not number the rows", "give it a name, or remove it")
+
+
+def _is_empty(column: pl.Series) -> bool:
+    return column.null_count() == len(column) or (
+        column.dtype == pl.String and bool((column.drop_nulls().str.strip_chars() == "").all())
+    )
+
+
+def _is_count(column: pl.Series) -> bool:
+    """Say whether a column counts the rows, from zero or one."""
+    numbers = column.cast(pl.Int64, strict=False)
+    if len(column) == 0 or numbers.null_count() or numbers[0] not in (0, 1):
+        return False
+    return bool((numbers == pl.int_range(numbers[0], numbers[0] + len(column), eager=True)).all())
+
+
+def _read_decimals(columns: list[pl.Series]) -> tuple[list[pl.Series], list[Note]]:
+    """Read numbers with decimal commas as numbers."""
+    found = []
+    for j, column in enumerate(columns):
+        if column.dtype != pl.String or not len(column):
+            continue
+        values = column.drop_nulls()
+        if len(values) and values.str.contains(",").any() and values.str.contains(_DECIMAL).all():
+            columns[j] = column.str.strip_chars().str.replace(",", ".", literal=True).cast(pl.Float64)
+            found.append(column.name)
+    if not found:
+        return columns, []
+    which = f"Columns {preview(found)} have" if len(found) > 1 else f"Column {found[0]!r} has"
+    return columns, [Note(f"{which} numbers with decimal commas: '1,5' is read as 1.5.")]

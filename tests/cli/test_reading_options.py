@@ -1,0 +1,102 @@
+"""The program reads the tables that people have, and says what it assumed."""
+
+import gzip
+import threading
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+import numpy as np
+import polars as pl
+import pytest
+import xlsxwriter
+
+from program import run
+
+
+@pytest.fixture
+def frame():
+    rng = np.random.default_rng(0)
+    return pl.DataFrame({name: rng.integers(0, 2, 60) for name in ("a", "b", "c")})
+
+
+WORDS = ("--alpha", "0.1", "--no-certify")
+
+
+def test_notes_are_printed_with_options_of_the_program(tmp_path, frame):
+    path = tmp_path / "table.csv"
+    frame.write_csv(path, separator=";", include_header=False)
+    said = run("fit", path, *WORDS)
+    assert "60 rows, 3 variables" in said
+    assert "Note: Values are separated by semicolons" in said
+    assert "is read as data, and they are called x0, x1, ... Use --header if it has their names." in said
+    assert "Note" not in run("fit", path, "--no-header", "--separator", ";", *WORDS)
+
+
+def test_sheets_are_chosen_and_read_again(tmp_path, frame):
+    path = tmp_path / "table.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        pl.DataFrame({"other": [1, 2]}).write_excel(book, "first")
+        frame.write_excel(book, "answers")
+    assert "has 2 sheets, 'first', 'answers': the first is read. Choose another with --sheet." in run(
+        "fit", path, *WORDS
+    )
+    field = tmp_path / "table.field"
+    assert "60 rows, 3 variables" in run("fit", path, "--sheet", "answers", *WORDS)
+    assert "By enumeration" in run("certify", field, path, "--sheet", "answers")
+    assert "Written" in run("report", field, "--data", path, "--sheet", "2")
+    assert "has no sheet 'nowhere'" in run("fit", path, "--sheet", "nowhere", code=2)
+
+
+def test_errors_have_the_line_of_the_file(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text('# by hand\n\na,b\n0,"x\ny"\n\n1,z\n0.5,z\n')
+    assert "table.csv', line 8: Column 'a' is continuous: row 2 holds 0.5." in run("fit", path, code=2)
+    rows = "".join(f"{k % 2},{k % 3}\r\n" for k in range(40))
+    path.write_bytes(f"a,b\r\n\r\n{rows}x,1\r\n".encode())
+    assert "table.csv', line 43: Column 'a' holds numbers, but row 40 has 'x'" in run("fit", path, code=2)
+
+
+def test_results_lie_beside_packed_tables_and_tables_in_the_home_folder(tmp_path, frame, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "table.csv.gz").write_bytes(gzip.compress(frame.write_csv().encode()))
+    run("fit", "~/table.csv.gz", *WORDS)
+    assert (tmp_path / "table.field").exists()
+    run("path", "~/table.csv.gz", "--alphas", "0.3,0.1")
+    assert (tmp_path / "table.path.csv").exists()
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+def test_tables_on_the_web_are_read_and_results_lie_here(tmp_path, frame, monkeypatch):
+    monkeypatch.setenv("no_proxy", "*")
+    (tmp_path / "there").mkdir()
+    (tmp_path / "here").mkdir()
+    frame.write_csv(tmp_path / "there" / "table.csv")
+    monkeypatch.chdir(tmp_path / "here")
+
+    def serve(*given):
+        return Quiet(*given, directory=str(tmp_path / "there"))
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), serve) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        address = f"http://127.0.0.1:{server.server_port}"
+        assert "60 rows, 3 variables" in run("fit", f"{address}/table.csv?raw=1", *WORDS)
+        assert f"'{address}/none.csv' cannot be read: the server answers 404" in run(
+            "fit", f"{address}/none.csv", code=2
+        )
+        server.shutdown()
+        thread.join()
+    assert (tmp_path / "here" / "table.field").exists()
+
+
+def test_names_of_variables_may_stand_in_a_column_without_a_name(tmp_path, frame):
+    path, nodes = tmp_path / "table.csv", tmp_path / "nodes.csv"
+    frame.write_csv(path)
+    nodes.write_text(";group\na;x\nb;x\nc;y\n")
+    said = run("fit", path, "--nodes", nodes, "--color", "group", *WORDS)
+    assert "Values are separated by semicolons in file" in said
+    nodes.write_text(",name,group\n0,a,x\n1,b,x\n2,c,y\n")
+    assert "numbers the rows" in run("fit", path, "--nodes", nodes, "--color", "group", *WORDS)

@@ -1,0 +1,199 @@
+"""How tables are laid out: separators, names or none, rows above the data, columns that number the rows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sparsefield as sf
+from sparsefield.data import ReadingWarning, TableError, read_contents
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="table.csv"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def read(path, **options):
+    contents = read_contents(path, **options)
+    return contents.frame.to_dict(as_series=False), [str(note) for note in contents.notes]
+
+
+ROWS = [["a", "b"], ["x", "1"], ["y", "0"], ["x", "0"]]
+FRAME = {"a": ["x", "y", "x"], "b": [1, 0, 0]}
+
+
+@pytest.mark.parametrize("name", ["table.csv", "table.tsv", "table.txt", "table.dat", "table"])
+@pytest.mark.parametrize(
+    ("mark", "word"), [(",", "commas"), (";", "semicolons"), ("\t", "tabs"), ("|", "vertical bars")]
+)
+def test_separators_are_found(write, name, mark, word):
+    path = write("\n".join(mark.join(row) for row in ROWS), name)
+    frame, notes = read(path)
+    assert frame == FRAME
+    is_own = (name, mark) in (("table.csv", ","), ("table.tsv", "\t"))
+    assert notes == ([] if is_own else [f"Values are separated by {word} in file {str(path)!r}."])
+    assert read(path, separator=mark) == (FRAME, [])
+
+
+def test_spaces_separate_values_where_no_ending_says_otherwise(write):
+    frame, notes = read(write("a b\nx 1\ny 0\nx 0\n", "table.dat"))
+    assert frame == FRAME
+    assert "separated by spaces" in notes[0]
+
+
+def test_the_ending_decides_between_separators(write):
+    assert read(write("a,b;c\nx,1;2\ny,0;2\n"))[0] == {"a": ["x", "y"], "b;c": ["1;2", "0;2"]}
+    assert read(write('"a;b",c\n"x;1",0\n"y;0",1\n'))[0] == {"a;b": ["x;1", "y;0"], "c": [0, 1]}
+    assert read(write("do you; really\n1\n0\n"))[0] == {"do you; really": [1, 0]}
+
+
+def test_other_files_without_a_separator_are_refused(write):
+    with pytest.raises(TableError, match="splits all its lines into equally many values: rename or convert it, or set"):
+        read(write("Dear reader,\nthis is a letter\n\nYours", "letter.txt"))
+
+
+def test_decimal_commas_make_numbers(write):
+    frame, notes = read(write("a;b;c\n1,5;1;x\n2,0;0;y,z\n"))
+    assert frame == {"a": [1.5, 2.0], "b": [1, 0], "c": ["x", "y,z"]}
+    assert "Column 'a' has numbers with decimal commas: '1,5' is read as 1.5." in notes
+    whole = write("a;b\n1,0;x\n0,0;y\n")
+    with pytest.warns(ReadingWarning):
+        assert sf.encode(whole).domain.levels[0] == (0, 1)
+    with pytest.warns(ReadingWarning), pytest.raises(TableError, match="line 2: Column 'a' is continuous: row 0"):
+        sf.encode(write("a;b\n1,5;x\n0,5;y\n"))
+
+
+def test_a_first_line_of_excel_names_the_separator(write):
+    frame, notes = read(write("sep=;\na;b\nx;1\ny;0\nx;0\n"))
+    assert frame == FRAME
+    assert notes == ["Line 1 says that values are separated by ';'."]
+
+
+def test_comments_above_the_table_are_skipped_with_a_note(write):
+    frame, notes = read(write("# made in spring, by hand\n# and again\na,b\nx,1\ny,0\nx,0\n"))
+    assert frame == FRAME
+    assert notes == ["Lines 1 to 2 begin with '#', and are taken for comments."]
+    frame, notes = read(write("# two lines\n#a,b\n1,1\n0,1\n"))
+    assert frame == {"a": [1, 0], "b": [1, 1]}
+    assert "Line 2 begins with '#', and is taken for the names of the columns." in notes
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("name", ["", '""', "Unnamed: 0"])
+def test_numbers_of_rows_are_left_out_with_a_note(write, name, first):
+    rows = "".join(f"{k + first},{a},{b}\n" for k, (a, b) in enumerate([("x", 1), ("y", 0), ("x", 0)]))
+    frame, notes = read(write(f"{name},a,b\n{rows}"))
+    assert frame == FRAME
+    assert len(notes) == 1
+    assert "numbers the rows" in notes[0]
+    assert "it is left out" in notes[0]
+
+
+def test_row_names_of_r_are_left_out_with_a_note(write):
+    frame, notes = read(write('"a" "b"\n"Ann" "x" 1\n"Bob" "y" 0\n"Cid" "x" 0\n', "table.txt"))
+    assert frame == FRAME
+    assert "The first column has no name and a value of its own in each row ('Ann', 'Bob', 'Cid', ...)" in notes[-1]
+
+
+def test_a_first_column_without_a_name_that_may_be_a_variable_is_refused(write):
+    with pytest.raises(TableError, match="the first column has no name, and does not number the rows: give it a name"):
+        read(write(",a\n0,1\n1,0\n0,1\n"))
+    with pytest.raises(TableError, match="the first column has no name"):
+        read(write("a,b\n0,1,1\n0,1,1\n0,1,1\n"))
+    frame, notes = read(write("Unnamed: 0,a\n0,1\n1,0\n0,1\n"))
+    assert list(frame) == ["Unnamed: 0", "a"]
+    assert "it is kept" in notes[0]
+
+
+def test_separators_at_the_end_of_every_line_make_no_column(write):
+    for text in ("a,b,\nx,1,\ny,0,\nx,0,\n", "a,b\nx,1,\ny,0,\nx,0,\n"):
+        frame, notes = read(write(text))
+        assert frame == FRAME
+        assert notes == ["Column 2 has no name and no values: it is left out."]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [[0, 1, 1, 0], [1, 1, 0, 0], [0, 0, 1, 1]],
+        [[0.5, 1.5], [0.25, 2.5]],
+        [[3, 1], [2, 1], [3, 2]],
+        [["yes", "no", "yes"], ["no", "no", "yes"], ["yes", "yes", "no"]],
+        [[1, "", 1], [0, 1, 1], [1, 1, 0]],
+    ],
+)
+def test_tables_without_names_are_found(write, rows):
+    path = write("\n".join(",".join(map(str, row)) for row in rows))
+    frame, notes = read(path)
+    assert list(frame) == [f"x{j}" for j in range(len(rows[0]))]
+    assert [len(column) for column in frame.values()] == [len(rows)] * len(rows[0])
+    assert len(notes) == 1
+    assert "The columns have no names: line 1 (" in notes[0]
+    assert "Use header=True if it has their names." in notes[0]
+    (note,) = read_contents(path).notes
+    assert "Use --header if" in note.for_program()
+    assert read(path, header=False) == (frame, [])
+
+
+def test_names_that_are_numbers_stay_names(write):
+    frame = pd.DataFrame(np.array([[0, 1, 1], [1, 1, 0], [0, 0, 0]]))
+    for index in (True, False):
+        path = write("")
+        frame.to_csv(path, index=index)
+        assert list(read(path)[0]) == ["0", "1", "2"]
+    assert read(write("1990,1991\n0,1\n1,0\n")) == ({"1990": [0, 1], "1991": [1, 0]}, [])
+    found, notes = read(write("0,1\n0,1\n1,0\n"))
+    assert list(found) == ["0", "1"]
+    assert "occur below too: use header=False if they are data" in notes[0]
+
+
+def test_people_decide_whether_there_are_names(write):
+    path = write("0,1,2\n0,1,1\n1,0,2\n")
+    assert list(read(path, header=False)[0]) == ["x0", "x1", "x2"]
+    assert list(read(write("5,3\n5,3\n4,1\n"), header=True)[0]) == ["5", "3"]
+    with pytest.raises(TableError, match=r"table\.csv': Two columns are named '0'"):
+        read(write("0,0\n1,0\n"), header=True)
+
+
+QUALTRICS = (
+    "StartDate,Q1,Q2\n"
+    'Start Date,"How often, on the whole,\ndo you laugh?",Do you sing?\n'
+    '"{""ImportId"":""startDate"",""timeZone"":""America/Denver""}","{""ImportId"":""QID1""}","{""ImportId"":""QID2""}"\n'
+    "2020-01-01,1,x\n2020-01-02,2,y\n2020-01-03,1,x\n"
+)
+
+
+def test_questions_below_the_names_are_left_out_with_a_note(write):
+    path = write(QUALTRICS)
+    frame, notes = read(path)
+    assert frame == {"StartDate": ["2020-01-01", "2020-01-02", "2020-01-03"], "Q1": [1, 2, 1], "Q2": ["x", "y", "x"]}
+    assert len(notes) == 1
+    assert notes[0].startswith("2 rows below the names ('Start Date', ")
+    assert [read_contents(path).line_of(row) for row in range(3)] == [5, 6, 7]
+    path = write("q1,q2\nDo you laugh?,Do you sing?\n1,0\n0,0\n1,1\n0,NA\n")
+    frame, notes = read(path)
+    assert frame == {"q1": [1, 0, 1, 0], "q2": [0, 0, 1, None]}
+    assert notes == [
+        "A row below the names ('Do you laugh?', 'Do you sing?') seems to describe the columns, and is left out."
+    ]
+
+
+def test_rows_of_words_are_data(write):
+    assert read(write("q1,q2\nno,yes\nyes,no\nno,no\nyes,yes\n"))[1] == []
+    assert read(write("q1,q2\nnever,1\n1,0\n0,0\n1,1\n0,1\n"))[1] == []
+
+
+def test_warnings_say_what_was_assumed(write):
+    path = write("a;b\nx;1\ny;0\n")
+    with pytest.warns(ReadingWarning, match="separated by semicolons") as caught:
+        frame = sf.read_table(path)
+    assert caught[0].filename == __file__
+    assert frame.columns == ["a", "b"]
+    with pytest.warns(ReadingWarning, match="separated by semicolons") as caught:
+        sf.encode(path)
+    assert caught[0].filename == __file__
