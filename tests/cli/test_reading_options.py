@@ -1,6 +1,8 @@
 """The program reads the tables that people have, and says what it assumed."""
 
 import gzip
+import json
+import shlex
 import threading
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
@@ -8,8 +10,10 @@ import numpy as np
 import polars as pl
 import pytest
 import xlsxwriter
+from typer.testing import CliRunner
 
 from program import run
+from sparsefield.cli import app
 
 
 @pytest.fixture
@@ -44,6 +48,16 @@ def test_sheets_are_chosen_and_read_again(tmp_path, frame):
     assert "By enumeration" in run("certify", field, path, "--sheet", "answers")
     assert "Written" in run("report", field, "--data", path, "--sheet", "2")
     assert "has no sheet 'nowhere'" in run("fit", path, "--sheet", "nowhere", code=2)
+
+
+def test_the_command_at_the_end_of_a_path_reads_the_same(tmp_path, frame):
+    path = tmp_path / "table.csv"
+    frame.write_csv(path, separator=";", include_header=False)
+    words = ["path", path, "--alphas", "0.3,0.1", "--no-header", "--separator", ";", "--json"]
+    command = json.loads(CliRunner().invoke(app, [str(word) for word in words]).stdout)["command"]
+    name, *again = shlex.split(command)
+    assert name == "sparsefield"
+    assert "60 rows, 3 variables" in run(*again, "--no-certify")
 
 
 def test_errors_have_the_line_of_the_file(tmp_path):

@@ -81,6 +81,8 @@ def test_comments_above_the_table_are_skipped_with_a_note(write):
     frame, notes = read(write("# two lines\n#a,b\n1,1\n0,1\n"))
     assert frame == {"a": [1, 0], "b": [1, 1]}
     assert "Line 2 begins with '#', and is taken for the names of the columns." in notes
+    frame, _ = read(write("#sample\tA\tB\ns1\t0\t1\ns2\t1\t0\n", "table.tsv"))
+    assert list(frame) == ["sample", "A", "B"]
 
 
 @pytest.mark.parametrize("first", [0, 1])
@@ -101,9 +103,11 @@ def test_row_names_of_r_are_left_out_with_a_note(write):
 
 
 def test_a_first_column_without_a_name_that_may_be_a_variable_is_refused(write):
-    with pytest.raises(TableError, match="the first column has no name, and does not number the rows: give it a name"):
+    with pytest.raises(TableError, match="has a first column without a name, which does not number the rows: give it"):
         read(write(",a\n0,1\n1,0\n0,1\n"))
-    with pytest.raises(TableError, match="the first column has no name"):
+    with pytest.raises(
+        TableError, match="has a name less than values in each row: name all columns, or correct the rows"
+    ):
         read(write("a,b\n0,1,1\n0,1,1\n0,1,1\n"))
     frame, notes = read(write("Unnamed: 0,a\n0,1\n1,0\n0,1\n"))
     assert list(frame) == ["Unnamed: 0", "a"]
@@ -150,6 +154,7 @@ def test_names_that_are_numbers_stay_names(write):
     found, notes = read(write("0,1\n0,1\n1,0\n"))
     assert list(found) == ["0", "1"]
     assert "occur below too: use header=False if they are data" in notes[0]
+    assert list(read(write("1,2,4\n1,5,4\n2,2,1\n3,1,3\n"))[0]) == ["1", "2", "4"]
 
 
 def test_people_decide_whether_there_are_names(write):
@@ -185,6 +190,7 @@ def test_questions_below_the_names_are_left_out_with_a_note(write):
 
 def test_rows_of_words_are_data(write):
     assert read(write("q1,q2\nno,yes\nyes,no\nno,no\nyes,yes\n"))[1] == []
+    assert read(write("q1\nnever\n1\n0\n1\n0\n"))[0]["q1"][0] == "never"
     assert read(write("q1,q2\nnever,1\n1,0\n0,0\n1,1\n0,1\n"))[1] == []
 
 

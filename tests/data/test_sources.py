@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import threading
 import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -71,6 +72,15 @@ def test_the_home_folder_is_found(tmp_path, monkeypatch):
 ANSWERS = {"/table.csv": TEXT.encode(), "/table.csv.gz": gzip.compress(TEXT.encode())}
 
 
+def test_a_pipe_is_read_once(tmp_path):
+    path = tmp_path / "pipe.csv"
+    os.mkfifo(path)
+    thread = threading.Thread(target=path.write_text, args=(TEXT,))
+    thread.start()
+    assert read(path) == (FRAME, [])
+    thread.join()
+
+
 class Server(BaseHTTPRequestHandler):
     def do_GET(self):
         answer = ANSWERS.get(self.path.partition("?")[0])
@@ -117,7 +127,7 @@ def test_an_address_that_does_not_answer_gets_a_sentence(monkeypatch):
     ("content", "message"),
     [
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n", "pointer of git-lfs.*git lfs pull"),
-        (b"\n<!DOCTYPE html>\n<html><body>", "is a page of the web, not a table: download the table itself"),
+        (b"\n<!DOCTYPE html>\n<html><body>", "is a page of the web, or XML, and not a table: download the table"),
         (b"<html>\n<table>", "is a page of the web"),
         (b"%PDF-1.7\n%", "is a PDF document"),
         (b"SQLite format 3\x00", "is a database"),
@@ -137,5 +147,10 @@ def test_a_table_with_a_wrong_ending_is_read_as_what_it_is(tmp_path):
     assert read(path) == (FRAME, [f"File {str(path)!r} is a parquet file, and is read as one."])
     pl.DataFrame(FRAME).write_excel(path)
     assert read(path) == (FRAME, [f"File {str(path)!r} is a workbook, and is read as one."])
+    book = tmp_path / "table.xls"  # as web sites call text that Excel shall open
+    book.write_text(TEXT.replace(",", "\t"))
+    frame, notes = read(book)
+    assert frame == FRAME
+    assert notes[0] == f"File {str(book)!r} is text and no workbook, and is read as text."
     pl.DataFrame(FRAME).write_ipc(path)
     assert read(path) == (FRAME, [f"File {str(path)!r} is an Arrow file, and is read as one."])

@@ -2,6 +2,7 @@
 
 import datetime
 import sys
+import zipfile
 
 import polars as pl
 import pytest
@@ -111,3 +112,27 @@ def test_a_missing_package_is_named(write, monkeypatch):
 def test_a_python_user_is_warned(write):
     with pytest.warns(ReadingWarning, match="has 2 sheets"):
         sf.read_table(write(ROWS, ROWS))
+
+
+TEXT = '<table:table-cell office:value-type="string"><text:p>{}</text:p></table:table-cell>'
+NUMBER = '<table:table-cell office:value-type="float" office:value="{0}"><text:p>{0}</text:p></table:table-cell>'
+NAMESPACE = "urn:oasis:names:tc:opendocument:xmlns"
+DOCUMENT = (
+    f'<?xml version="1.0"?><office:document-content xmlns:office="{NAMESPACE}:office:1.0" '
+    f'xmlns:table="{NAMESPACE}:table:1.0" xmlns:text="{NAMESPACE}:text:1.0"><office:body><office:spreadsheet>'
+    '<table:table table:name="answers">ROWS</table:table>'
+    "</office:spreadsheet></office:body></office:document-content>"
+)
+
+
+def test_sheets_of_libreoffice_are_read(tmp_path):
+    cells = [[(TEXT, "a"), (TEXT, "b")], [(NUMBER, 1), (TEXT, "x")], [(NUMBER, 0), (TEXT, "y")]]
+    rows = "".join(
+        f"<table:table-row>{''.join(form.format(value) for form, value in row)}</table:table-row>" for row in cells
+    )
+    path = tmp_path / "table.ods"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr("META-INF/manifest.xml", '<?xml version="1.0"?><manifest/>')
+        archive.writestr("content.xml", DOCUMENT.replace("ROWS", rows))
+    assert read(path) == ({"a": [1, 0], "b": ["x", "y"]}, [])

@@ -81,7 +81,9 @@ class ManyFits:
 
 def make_fit_command(data: Path, alpha: float, reading: options.Reading, asked: ManyFits) -> list[str]:
     """Return the words of the command that fits the same table with a penalty."""
-    words = ["sparsefield", "fit", str(data), "--alpha", repr(alpha), *_as_words(reading)]
+    from sparsefield.data import as_address
+
+    words = ["sparsefield", "fit", as_address(data) or str(data), "--alpha", repr(alpha), *_as_words(reading)]
     words += [] if asked.missing == "model" else ["--missing", asked.missing]
     words += [] if asked.penalty == "auto" else ["--penalty", asked.penalty]
     words += ["--penalize-main"] if asked.penalize_main else []
@@ -96,5 +98,8 @@ def _as_words(group: Any) -> list[str]:
         value = getattr(group, field.name)
         if value not in (field.default, []):
             name = f"--{field.name.replace('_', '-')}"
+            if isinstance(value, bool):
+                words.append(name if value else f"--no-{name[2:]}")
+                continue
             words += [word for own in (value if isinstance(value, list) else [value]) for word in (name, str(own))]
     return words

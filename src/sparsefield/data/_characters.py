@@ -13,7 +13,7 @@ from sparsefield.data._source import Source
 
 Bytes = bytes | mmap.mmap
 
-PIECE = 1 << 22  # bytes looked at together: arrays as large as these stay in the cache of a processor
+PIECE = 1 << 20  # bytes looked at together: what is made of them stays in the cache of a processor
 
 _BOM = codecs.BOM_UTF8
 _WIDE = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
@@ -45,6 +45,13 @@ def as_plain_text(source: Source, raw: Bytes) -> tuple[Bytes, tuple[Note, ...]]:
     if _has_lone_returns(raw):
         raw = bytes(raw).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     return raw, tuple(notes)
+
+
+def is_like_text(head: bytes) -> bool:
+    """Say whether the first bytes of a file are lines of text."""
+    if any(head.startswith(mark) for mark in _WIDE):
+        return True
+    return b"\n" in head.replace(b"\r", b"\n") and not set(head) & set(b"\0" + _CONTROL)
 
 
 def skip_mark(raw: Bytes) -> int:

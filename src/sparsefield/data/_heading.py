@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from sparsefield.data._contents import Note
 from sparsefield.data._domain import make_names
@@ -74,10 +75,9 @@ def _find_header(first: Record, below: Sequence[Record], markers: Sequence[str],
     are_numbers = all(is_number(cell) for cell in named)
     occur = all(_occurs(j, cell, below) for j, cell in enumerate(cells) if cell not in markers)
     is_doubled = len(set(named)) < len(named)
-    counts = [str(k + int(named[0] == "1")) for k in range(len(named))]
     if are_numbers:
         is_fraction = any(not cell.lstrip("-+").isdigit() for cell in named)
-        is_data = is_doubled or is_fraction or (occur and named != counts)
+        is_data = is_doubled or is_fraction or (occur and not _is_ascending([int(cell) for cell in named]))
     else:
         is_data = is_doubled and occur
     if is_data:
@@ -95,13 +95,20 @@ def _find_header(first: Record, below: Sequence[Record], markers: Sequence[str],
     return True, []
 
 
+def _is_ascending(numbers: list[int]) -> bool:
+    """Say whether numbers look like names: 0 and 1, 1 and 2, or three or more in order, as hardly a row of data is."""
+    if len(numbers) <= 2:
+        return numbers in ([0], [1], [0, 1], [1, 2])
+    return all(one < other for one, other in pairwise(numbers))
+
+
 def _count_descriptions(below: Sequence[Record], markers: Sequence[str]) -> int:
     """Return how many rows below the names describe the columns: texts of questions, and what Qualtrics calls them."""
     for k, record in enumerate(below[:3]):
         cells = [cell for cell in record if cell.strip()]
         if cells and all(_IMPORT_ID.match(cell) for cell in cells):
             return k + 1
-    if len(below) <= _FEWEST_ROWS:
+    if len(below) <= _FEWEST_ROWS or len(below[0]) < 2:
         return 0
     texts, rest = below[0], below[1:]
     if any(not cell.strip() or cell.strip() in markers or is_number(cell) for cell in texts):

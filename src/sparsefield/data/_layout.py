@@ -35,6 +35,8 @@ class Layout:
         How many lines stand above the data, names included.
     n_heading : int
         How many records of them belong to the table: names, and what describes the columns.
+    lacks_name : bool
+        Whether there is a name less than values in each row, so that the first column has none.
     skips_spaces : bool
         Whether spaces after separators are left out, because quotes follow them.
     names : tuple of str
@@ -47,6 +49,7 @@ class Layout:
     first_line: int
     n_above: int
     n_heading: int
+    lacks_name: bool
     skips_spaces: bool
     names: tuple[str, ...]
     notes: tuple[Note, ...]
@@ -96,7 +99,9 @@ def find_layout(
     skips = _has_spaces(lines[body:], given)
     if skips:
         notes.append(Note("Spaces after separators are left out: quotes follow them."))
-    return Layout(given, body + 1, above, heading.n_rows, skips, heading.names, (*notes, *heading.notes))
+    lacks_name = len(cells[0]) > len(records[0].cells) and not cells[0][0]
+    notes += heading.notes
+    return Layout(given, body + 1, above, heading.n_rows, lacks_name, skips, heading.names, tuple(notes))
 
 
 def _take_head(raw: Bytes) -> tuple[list[str], bool]:
@@ -148,9 +153,9 @@ def _has_spaces(lines: list[str], separator: str) -> bool:
 
 
 def _names_in_comment(last: list[_Record], records: list[_Record]) -> bool:
-    """Say whether the last comment has the names: as many values as the row below, which are all numbers."""
+    """Say whether the last comment has the names: as many values as the row below, some of which are numbers."""
     below = records[0].cells
-    return 1 < len(below) == len(last[0].cells) and all(is_number(cell) for cell in below)
+    return 1 < len(below) == len(last[0].cells) and any(is_number(cell) for cell in below)
 
 
 def _find_separator(source: Source, lines: list[str], is_whole: bool) -> tuple[str, list[Note]]:

@@ -18,7 +18,13 @@ _DECIMAL = r"^\s*[-+]?\d+(,\d+)?\s*$"
 
 
 def settle_columns(
-    source: Source, frame: pl.DataFrame, names: Sequence[str], *, is_keyed: bool = False, has_decimals: bool = False
+    source: Source,
+    frame: pl.DataFrame,
+    names: Sequence[str],
+    *,
+    is_keyed: bool = False,
+    lacks_name: bool = False,
+    has_decimals: bool = False,
 ) -> tuple[pl.DataFrame, tuple[Note, ...]]:
     """Give a frame the names of its columns, and leave out those that are no variables.
 
@@ -32,6 +38,8 @@ def settle_columns(
         The names, some of which may be empty.
     is_keyed : bool
         Keep a first column without a name that does not number the rows: it names them.
+    lacks_name : bool
+        Whether the first column has no name because there is a name less than values in each row.
     has_decimals : bool
         Whether a comma in a number may be a decimal one.
     """
@@ -47,7 +55,7 @@ def settle_columns(
             kept.append(column)
             found.append(name)
         else:
-            label, note = _settle_first(source, column, name.strip(), is_keyed)
+            label, note = _settle_first(source, column, name.strip(), is_keyed, lacks_name)
             notes += [note] if note else []
             if label:
                 kept.append(column)
@@ -63,7 +71,9 @@ def settle_columns(
     return pl.DataFrame(columns), tuple(notes)
 
 
-def _settle_first(source: Source, column: pl.Series, name: str, is_keyed: bool) -> tuple[str, Note | None]:
+def _settle_first(
+    source: Source, column: pl.Series, name: str, is_keyed: bool, lacks_name: bool
+) -> tuple[str, Note | None]:
     """Return the name under which a first column without one is kept, if it is, and what to say of it."""
     which = f"The first column is called {name!r}" if name else "The first column has no name"
     first = preview(column.head(3).to_list())
@@ -75,7 +85,11 @@ def _settle_first(source: Source, column: pl.Series, name: str, is_keyed: bool) 
         return "", Note(f"{which} and a value of its own in each row ({first}, ...): it is left out.")
     if name:
         return name, Note(f"{which}, but does not number the rows ({first}, ...): it is kept.")
-    raise source.error("the first column has no name, and does not number the rows", "give it a name, or remove it")
+    if lacks_name:
+        raise source.error("has a name less than values in each row", "name all columns, or correct the rows")
+    raise source.error(
+        "has a first column without a name, which does not number the rows", "give it a name, or remove it"
+    )
 
 
 def _is_empty(column: pl.Series) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sparsefield.data._characters import is_like_text
 from sparsefield.data._contents import Note
 from sparsefield.data._source import Source
 
@@ -52,7 +53,9 @@ def find_kind(source: Source) -> tuple[str, tuple[Note, ...]]:
         raise source.error("is a pointer of git-lfs, not the table itself", "fetch the table with: git lfs pull")
     start = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:200].lower()
     if start.startswith((b"<!doctype html", b"<html", b"<head", b"<?xml")):
-        raise source.error("is a page of the web, not a table", "download the table itself, or save it as .csv")
+        raise source.error(
+            "is a page of the web, or XML, and not a table", "download the table itself, or save it as .csv"
+        )
     for signature, (problem, remedy) in _REFUSED.items():
         if head.startswith(signature):
             raise source.error(problem, remedy)
@@ -63,4 +66,6 @@ def find_kind(source: Source) -> tuple[str, tuple[Note, ...]]:
             if source.ending in _SAME.get(ending, (ending,)):
                 return source.ending, ()
             return ending, (Note(f"File {source.name!r} is {what}, and is read as one."),)
+    if source.ending in SHEETS and is_like_text(head):
+        return ".txt", (Note(f"File {source.name!r} is text and no workbook, and is read as text."),)
     return source.ending, ()

@@ -102,7 +102,8 @@ def open_source(path: str | Path) -> Source:
     else:
         own = Path(path).expanduser()
         check_file(own)
-        source = Source(str(own), own.suffix.lower(), own)
+        # A pipe, as a shell makes it of another command, can be read once.
+        source = Source(str(own), own.suffix.lower(), own, None if own.is_file() else own.read_bytes())
         inner = PurePosixPath(own.name)
     head = source.head
     for signature, (packed, unpack) in _UNPACK.items():

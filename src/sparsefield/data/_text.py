@@ -60,7 +60,14 @@ def read_text(
             frame = frame.filter(pl.Series(is_row))
     if lines.n_rows == 0:
         frame = pl.DataFrame({str(k): [] for k in range(len(layout.names))})
-    frame, more = settle_columns(source, frame, layout.names, is_keyed=as_text, has_decimals=layout.separator != ",")
+    frame, more = settle_columns(
+        source,
+        frame,
+        layout.names,
+        is_keyed=as_text,
+        lacks_name=layout.lacks_name,
+        has_decimals=layout.separator != ",",
+    )
     return Contents(source.name, frame, (*source.notes, *notes, *layout.notes, *more), lines)
 
 
