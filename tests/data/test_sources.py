@@ -5,6 +5,7 @@ import gzip
 import io
 import lzma
 import os
+import socket
 import threading
 import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,7 +14,7 @@ import polars as pl
 import pytest
 
 import sparsefield as sf
-from sparsefield.data import TableError, read_contents
+from sparsefield.data import TableError, _source, read_contents
 
 TEXT = "a,b\nx,1\ny,0\nx,0\n"
 FRAME = {"a": ["x", "y", "x"], "b": [1, 0, 0]}
@@ -77,8 +78,11 @@ def test_a_pipe_is_read_once(tmp_path):
     os.mkfifo(path)
     thread = threading.Thread(target=path.write_text, args=(TEXT,))
     thread.start()
-    assert read(path) == (FRAME, [])
+    contents = read_contents(path)
     thread.join()
+    assert contents.frame.to_dict(as_series=False) == FRAME
+    again = read_contents(contents.source, as_text=True)  # nothing comes through the pipe any more
+    assert again.frame["b"].to_list() == ["1", "0", "0"]
 
 
 class Server(BaseHTTPRequestHandler):
@@ -121,6 +125,15 @@ def test_an_address_that_does_not_answer_gets_a_sentence(monkeypatch):
     monkeypatch.setenv("no_proxy", "*")
     with pytest.raises(OSError, match=r"'http://127\.0\.0\.1:9/a\.csv' cannot be read: .*refused"):
         read("http://127.0.0.1:9/a.csv")
+
+
+def test_a_server_that_says_nothing_gets_a_sentence(monkeypatch):
+    monkeypatch.setenv("no_proxy", "*")
+    monkeypatch.setattr(_source, "_TIMEOUT", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}/a.csv"
+        with pytest.raises(OSError, match=r"cannot be read: timed out\. Check the address, or download the file first"):
+            read(address)
 
 
 @pytest.mark.parametrize(

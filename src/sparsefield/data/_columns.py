@@ -211,7 +211,7 @@ def _check_count(name: str, n: int, levels: Iterable[Any], max_levels: int) -> N
 def _encode_text(
     name: str, column: Any, known: tuple[Level, ...] | None, max_levels: int, out: NDArray[np.uint8]
 ) -> tuple[Level, ...]:
-    declared = _list_categories(column) if column.dtype in (nw.Categorical, nw.Enum) else None
+    declared = _declared_levels(column)
     distinct = {value for value in column.drop_nulls().unique().to_list() if value != ""}
     values = sorted(distinct) if declared is None else [value for value in declared if value in distinct]
     found = tuple(_as_level(name, value) for value in values)
@@ -231,18 +231,21 @@ def _encode_text(
     return known
 
 
-def _list_categories(column: Any) -> list[Any]:
-    """Return the categories of a column in their order: as declared, or as they stand in a list of their own.
+def _declared_levels(column: Any) -> list[Any] | None:
+    """Return the levels that a column lists, in their order; None where it lists none.
 
-    Those of polars that share one list stand in it as they were met, in this table or in others: they are sorted.
+    Categories of polars have a list of their own where that has a name, and stand in it as they were put there. Those
+    without, and those of Arrow, stand as rows happen to show them, in this table or in others.
     """
-    native = column.to_native()
-    if column.dtype == nw.Enum or not isinstance(native, pl.Series):
+    if column.dtype == nw.Enum or (column.dtype == nw.Categorical and column.implementation.is_pandas_like()):
         return list(column.cat.get_categories().to_list())
+    native = column.to_native()
+    if not isinstance(native.dtype if isinstance(native, pl.Series) else None, pl.Categorical):
+        return None
+    if native.dtype.categories.is_global():
+        return None
     distinct = native.drop_nulls().unique()
-    is_shared = native.dtype.categories.is_global()  # type: ignore[attr-defined]  # it is a Categorical
-    order = distinct.cast(pl.String) if is_shared else distinct.to_physical()
-    return list(distinct.cast(pl.String).gather(order.arg_sort()).to_list())
+    return list(distinct.cast(pl.String).gather(distinct.to_physical().arg_sort()).to_list())
 
 
 def _as_level(name: str, value: Any) -> Level:

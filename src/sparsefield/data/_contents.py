@@ -7,12 +7,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from sparsefield.data._errors import TableError
+
+if TYPE_CHECKING:
+    from sparsefield.data._source import Source
 
 
 class ReadingWarning(UserWarning):
@@ -94,6 +98,8 @@ class Contents:
         Where its rows stand, in files that have lines, or sheets that have rows.
     place : str
         What `lines` counts.
+    source : Source, optional
+        Where its bytes are, to read it once more: what came through a pipe or from the web is kept.
     """
 
     name: str
@@ -101,6 +107,7 @@ class Contents:
     notes: tuple[Note, ...] = ()
     lines: Lines | None = None
     place: str = "line"
+    source: Source | None = None
 
     def line_of(self, row: int) -> int | None:
         """Return the line of a row of the frame, counted from one; None where that cannot be told."""

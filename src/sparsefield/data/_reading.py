@@ -14,7 +14,7 @@ from sparsefield.data._frames import read_frame
 from sparsefield.data._sequences import is_alignment
 from sparsefield.data._sheets import read_sheet
 from sparsefield.data._signatures import FRAMES, SHEETS, SURVEYS, find_kind
-from sparsefield.data._source import as_address, open_source
+from sparsefield.data._source import Source, as_address, open_source
 from sparsefield.data._surveys import read_survey
 from sparsefield.data._text import read_text
 
@@ -74,7 +74,7 @@ def read_table(
 
 
 def read_contents(
-    path: str | Path,
+    path: str | Path | Source,
     *,
     separator: str | None = None,
     header: bool | None = None,
@@ -82,20 +82,25 @@ def read_contents(
     missing_markers: Iterable[str] = MISSING_MARKERS,
     as_text: bool = False,
 ) -> Contents:
-    """Read a table as `read_table` does, and return notes about what was assumed instead of warning of it."""
+    """Read a table as `read_table` does, and return notes about what was assumed instead of warning of it.
+
+    What was read once can be read again from its `source`.
+    """
     markers = tuple(missing_markers)
-    if separator is None and as_address(path) is None and is_alignment(Path(path)):
+    if separator is None and not isinstance(path, Source) and as_address(path) is None and is_alignment(Path(path)):
         own = Path(path).expanduser()
         return Contents(str(own), read_letters(own))
-    source = open_source(path)
-    kind, notes = find_kind(source)
-    source = replace(source, notes=(*source.notes, *notes))
+    given = path if isinstance(path, Source) else open_source(path)
+    kind, notes = find_kind(given)
+    source = replace(given, notes=(*given.notes, *notes))
     if kind in SHEETS:
-        return read_sheet(source, sheet, markers, header, as_text=as_text)
-    if sheet is not None:
+        contents = read_sheet(source, sheet, markers, header, as_text=as_text)
+    elif sheet is not None:
         raise source.error("is no workbook, and has no sheets", "leave {option} out", option="sheet")
-    if kind in SURVEYS:
-        return read_survey(source, kind)
-    if kind in FRAMES:
-        return read_frame(source, kind)
-    return read_text(source, markers, separator, header, as_text=as_text)
+    elif kind in SURVEYS:
+        contents = read_survey(source, kind)
+    elif kind in FRAMES:
+        contents = read_frame(source, kind)
+    else:
+        contents = read_text(source, markers, separator, header, as_text=as_text)
+    return replace(contents, source=given)
