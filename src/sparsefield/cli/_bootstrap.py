@@ -14,8 +14,10 @@ from rich.table import Table as Grid
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output, app, plain, plain_errors, quiet_warnings
 from sparsefield.cli._files import check_pictures, check_writable
+from sparsefield.cli._groups import Groups, load_groups
 from sparsefield.cli._many import ManyFits, write_table
 from sparsefield.cli._signature import spread
+from sparsefield.cli._tables import Reading
 from sparsefield.data import Table
 from sparsefield.network import Network
 from sparsefield.selection import Bootstrap, Choice, Stability, select
@@ -99,7 +101,7 @@ def bootstrap(
     ] = None,
     files: _Files,
     asked: ManyFits,
-    reading: options.Reading,
+    reading: Reading,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
@@ -111,7 +113,7 @@ def bootstrap(
     if files.stability_picture is not None and not stability:
         raise typer.BadParameter("there is nothing to draw without --stability.", param_hint="--stability-picture")
     table = reading.load(data, out)
-    groups = options.load_groups(files.nodes, files.color, table.domain.names)
+    groups = load_groups(files.nodes, files.color, table.domain.names)
     clock = time.perf_counter()
     with plain_errors(data, interrupted=asked.describe_interrupt), quiet_warnings(out):
         choice = asked.run("penalties", select, table, out=out) if alpha is None else None
@@ -138,7 +140,7 @@ def bootstrap(
     )
 
 
-def _write(results: _Results, files: _Files, table: Table, groups: options.Groups) -> None:
+def _write(results: _Results, files: _Files, table: Table, groups: Groups) -> None:
     """Write what is asked for."""
     found, dropped = results.bootstrap, results.stability
     if files.field is not None:

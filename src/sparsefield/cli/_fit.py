@@ -13,7 +13,9 @@ from rich.table import Table as Grid
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import INTERRUPTED, Output, app, plain, plain_errors, quiet_warnings
 from sparsefield.cli._files import check_pictures, check_writable
+from sparsefield.cli._groups import Groups, load_groups
 from sparsefield.cli._signature import spread
+from sparsefield.cli._tables import Reading, load_same
 from sparsefield.data import Table
 from sparsefield.estimators import ProgressBar, choose_shown, seed_of
 from sparsefield.fits import Fit
@@ -60,7 +62,7 @@ def fit(
         float | None,
         typer.Option(help="Time after which the fit ends, certificate included; what there is by then is kept."),
     ] = None,
-    reading: options.Reading,
+    reading: Reading,
     nodes: options.Nodes = None,
     color: options.Color = None,
     seed: options.Seed = 0,
@@ -74,7 +76,7 @@ def fit(
     check_writable(output, report, picture, inputs=(data, nodes))
     check_pictures(picture)
     table = reading.load(data, out)
-    groups = options.load_groups(nodes, color, table.domain.names)
+    groups = load_groups(nodes, color, table.domain.names)
     clock = time.perf_counter()
     with plain_errors(data), quiet_warnings(out):
         asked = Options(
@@ -127,7 +129,7 @@ def certify(
     out = Output(quiet=quiet, as_json=json)
     with plain_errors():
         found = Fit.load(field)
-    table = options.load_same(data, found.model.domain, separator, missing_marker)
+    table = load_same(data, found.model.domain, separator, missing_marker)
     with plain_errors(data):
         found = _certify(found, table, seed, threads, out, n_draws=draws, confidence=confidence)
         found.save(field)
@@ -163,7 +165,7 @@ def _draw(
     found: Fit,
     network: Network,
     table: Table,
-    groups: options.Groups,
+    groups: Groups,
     report: Path | None,
     picture: Path | None,
     choice: Choice | None,

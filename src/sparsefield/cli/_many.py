@@ -13,6 +13,7 @@ import typer
 from sparsefield._writing import whole_file
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output
+from sparsefield.cli._tables import Reading
 from sparsefield.estimators import PiecesBar, seed_of
 
 Found = TypeVar("Found")
@@ -67,7 +68,7 @@ class ManyFits:
         return f"The finished fits are in {str(self.checkpoint)!r}: the same command goes on from there."
 
 
-def make_fit_command(data: Path, alpha: float, reading: options.Reading, asked: ManyFits) -> list[str]:
+def make_fit_command(data: Path, alpha: float, reading: Reading, asked: ManyFits) -> list[str]:
     """Return the words of the command that fits the same table with a penalty."""
     words = ["sparsefield", "fit", str(data), "--alpha", repr(alpha), *_as_words(reading)]
     words += [] if asked.missing == "model" else ["--missing", asked.missing]

@@ -17,6 +17,7 @@ from sparsefield.cli._app import Output, app, plain_errors, quiet_warnings
 from sparsefield.cli._files import check_pictures, check_writable
 from sparsefield.cli._many import ManyFits, make_fit_command, write_table
 from sparsefield.cli._signature import spread
+from sparsefield.cli._tables import Reading
 from sparsefield.data import Table
 from sparsefield.estimators import PiecesBar
 from sparsefield.selection import Choice, select
@@ -63,7 +64,7 @@ def path(
         Path | None, typer.Option(help="Also draw the criterion along the path (.png, .svg or .pdf).")
     ] = None,
     asked: ManyFits,
-    reading: options.Reading,
+    reading: Reading,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:

@@ -10,6 +10,8 @@ import typer
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output, app, plain_errors
 from sparsefield.cli._files import check_writable
+from sparsefield.cli._groups import load_groups
+from sparsefield.cli._tables import load_same
 from sparsefield.data import Table, TableError, resolve_missing
 from sparsefield.fits import Fit
 
@@ -40,12 +42,12 @@ def report(
     names = found.model.domain.names
     table = None
     if data is not None:
-        table = options.load_same(data, found.model.domain, separator, missing_marker)
+        table = load_same(data, found.model.domain, separator, missing_marker)
         if not _is_same(table, found):
             out.complain(
                 f"File {str(data)!r} has other rows than the {found.settings['n_rows']} that the field is fitted to."
             )
-    groups = options.load_groups(nodes, color, names)
+    groups = load_groups(nodes, color, names)
     with plain_errors():
         write_report(found, output, table=table, groups=groups.group_of, title=title)
     out.say(f"Written: {output}")
