@@ -112,7 +112,7 @@ def bootstrap(
     check_pictures(*files.pictures)
     if files.stability_picture is not None and not stability:
         raise typer.BadParameter("there is nothing to draw without --stability.", param_hint="--stability-picture")
-    table = reading.load(data, out)
+    table = reading.load(data, out, asked.missing)
     groups = load_groups(files.nodes, files.color, table.domain.names)
     clock = time.perf_counter()
     with plain_errors(data, interrupted=asked.describe_interrupt), quiet_warnings(out):

@@ -75,7 +75,7 @@ def fit(
     output = data.with_suffix(".field") if output is None else output
     check_writable(output, report, picture, inputs=(data, nodes))
     check_pictures(picture)
-    table = reading.load(data, out)
+    table = reading.load(data, out, missing)
     groups = load_groups(nodes, color, table.domain.names)
     clock = time.perf_counter()
     with plain_errors(data), quiet_warnings(out):

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from sparsefield.cli._app import plain_errors
-from sparsefield.cli._tables import find_column
+from sparsefield.cli._columns import find_column
 from sparsefield.data import MISSING_MARKERS, TableError, read_table
 
 

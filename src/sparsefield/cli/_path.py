@@ -74,7 +74,7 @@ def path(
     check_writable(output, picture, choice_picture, inputs=(data,))
     check_pictures(picture, choice_picture)
     wanted = None if alphas is None else _read_numbers(alphas)
-    table = reading.load(data, out)
+    table = reading.load(data, out, asked.missing)
     clock = time.perf_counter()
     with plain_errors(data, interrupted=asked.describe_interrupt), quiet_warnings(out):
         how: dict[str, Any] = {"criterion": criterion, "gamma": gamma, "noise_share": noise_share, "n_folds": folds}

@@ -4,7 +4,7 @@ from sparsefield.data._alignments import AMINO_ACIDS, Alignment, read_alignment,
 from sparsefield.data._counting import count_codes, count_ones, count_words
 from sparsefield.data._domain import MISSING, MOST_LEVELS, Domain
 from sparsefield.data._encode import MAX_LEVELS, encode
-from sparsefield.data._errors import ConstantColumnWarning, TableError, UnknownLettersWarning, check_file
+from sparsefield.data._errors import ConstantColumnWarning, Suspicion, TableError, UnknownLettersWarning, check_file
 from sparsefield.data._fingerprint import check_rows, describe_rows
 from sparsefield.data._listing import listed, preview
 from sparsefield.data._merging import Merged
@@ -17,15 +17,19 @@ from sparsefield.data._moments import (
     moments_of_table,
     weighted_moments,
 )
+from sparsefield.data._odd_levels import FEW_LEVELS
 from sparsefield.data._ordered import Ordinal
 from sparsefield.data._policies import WAYS_WITH_MISSING, resolve_missing, take_counted
 from sparsefield.data._reading import MISSING_MARKERS, find_line, read_table
+from sparsefield.data._row_names import is_numbering, names_rows
 from sparsefield.data._sequences import is_alignment
+from sparsefield.data._suspicions import find_suspicions
 from sparsefield.data._table import Table, distinct_rows
 from sparsefield.data._unseen import Unseen, find_unseen
 
 __all__ = [
     "AMINO_ACIDS",
+    "FEW_LEVELS",
     "MAX_LEVELS",
     "MISSING",
     "MISSING_MARKERS",
@@ -38,6 +42,7 @@ __all__ = [
     "Merged",
     "Moments",
     "Ordinal",
+    "Suspicion",
     "Table",
     "TableError",
     "UnknownLettersWarning",
@@ -53,11 +58,14 @@ __all__ = [
     "distinct_rows",
     "encode",
     "find_line",
+    "find_suspicions",
     "find_unseen",
     "is_alignment",
+    "is_numbering",
     "listed",
     "moments_of_codes",
     "moments_of_table",
+    "names_rows",
     "preview",
     "read_alignment",
     "read_table",
