@@ -66,6 +66,41 @@ def test_columns_that_name_rows_are_left_out_with_an_option(survey):
     assert "If it names the rows, leave it out with --id who." in " ".join(notes(few))
 
 
+def test_none_is_a_level_where_that_is_said(survey):
+    path = survey(pain=pick("None", "Some", "Much"), fever=pick("None", "High", "Low", seed=3))
+    said = notes(path)
+    n = path.read_text().count("None")
+    assert said == [
+        f"Columns 'pain', 'fever' have the word 'None' in {n} cells, which count as missing values beside 'Much', "
+        "'Some'. If it is a level, read the file with --level None."
+    ]
+    field = path.with_suffix(".field")
+    assert sf.Fit.load(field).model.domain.levels[2] == ("Much", "Some")
+    assert notes(path, "--level", "None") == []
+    assert sf.Fit.load(field).model.domain.levels[2] == ("Much", "None", "Some")
+    assert sf.Fit.load(field).model.domain == sf.encode(pl.read_csv(path)).domain  # in Python it always is
+    assert "By enumeration" in run("certify", field, path, "--level", "None")
+    assert "These are not the 300 rows" in run("certify", field, path, code=2)
+    run("report", field, "--data", path, "--level", "None")
+    for command in (("path", "--n-alphas", "2"), ("bootstrap", "-n", "2", "--alpha", "0.1")):
+        said = run(command[0], path, *command[1:], "--level", "None")
+        assert "no missing values" in said
+        assert "count as missing" not in said
+    assert "--level names 'none': name a word that else means a missing cell: 'NA'" in run(
+        "fit", path, "--level", "none", code=2
+    )
+
+
+def test_words_beside_numbers_and_letters_stay_missing(survey):
+    path = survey(
+        q=pick("1", "2", "None"), country=pick("DE", "FR", "NA", seed=3), answer=pick("yes", "no", "NA", seed=4)
+    )
+    assert notes(path) == [
+        f"Column 'country' has the word 'NA' in {(pl.read_csv(path)['country'] == 'NA').sum()} cells, which count as "
+        "missing values beside 'DE', 'FR'. If it is a level, read the file with --level NA."
+    ]
+
+
 def test_copies_counts_and_missing_cells_are_noted(survey):
     q, visits = pick("a", "b"), np.random.default_rng(3).integers(0, 17, 300)
     path = survey(

@@ -15,7 +15,7 @@ from sparsefield.cli._app import INTERRUPTED, Output, app, plain, plain_errors, 
 from sparsefield.cli._files import check_pictures, check_writable
 from sparsefield.cli._groups import Groups, load_groups
 from sparsefield.cli._signature import spread
-from sparsefield.cli._tables import Reading, load_same
+from sparsefield.cli._tables import Cells, Reading
 from sparsefield.data import Table
 from sparsefield.estimators import ProgressBar, choose_shown, seed_of
 from sparsefield.fits import Fit
@@ -111,15 +111,16 @@ def fit(
 
 
 @app.command()
+@spread
 def certify(
     field: options.FieldFile,
     data: options.Data,
+    *,
     draws: Annotated[
         int, typer.Option(min=2, help="Fresh draws of each batch; large fields are certified with these.")
     ] = 200_000,
     confidence: Annotated[float, typer.Option(help="Probability with which the bound holds.")] = 0.99,
-    separator: options.Separator = None,
-    missing_marker: options.Marker = None,
+    cells: Cells,
     seed: options.Seed = 0,
     threads: options.Threads = None,
     quiet: options.Quiet = False,
@@ -129,7 +130,7 @@ def certify(
     out = Output(quiet=quiet, as_json=json)
     with plain_errors():
         found = Fit.load(field)
-    table = load_same(data, found.model.domain, separator, missing_marker)
+    table = cells.load_same(data, found.model.domain)
     with plain_errors(data):
         found = _certify(found, table, seed, threads, out, n_draws=draws, confidence=confidence)
         found.save(field)

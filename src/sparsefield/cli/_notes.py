@@ -44,6 +44,8 @@ def compose_note(suspicion: Suspicion) -> str:
         if option == "missing_markers":
             # With "=", a value may begin with a minus.
             return " ".join(f"--missing-marker={shlex.quote(str(value))}" for value in suspicion.values)
+        if option == "level":
+            return " ".join(f"--level {shlex.quote(str(value))}" for value in suspicion.values)
         if option == "missing":
             return "--missing model"
         return f"--{'weight' if option == 'sample_weight' else option.replace('_', '-')} {named}"

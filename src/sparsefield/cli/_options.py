@@ -25,6 +25,10 @@ Marker = Annotated[
     list[str] | None,
     typer.Option("--missing-marker", metavar="WORD", help="A word that means a missing cell, besides NA, NaN, ..."),
 ]
+KeptWord = Annotated[
+    list[str] | None,
+    typer.Option("--level", metavar="WORD", help="A word that is a level and no missing cell, such as None."),
+]
 MaxLevels = Annotated[int, typer.Option(min=1, max=MOST_LEVELS, help="Columns with more levels are refused.")]
 AsText = Annotated[
     str | None,

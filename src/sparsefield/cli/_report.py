@@ -11,21 +11,23 @@ from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output, app, plain_errors
 from sparsefield.cli._files import check_writable
 from sparsefield.cli._groups import load_groups
-from sparsefield.cli._tables import load_same
+from sparsefield.cli._signature import spread
+from sparsefield.cli._tables import Cells
 from sparsefield.data import Table, TableError, resolve_missing
 from sparsefield.fits import Fit
 
 
 @app.command()
+@spread
 def report(
     field: options.FieldFile,
+    *,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The page (.html); beside the field unless given.")
     ] = None,
     data: Annotated[Path | None, typer.Option(help="The table that it was fitted to, for a summary of it.")] = None,
     title: Annotated[str | None, typer.Option(help="What stands on top of the page.")] = None,
-    separator: options.Separator = None,
-    missing_marker: options.Marker = None,
+    cells: Cells,
     nodes: options.Nodes = None,
     color: options.Color = None,
     quiet: options.Quiet = False,
@@ -42,7 +44,7 @@ def report(
     names = found.model.domain.names
     table = None
     if data is not None:
-        table = load_same(data, found.model.domain, separator, missing_marker)
+        table = cells.load_same(data, found.model.domain)
         if not _is_same(table, found):
             out.complain(
                 f"File {str(data)!r} has other rows than the {found.settings['n_rows']} that the field is fitted to."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from sparsefield.cli._app import Output, plain_errors
 from sparsefield.cli._columns import find_column, read_order, refuse_row_names, refuse_typo, split_columns
 from sparsefield.cli._notes import compose_notes, list_unordered
 from sparsefield.data import (
+    DOUBTFUL_MARKERS,
     MAX_LEVELS,
     MISSING_MARKERS,
     ConstantColumnWarning,
@@ -23,20 +23,45 @@ from sparsefield.data import (
     UnknownLettersWarning,
     encode,
     find_suspicions,
+    find_taken,
+    has_gaps,
     preview,
     read_table,
 )
 
 
 @dataclass(frozen=True)
-class Reading:
+class Cells:
+    """How the cells of a file are read: options that all commands have which read a table."""
+
+    separator: options.Separator = None
+    missing_marker: options.Marker = None
+    level: options.KeptWord = None
+
+    @property
+    def markers(self) -> tuple[str, ...]:
+        """The words that mean a missing cell."""
+        added, kept = self.missing_marker or [], self.level or []
+        for word in kept:
+            if word not in MISSING_MARKERS or word in added:
+                known = ", ".join(repr(marker) for marker in MISSING_MARKERS if marker)
+                raise TableError(f"--level names {word!r}", f"name a word that else means a missing cell: {known}")
+        return tuple(word for word in (*MISSING_MARKERS, *added) if word not in kept)
+
+    def load_same(self, path: Path, domain: Domain) -> Table:
+        """Read a table again, with the variables and levels that a field already has."""
+        with plain_errors(path):
+            frame, _ = _read_frame(path, self.markers, self.separator)
+            return encode(frame.select(split_columns(domain.names, frame)), domain=domain)
+
+
+@dataclass(frozen=True)
+class Reading(Cells):
     """How a table is read: options that all commands have which learn from one."""
 
     columns: options.Columns = None
     ignore: options.Ignore = None
     id: options.Id = None
-    separator: options.Separator = None
-    missing_marker: options.Marker = None
     text: options.AsText = None
     ordinal: options.Ordinal = None
     max_levels: options.MaxLevels = MAX_LEVELS
@@ -63,11 +88,8 @@ class Reading:
 
 def _load(path: Path, how: Reading) -> tuple[Table, list[str]]:
     """Read a table, and take the columns that are asked for; also return what people should look at."""
-    words = (*MISSING_MARKERS, *(how.missing_marker or ()))
-    frame, notes = _read_frame(path, words, how.separator)
-    wanted = split_columns(how.columns, frame) if how.columns else frame.columns
-    left_out = {*split_columns(how.ignore or (), frame), *([find_column(how.id, frame)] if how.id else ())}
-    kept = [name for name in dict.fromkeys(wanted) if name not in left_out]
+    frame, notes = _read_frame(path, how.markers, how.separator)
+    kept = _choose_columns(frame, how)
     if not how.columns:
         kept, empty = _drop_empty(frame, kept)
         notes = [*notes, *empty]
@@ -78,12 +100,21 @@ def _load(path: Path, how: Reading) -> tuple[Table, list[str]]:
         refuse_row_names(frame[name], how.max_levels)
         if name not in as_text:
             refuse_typo(frame[name])
+    frame = frame.select(kept)
+    notes = [*notes, *_list_taken(path, how, frame)]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConstantColumnWarning)
-        ordinal = None if how.ordinal is None else read_order(how.ordinal, frame.select(kept))
-        table = encode(frame.select(kept), ordinal=ordinal, max_levels=how.max_levels)
+        ordinal = None if how.ordinal is None else read_order(how.ordinal, frame)
+        table = encode(frame, ordinal=ordinal, max_levels=how.max_levels)
     constant = [str(own.message) for own in caught if issubclass(own.category, ConstantColumnWarning)]
     return table, [*notes, *constant]
+
+
+def _choose_columns(frame: pl.DataFrame, how: Reading) -> list[str]:
+    """Return the columns that are variables."""
+    wanted = split_columns(how.columns, frame) if how.columns else frame.columns
+    left_out = {*split_columns(how.ignore or (), frame), *([find_column(how.id, frame)] if how.id else ())}
+    return [name for name in wanted if name not in left_out]
 
 
 def _drop_empty(frame: pl.DataFrame, names: list[str]) -> tuple[list[str], list[str]]:
@@ -95,12 +126,27 @@ def _drop_empty(frame: pl.DataFrame, names: list[str]) -> tuple[list[str], list[
     return [name for name in names if name not in empty], [f"{which} no observed value: left out."]
 
 
-def _read_frame(path: Path, markers: tuple[str, ...], separator: str | None) -> tuple[pl.DataFrame, list[str]]:
+def _list_taken(path: Path, how: Cells, frame: pl.DataFrame) -> list[str]:
+    """Say which words count as missing values and may be levels; the file is read again where there may be any."""
+    if not has_gaps(frame):
+        return []
+    words = tuple(word for word in how.markers if word not in DOUBTFUL_MARKERS)
+    raw, _ = _read_frame(path, words, how.separator, as_text=True)
+    return compose_notes(find_taken(frame, raw, how.markers))
+
+
+def _read_frame(
+    path: Path, markers: tuple[str, ...], separator: str | None, *, as_text: bool = False
+) -> tuple[pl.DataFrame, list[str]]:
     """Read a file; also return what it says about letters of an alignment that count as gaps."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UnknownLettersWarning)
-        frame = read_table(path, markers, _unescape(separator))
+        frame = read_table(path, markers, _unescape(separator), as_text=as_text)
     return frame, [str(own.message) for own in caught if issubclass(own.category, UnknownLettersWarning)]
+
+
+def _unescape(separator: str | None) -> str | None:
+    return {"tab": "\t", "\\t": "\t"}.get(separator, separator) if separator is not None else None
 
 
 def _describe(table: Table) -> str:
@@ -108,14 +154,3 @@ def _describe(table: Table) -> str:
     n = int(table.n_missing.sum())
     missing = f", {n} missing values ({n / table.codes.size:.1%})" if n else ", no missing values"
     return f"{table.n_rows} rows, {table.domain.n_variables} variables{missing}."
-
-
-def load_same(path: Path, domain: Domain, separator: str | None, markers: Sequence[str] | None) -> Table:
-    """Read a table again, with the variables and levels that a field already has."""
-    with plain_errors(path):
-        frame, _ = _read_frame(path, (*MISSING_MARKERS, *(markers or ())), separator)
-        return encode(frame.select(split_columns(domain.names, frame)), domain=domain)
-
-
-def _unescape(separator: str | None) -> str | None:
-    return {"tab": "\t", "\\t": "\t"}.get(separator, separator) if separator is not None else None

@@ -25,10 +25,12 @@ from sparsefield.data._row_names import is_numbering, names_rows
 from sparsefield.data._sequences import is_alignment
 from sparsefield.data._suspicions import find_suspicions
 from sparsefield.data._table import Table, distinct_rows
+from sparsefield.data._taken_words import DOUBTFUL_MARKERS, find_taken, has_gaps
 from sparsefield.data._unseen import Unseen, find_unseen
 
 __all__ = [
     "AMINO_ACIDS",
+    "DOUBTFUL_MARKERS",
     "FEW_LEVELS",
     "MAX_LEVELS",
     "MISSING",
@@ -59,7 +61,9 @@ __all__ = [
     "encode",
     "find_line",
     "find_suspicions",
+    "find_taken",
     "find_unseen",
+    "has_gaps",
     "is_alignment",
     "is_numbering",
     "listed",

@@ -79,7 +79,7 @@ class Suspicion:
     ----------
     kind : str
         What it is: "missing code", "missing word", "variants", "rare", "count", "row names", "frequencies",
-        "copies", "mostly missing", "rows left out" or "few rows".
+        "copies", "mostly missing", "rows left out", "few rows" or "taken word".
     problem : str
         What there is.
     remedy : str
