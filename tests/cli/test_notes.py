@@ -101,6 +101,28 @@ def test_words_beside_numbers_and_letters_stay_missing(survey):
     ]
 
 
+def test_variants_are_merged_where_that_is_asked_for(survey):
+    path = survey(q=pick("Yes", "yes ", "YES", "no", "Yes"), r=pick("a", "A", "b", seed=3))
+    said = notes(path)
+    assert [note.partition(". ")[2] for note in said] == [
+        "If they mean the same, merge them with --merge-levels q.",
+        "If they mean the same, merge them with --merge-levels r.",
+    ]
+    assert said[0].startswith("Column 'q' has levels that differ in case or blanks alone: 'YES', 'Yes', 'yes '.")
+    field = path.with_suffix(".field")
+    said = notes(path, "--merge-levels", "q")
+    assert said[0] == "Column 'q': 'YES', 'yes ' counted as 'Yes'."
+    assert len(said) == 2
+    assert sf.Fit.load(field).model.domain.levels[2:] == (("Yes", "no"), ("A", "a", "b"))
+    said = notes(path, "--merge-levels", "all")
+    assert len(said) == 2
+    assert all(" counted as " in note for note in said)
+    assert len(sf.Fit.load(field).model.domain.levels[3]) == 2
+    assert "By enumeration" in run("certify", field, path, "--merge-levels", "all")
+    assert "has value 'YES', which is not a level" in run("certify", field, path, code=2)
+    assert "There is no column 'qq'. Is it 'q'?" in run("fit", path, "--merge-levels", "qq", code=2)
+
+
 def test_copies_counts_and_missing_cells_are_noted(survey):
     q, visits = pick("a", "b"), np.random.default_rng(3).integers(0, 17, 300)
     path = survey(

@@ -29,6 +29,14 @@ KeptWord = Annotated[
     list[str] | None,
     typer.Option("--level", metavar="WORD", help="A word that is a level and no missing cell, such as None."),
 ]
+MergeLevels = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B,...",
+        help="Columns in which levels that differ in case or blanks alone are one, or 'all': the most frequent "
+        "spelling counts.",
+    ),
+]
 MaxLevels = Annotated[int, typer.Option(min=1, max=MOST_LEVELS, help="Columns with more levels are refused.")]
 AsText = Annotated[
     str | None,

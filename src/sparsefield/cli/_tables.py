@@ -25,6 +25,7 @@ from sparsefield.data import (
     find_suspicions,
     find_taken,
     has_gaps,
+    merge_variants,
     preview,
     read_table,
 )
@@ -37,6 +38,7 @@ class Cells:
     separator: options.Separator = None
     missing_marker: options.Marker = None
     level: options.KeptWord = None
+    merge_levels: options.MergeLevels = None
 
     @property
     def markers(self) -> tuple[str, ...]:
@@ -52,7 +54,23 @@ class Cells:
         """Read a table again, with the variables and levels that a field already has."""
         with plain_errors(path):
             frame, _ = _read_frame(path, self.markers, self.separator)
-            return encode(frame.select(split_columns(domain.names, frame)), domain=domain)
+            frame = frame.select(split_columns(domain.names, frame))
+            merged = False if self.merge_levels is None else self._choose_merged(frame)
+            return encode(frame, domain=domain, merge_levels=merged)
+
+    def merge(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+        """Make one level of those that differ in case or blanks alone, where that is asked for; also say of which."""
+        notes = []
+        for name in () if self.merge_levels is None else self._choose_merged(frame):
+            column, merged = merge_variants(name, frame[name].to_numpy())
+            frame = frame.with_columns(pl.Series(name, column.tolist())) if merged else frame
+            notes += [f"Column {name!r}: {preview(others)} counted as {kept!r}." for kept, others in merged.items()]
+        return frame, notes
+
+    def _choose_merged(self, frame: pl.DataFrame) -> list[str]:
+        if self.merge_levels == "all" and "all" not in frame.columns:
+            return list(frame.columns)
+        return split_columns(self.merge_levels or (), frame)
 
 
 @dataclass(frozen=True)
@@ -100,8 +118,8 @@ def _load(path: Path, how: Reading) -> tuple[Table, list[str]]:
         refuse_row_names(frame[name], how.max_levels)
         if name not in as_text:
             refuse_typo(frame[name])
-    frame = frame.select(kept)
-    notes = [*notes, *_list_taken(path, how, frame)]
+    frame, merged = how.merge(frame.select(kept))
+    notes = [*notes, *merged, *_list_taken(path, how, frame)]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConstantColumnWarning)
         ordinal = None if how.ordinal is None else read_order(how.ordinal, frame)

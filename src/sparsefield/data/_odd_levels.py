@@ -12,6 +12,7 @@ from sparsefield.data._domain import Level
 from sparsefield.data._errors import Suspicion
 from sparsefield.data._listing import preview
 from sparsefield.data._table import Table
+from sparsefield.data._variants import fold
 
 FEW_LEVELS = 11  # numbers with as many levels are mostly scales: 0 to 10 is the longest in use
 
@@ -128,11 +129,6 @@ def _is_alignment(table: Table) -> bool:
     sizes = [len(levels) for levels in table.domain.levels]
     # Yes, no and "-" are amino acids too; four letters are hardly answers.
     return max(sizes) > 3 and all(level in letters for levels in table.domain.levels for level in levels)
-
-
-def fold(level: str) -> str:
-    """Return a level without case and needless blanks: what its variants share."""
-    return " ".join(level.split()).casefold()
 
 
 def find_variants(table: Table) -> list[Suspicion]:
