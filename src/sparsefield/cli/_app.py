@@ -125,9 +125,14 @@ def plain_errors(
         raise typer.Exit(BAD_INPUT) from None
 
 
+def spell(option: str) -> str:
+    """Return an option of the library as it is typed here."""
+    return {"sample_weight": "--weight"}.get(option, f"--{option.replace('_', '-')}")
+
+
 def _compose(error: TableError, path: Path | None) -> str:
     """Say what is wrong with a table and where in its file, with options as they are spelled here."""
-    sentence = error.compose(lambda option: f"--{option.replace('_', '-')}")
+    sentence = error.compose(spell)
     if path is None or error.path is not None:
         return sentence
     line = None if error.row is None else find_line(path, error.row)

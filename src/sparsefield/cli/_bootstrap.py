@@ -17,8 +17,7 @@ from sparsefield.cli._files import check_pictures, check_writable
 from sparsefield.cli._groups import Groups, load_groups
 from sparsefield.cli._many import ManyFits, write_table
 from sparsefield.cli._signature import spread
-from sparsefield.cli._tables import Reading
-from sparsefield.data import Table
+from sparsefield.cli._tables import Reading, Rows
 from sparsefield.network import Network
 from sparsefield.selection import Bootstrap, Choice, Stability, select
 from sparsefield.selection import bootstrap as draw_again
@@ -112,23 +111,25 @@ def bootstrap(
     check_pictures(*files.pictures)
     if files.stability_picture is not None and not stability:
         raise typer.BadParameter("there is nothing to draw without --stability.", param_hint="--stability-picture")
-    table = reading.load(data, out, asked.missing)
+    rows = reading.load(data, out, asked.missing)
+    table = rows.table
     groups = load_groups(files.nodes, files.color, table.domain.names)
     clock = time.perf_counter()
     with plain_errors(data, interrupted=asked.describe_interrupt), quiet_warnings(out):
-        choice = asked.run("penalties", select, table, out=out) if alpha is None else None
+        choice = asked.run("penalties", select, table, out=out, sample_weight=rows.weights) if alpha is None else None
         if choice is not None:
             out.say(choice.sentence)
             alpha = choice.alpha
-        found = asked.run("resamples", draw_again, table, alpha, out=out, n=resamples, share=share)
+        how: dict[str, Any] = {"out": out, "n": resamples, "sample_weight": rows.weights}
+        found = asked.run("resamples", draw_again, table, alpha, share=share, **how)
         fit = replace(found.fit, settings={"random_state": asked.seed, **found.fit.settings})
         results = _Results(replace(found, fit=fit), choice)
         write_table(found.table, output)
     with plain_errors(data, kept=output, interrupted=asked.describe_interrupt), quiet_warnings(out):
         if stability:
-            dropped = asked.run("subsamples", drop_rows, table, alpha, out=out, n=resamples)
+            dropped = asked.run("subsamples", drop_rows, table, alpha, **how)
             results = replace(results, stability=dropped)
-        _write(results, files, table, groups)
+        _write(results, files, rows, groups)
     _tell(out, results, time.perf_counter() - clock, [output, *files.named])
     out.give(
         {
@@ -140,7 +141,7 @@ def bootstrap(
     )
 
 
-def _write(results: _Results, files: _Files, table: Table, groups: Groups) -> None:
+def _write(results: _Results, files: _Files, rows: Rows, groups: Groups) -> None:
     """Write what is asked for."""
     found, dropped = results.bootstrap, results.stability
     if files.field is not None:
@@ -159,7 +160,8 @@ def _write(results: _Results, files: _Files, table: Table, groups: Groups) -> No
         from sparsefield.report import write_report
 
         more: dict[str, Any] = {"choice": results.choice, "bootstrap": found, "stability": dropped}
-        write_report(found.fit, files.report, table=table, groups=groups.group_of, **more)
+        more["sample_weight"] = rows.weights
+        write_report(found.fit, files.report, table=rows.table, groups=groups.group_of, **more)
 
 
 def _count(found: Bootstrap) -> dict[str, int]:

@@ -15,8 +15,7 @@ from sparsefield.cli._app import INTERRUPTED, Output, app, plain, plain_errors, 
 from sparsefield.cli._files import check_pictures, check_writable
 from sparsefield.cli._groups import Groups, load_groups
 from sparsefield.cli._signature import spread
-from sparsefield.cli._tables import Cells, Reading
-from sparsefield.data import Table
+from sparsefield.cli._tables import Cells, Reading, Rows
 from sparsefield.estimators import ProgressBar, choose_shown, seed_of
 from sparsefield.fits import Fit
 from sparsefield.network import Network
@@ -75,7 +74,8 @@ def fit(
     output = data.with_suffix(".field") if output is None else output
     check_writable(output, report, picture, inputs=(data, nodes))
     check_pictures(picture)
-    table = reading.load(data, out, missing)
+    rows = reading.load(data, out, missing)
+    table = rows.table
     groups = load_groups(nodes, color, table.domain.names)
     clock = time.perf_counter()
     with plain_errors(data), quiet_warnings(out):
@@ -89,7 +89,7 @@ def fit(
             seed=seed_of(seed),  # the same fit as SparseMRF(random_state=seed)
             n_threads=threads,
         )
-        learner = Learner(table, asked)
+        learner = Learner(table, asked, rows.weights)
         chosen = choose_shown(learner, clock, out.progress) if alpha is None else alpha
         if isinstance(chosen, Choice):
             out.say(chosen.sentence)
@@ -102,7 +102,7 @@ def fit(
     network = Network.of(found)
     with plain_errors(kept=output), quiet_warnings(out):
         choice = chosen if isinstance(chosen, Choice) else None
-        files += _draw(found, network, table, groups, report, picture, choice)
+        files += _draw(found, network, rows, groups, report, picture, choice)
     _tell(out, found, network, seconds, files)
     numbers = {**as_numbers(found, network), "seconds": seconds, "n_rows": table.n_rows}
     out.give({**numbers, "files": [str(path) for path in files]})
@@ -130,17 +130,19 @@ def certify(
     out = Output(quiet=quiet, as_json=json)
     with plain_errors():
         found = Fit.load(field)
-    table = cells.load_same(data, found.model.domain)
+    rows = cells.load_same(data, found.model.domain)
     with plain_errors(data):
-        found = _certify(found, table, seed, threads, out, n_draws=draws, confidence=confidence)
+        found = _certify(found, rows, seed, threads, out, n_draws=draws, confidence=confidence)
         found.save(field)
     out.say(str(found.optimality))
     out.give(as_numbers(found, Network.of(found)))
 
 
-def _certify(found: Fit, table: Table, seed: int, threads: int | None, out: Output, **more: Any) -> Fit:
+def _certify(found: Fit, rows: Rows, seed: int, threads: int | None, out: Output, **more: Any) -> Fit:
     with ProgressBar(out.progress, 6) as watch:
-        return certify_fit(found, table, seed=seed, n_threads=threads, watch=watch, **more)
+        return certify_fit(
+            found, rows.table, sample_weight=rows.weights, seed=seed, n_threads=threads, watch=watch, **more
+        )
 
 
 def as_numbers(found: Fit, network: Network) -> dict[str, Any]:
@@ -165,7 +167,7 @@ def as_numbers(found: Fit, network: Network) -> dict[str, Any]:
 def _draw(
     found: Fit,
     network: Network,
-    table: Table,
+    rows: Rows,
     groups: Groups,
     report: Path | None,
     picture: Path | None,
@@ -176,7 +178,8 @@ def _draw(
     if report is not None:
         from sparsefield.report import write_report  # plotly takes a moment to import
 
-        write_report(found, report, table=table, groups=groups.group_of, network=network, choice=choice)
+        more: dict[str, Any] = {"network": network, "choice": choice, "sample_weight": rows.weights}
+        write_report(found, report, table=rows.table, groups=groups.group_of, **more)
         files.append(report)
     if picture is not None:
         from sparsefield.plotting import NetworkDisplay  # and so does matplotlib

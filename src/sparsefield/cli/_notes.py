@@ -6,6 +6,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable
 
+from sparsefield.cli._app import spell as spell_option
 from sparsefield.data import FEW_LEVELS, Suspicion, Table, preview
 
 _MOST = 5  # notes of a kind: more of them hide the others
@@ -48,7 +49,7 @@ def compose_note(suspicion: Suspicion) -> str:
             return " ".join(f"--level {shlex.quote(str(value))}" for value in suspicion.values)
         if option == "missing":
             return "--missing model"
-        return f"--{'weight' if option == 'sample_weight' else option.replace('_', '-')} {named}"
+        return f"{spell_option(option)} {named}"
 
     return suspicion.compose(spell)
 

@@ -37,6 +37,10 @@ MergeLevels = Annotated[
         "spelling counts.",
     ),
 ]
+Weight = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="A column that says how often each row counts, such as counts: no variable."),
+]
 MaxLevels = Annotated[int, typer.Option(min=1, max=MOST_LEVELS, help="Columns with more levels are refused.")]
 AsText = Annotated[
     str | None,

@@ -17,8 +17,7 @@ from sparsefield.cli._app import Output, app, plain_errors, quiet_warnings
 from sparsefield.cli._files import check_pictures, check_writable
 from sparsefield.cli._many import ManyFits, make_fit_command, write_table
 from sparsefield.cli._signature import spread
-from sparsefield.cli._tables import Reading
-from sparsefield.data import Table
+from sparsefield.cli._tables import Reading, Rows
 from sparsefield.estimators import PiecesBar
 from sparsefield.selection import Choice, select
 from sparsefield.selection import path as fit_path
@@ -74,17 +73,24 @@ def path(
     check_writable(output, picture, choice_picture, inputs=(data,))
     check_pictures(picture, choice_picture)
     wanted = None if alphas is None else _read_numbers(alphas)
-    table = reading.load(data, out, asked.missing)
+    rows = reading.load(data, out, asked.missing)
+    table = rows.table
     clock = time.perf_counter()
     with plain_errors(data, interrupted=asked.describe_interrupt), quiet_warnings(out):
-        how: dict[str, Any] = {"criterion": criterion, "gamma": gamma, "noise_share": noise_share, "n_folds": folds}
+        how: dict[str, Any] = {
+            "criterion": criterion,
+            "gamma": gamma,
+            "noise_share": noise_share,
+            "n_folds": folds,
+            "sample_weight": rows.weights,
+        }
         what = "penalties" if criterion in ("ebic", "bic", "aic") else "paths"
         choice = asked.run(what, select, table, out=out, alphas=wanted, n_alphas=n_alphas, **how)
         write_table(choice.table, output)
     out.say(_make_grid(choice))
     out.say(choice.sentence)
     with plain_errors(data, kept=output), quiet_warnings(out):
-        files = [output, *_draw(choice, table, asked, out, picture, choice_picture)]
+        files = [output, *_draw(choice, rows, asked, out, picture, choice_picture)]
     command = shlex.join(make_fit_command(data, choice.alpha, reading, asked))
     out.say("Written: " + ", ".join(str(file) for file in files))
     out.say(f"To fit with this alpha: {command}", wraps=False)
@@ -117,7 +123,7 @@ def _read_numbers(words: str) -> list[float]:
 
 
 def _draw(
-    choice: Choice, table: Table, asked: ManyFits, out: Output, picture: Path | None, choice_picture: Path | None
+    choice: Choice, rows: Rows, asked: ManyFits, out: Output, picture: Path | None, choice_picture: Path | None
 ) -> list[Path]:
     """Draw the pictures that are asked for."""
     if picture is None and choice_picture is None:
@@ -131,7 +137,8 @@ def _draw(
                 if watch is not None:
                     watch(n_done, n_all, None)
 
-            found = fit_path(table, choice.table["alpha"].to_list(), **asked.settings, watch=tell)
+            alphas = choice.table["alpha"].to_list()
+            found = fit_path(rows.table, alphas, sample_weight=rows.weights, **asked.settings, watch=tell)
         if not found.is_whole:
             raise KeyboardInterrupt
         PathDisplay.from_path(found, chosen=choice.alpha).save(picture)

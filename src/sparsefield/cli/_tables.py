@@ -6,7 +6,9 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output, plain_errors
@@ -28,7 +30,24 @@ from sparsefield.data import (
     merge_variants,
     preview,
     read_table,
+    read_weights,
 )
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A table, and how often each of its rows counts, where a column says so."""
+
+    table: Table
+    weights: NDArray[np.float64] | None = None
+
+    def __str__(self) -> str:
+        """Say in a line what there is."""
+        table = self.table
+        n = int(table.n_missing.sum())
+        missing = f", {n} missing values ({n / table.codes.size:.1%})" if n else ", no missing values"
+        counted = "" if self.weights is None else f" that count as {self.weights.sum():.10g}"
+        return f"{table.n_rows} rows{counted}, {table.domain.n_variables} variables{missing}."
 
 
 @dataclass(frozen=True)
@@ -39,6 +58,7 @@ class Cells:
     missing_marker: options.Marker = None
     level: options.KeptWord = None
     merge_levels: options.MergeLevels = None
+    weight: options.Weight = None
 
     @property
     def markers(self) -> tuple[str, ...]:
@@ -50,13 +70,18 @@ class Cells:
                 raise TableError(f"--level names {word!r}", f"name a word that else means a missing cell: {known}")
         return tuple(word for word in (*MISSING_MARKERS, *added) if word not in kept)
 
-    def load_same(self, path: Path, domain: Domain) -> Table:
+    def load_same(self, path: Path, domain: Domain) -> Rows:
         """Read a table again, with the variables and levels that a field already has."""
         with plain_errors(path):
             frame, _ = _read_frame(path, self.markers, self.separator)
+            weights = self.find_weights(frame)
             frame = frame.select(split_columns(domain.names, frame))
             merged = False if self.merge_levels is None else self._choose_merged(frame)
-            return encode(frame, domain=domain, merge_levels=merged)
+            return Rows(encode(frame, domain=domain, merge_levels=merged), weights)
+
+    def find_weights(self, frame: pl.DataFrame) -> NDArray[np.float64] | None:
+        """Return how often each row counts, where a column says so."""
+        return None if self.weight is None else read_weights(frame[find_column(self.weight, frame)])
 
     def merge(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
         """Make one level of those that differ in case or blanks alone, where that is asked for; also say of which."""
@@ -84,7 +109,7 @@ class Reading(Cells):
     ordinal: options.Ordinal = None
     max_levels: options.MaxLevels = MAX_LEVELS
 
-    def load(self, path: Path, out: Output, missing: str) -> Table:
+    def load(self, path: Path, out: Output, missing: str) -> Rows:
         """Read a table, and take the columns that are asked for; say what it holds, and what to look at.
 
         Parameters
@@ -97,17 +122,18 @@ class Reading(Cells):
             What the fit does with missing values.
         """
         with plain_errors(path):
-            table, notes = _load(path, self)
-            out.say(_describe(table))
-            for note in [*notes, *compose_notes(find_suspicions(table, missing=missing)), *list_unordered(table)]:
+            rows, notes = _load(path, self)
+            out.say(str(rows))
+            found = find_suspicions(rows.table, missing=missing, sample_weight=rows.weights)
+            for note in [*notes, *compose_notes(found), *list_unordered(rows.table)]:
                 out.warn(note)
-        return table
+        return rows
 
 
-def _load(path: Path, how: Reading) -> tuple[Table, list[str]]:
+def _load(path: Path, how: Reading) -> tuple[Rows, list[str]]:
     """Read a table, and take the columns that are asked for; also return what people should look at."""
     frame, notes = _read_frame(path, how.markers, how.separator)
-    kept = _choose_columns(frame, how)
+    kept, weights = _choose_columns(frame, how), how.find_weights(frame)
     if not how.columns:
         kept, empty = _drop_empty(frame, kept)
         notes = [*notes, *empty]
@@ -125,13 +151,14 @@ def _load(path: Path, how: Reading) -> tuple[Table, list[str]]:
         ordinal = None if how.ordinal is None else read_order(how.ordinal, frame)
         table = encode(frame, ordinal=ordinal, max_levels=how.max_levels)
     constant = [str(own.message) for own in caught if issubclass(own.category, ConstantColumnWarning)]
-    return table, [*notes, *constant]
+    return Rows(table, weights), [*notes, *constant]
 
 
 def _choose_columns(frame: pl.DataFrame, how: Reading) -> list[str]:
     """Return the columns that are variables."""
     wanted = split_columns(how.columns, frame) if how.columns else frame.columns
-    left_out = {*split_columns(how.ignore or (), frame), *([find_column(how.id, frame)] if how.id else ())}
+    single = {find_column(name, frame) for name in (how.id, how.weight) if name}
+    left_out = {*split_columns(how.ignore or (), frame), *single}
     return [name for name in wanted if name not in left_out]
 
 
@@ -165,10 +192,3 @@ def _read_frame(
 
 def _unescape(separator: str | None) -> str | None:
     return {"tab": "\t", "\\t": "\t"}.get(separator, separator) if separator is not None else None
-
-
-def _describe(table: Table) -> str:
-    """Say in a line what a table holds."""
-    n = int(table.n_missing.sum())
-    missing = f", {n} missing values ({n / table.codes.size:.1%})" if n else ", no missing values"
-    return f"{table.n_rows} rows, {table.domain.n_variables} variables{missing}."

@@ -19,7 +19,7 @@ from sparsefield.data._moments import (
 )
 from sparsefield.data._odd_levels import FEW_LEVELS
 from sparsefield.data._ordered import Ordinal
-from sparsefield.data._policies import WAYS_WITH_MISSING, resolve_missing, take_counted
+from sparsefield.data._policies import WAYS_WITH_MISSING, read_weights, resolve_missing, take_counted
 from sparsefield.data._reading import MISSING_MARKERS, find_line, read_table
 from sparsefield.data._row_names import is_numbering, names_rows
 from sparsefield.data._sequences import is_alignment
@@ -75,6 +75,7 @@ __all__ = [
     "preview",
     "read_alignment",
     "read_table",
+    "read_weights",
     "resolve_missing",
     "sequence_weights",
     "take_counted",
