@@ -220,7 +220,7 @@ def _check_count(name: str, n: int, levels: Iterable[Any], max_levels: int, *, i
 def _encode_text(
     name: str, column: Any, known: tuple[Level, ...] | None, max_levels: int, out: NDArray[np.uint8]
 ) -> tuple[Level, ...]:
-    declared = column.cat.get_categories().to_list() if column.dtype in (nw.Categorical, nw.Enum) else None
+    declared = column.cat.get_categories().to_list() if _declares_levels(column) else None
     distinct = {value for value in column.drop_nulls().unique().to_list() if value != ""}
     values = sorted(distinct) if declared is None else [value for value in declared if value in distinct]
     found = tuple(_as_level(name, value) for value in values)
@@ -239,6 +239,11 @@ def _encode_text(
         index = dict(zip(values, codes, strict=True))
         out[:] = [index.get(value, MISSING) for value in column.to_list()]
     return known
+
+
+def _declares_levels(column: Any) -> bool:
+    """Say whether a column lists its levels: polars and Arrow list categories as rows happen to show them."""
+    return column.dtype == nw.Enum or (column.dtype == nw.Categorical and column.implementation.is_pandas_like())
 
 
 def _as_level(name: str, value: Any) -> Level:

@@ -63,8 +63,8 @@ def encode(
     Returns
     -------
     Table
-        Levels are in order: False and True, numbers ascending, text alphabetical, categories as declared (those
-        that occur).
+        Levels are in order: False and True, numbers ascending, text alphabetical, categories of pandas and Enums of
+        polars as declared (those that occur).
 
     Examples
     --------
