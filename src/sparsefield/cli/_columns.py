@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import polars as pl
 
@@ -12,32 +12,60 @@ from sparsefield.data import TableError, is_numbering, names_rows
 _RARE = 0.05  # of the cells of a column: words among numbers are then taken for typos
 
 
-def split_columns(words: str | Sequence[str], frame: pl.DataFrame) -> list[str]:
-    """Read a list of columns, separated by commas; a name that has a comma in it may stand alone."""
-    if not isinstance(words, str):
-        return [find_column(word, frame) for word in words]
-    if words in frame.columns:
+def split_columns(words: str, columns: Sequence[str], option: str, left_out: Collection[str] = ()) -> list[str]:
+    """Read a list of columns, separated by commas; a name that has a comma in it may stand alone.
+
+    Parameters
+    ----------
+    words : str
+        The list.
+    columns : sequence of str
+        The columns that there are.
+    option : str
+        The option that has the list, as it is typed.
+    left_out : collection of str
+        Other columns of the file, which are no variables.
+    """
+    if words in columns:
         return [words]
-    return [find_column(word.strip(), frame) for word in words.split(",") if word.strip()]
+    found = [find_column(word.strip(), columns, option, left_out) for word in words.split(",") if word.strip()]
+    refuse_twice(found, option)
+    return found
 
 
-def find_column(name: str, frame: pl.DataFrame) -> str:
-    if name in frame.columns:
+def refuse_twice(names: Sequence[str], option: str) -> None:
+    """Refuse a list that names a column twice."""
+    twice = next((name for k, name in enumerate(names) if name in names[:k]), None)
+    if twice is not None:
+        raise TableError(f"{option} names column {twice!r} twice", "name it once", column=twice)
+
+
+def find_column(name: str, columns: Sequence[str], option: str, left_out: Collection[str] = ()) -> str:
+    """Return the name of a column; say which one may be meant where there is none of that name."""
+    if name in columns:
         return name
-    near = difflib.get_close_matches(name, frame.columns, n=1)
-    hint = f"Is it {near[0]!r}?" if near else f"The first are {', '.join(map(repr, frame.columns[:5]))}"
+    if name in left_out:
+        raise TableError(f"{option} names column {name!r}, which is left out", "name a variable", column=name)
+    if "," in name and all(word.strip() in columns for word in name.split(",")):
+        raise TableError(f"{option} takes a single column", "leave others out with --ignore", column=name)
+    folded = {column.casefold(): column for column in columns}
+    near = [folded[word] for word in difflib.get_close_matches(name.casefold(), folded, n=1)]
+    hint = f"Is it {near[0]!r}?" if near else f"The first are {', '.join(map(repr, columns[:5]))}"
     raise TableError(f"There is no column {name!r}", hint, column=name)
 
 
-def read_order(words: str, frame: pl.DataFrame) -> bool | dict[str, list[str]]:
+def read_order(words: str, columns: Sequence[str], left_out: Collection[str] = ()) -> bool | dict[str, list[str]]:
     """Read which columns are ordered: 'all', or names, each of which may have the order of its levels."""
-    if words == "all" and "all" not in frame.columns:
+    if words == "all" and "all" not in columns:
         return True
-    found: dict[str, list[str]] = {}
-    for word in [words] if words in frame.columns else words.split(","):
-        name, is_given, order = (word.strip(), "", "") if word in frame.columns else word.strip().partition("=")
-        found[find_column(name, frame)] = [level.strip() for level in order.split("<")] if is_given else []
-    return found
+    parts = [words] if words in columns else [word.strip() for word in words.split(",") if word.strip()]
+    pairs = [(part, "", "") if part in columns else part.partition("=") for part in parts]
+    names = [find_column(name.strip(), columns, "--ordinal", left_out) for name, _, _ in pairs]
+    refuse_twice(names, "--ordinal")
+    return {
+        name: [level.strip() for level in order.split("<")] if is_given else []
+        for name, (_, is_given, order) in zip(names, pairs, strict=True)
+    }
 
 
 def refuse_row_names(column: pl.Series, max_levels: int) -> None:

@@ -65,5 +65,5 @@ def load_groups(path: Path | None, color: str | None, names: Sequence[str]) -> G
         attributes = {name: rows[name] for name in names}
         if color is None:
             return Groups(attributes)
-        find_column(color, frame)
+        find_column(color, frame.columns, "--color")
         return Groups(attributes, {name: str(attributes[name].get(color, "unknown")) for name in names})

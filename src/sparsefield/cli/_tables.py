@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,27 +76,27 @@ class Cells:
         with plain_errors(path):
             frame, _ = _read_frame(path, self.markers, self.separator)
             weights = self.find_weights(frame)
-            frame = frame.select(split_columns(domain.names, frame))
-            merged = False if self.merge_levels is None else self._choose_merged(frame)
+            frame = frame.select(find_column(name, frame.columns, "The field") for name in domain.names)
+            merged = self._choose_merged(frame, ())
             return Rows(encode(frame, domain=domain, merge_levels=merged), weights)
 
     def find_weights(self, frame: pl.DataFrame) -> NDArray[np.float64] | None:
         """Return how often each row counts, where a column says so."""
-        return None if self.weight is None else read_weights(frame[find_column(self.weight, frame)])
+        return None if self.weight is None else read_weights(frame[find_column(self.weight, frame.columns, "--weight")])
 
-    def merge(self, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    def merge(self, frame: pl.DataFrame, left_out: Collection[str]) -> tuple[pl.DataFrame, list[str]]:
         """Make one level of those that differ in case or blanks alone, where that is asked for; also say of which."""
         notes = []
-        for name in () if self.merge_levels is None else self._choose_merged(frame):
+        for name in self._choose_merged(frame, left_out):
             column, merged = merge_variants(name, frame[name].to_numpy())
             frame = frame.with_columns(pl.Series(name, column.tolist())) if merged else frame
             notes += [f"Column {name!r}: {preview(others)} counted as {kept!r}." for kept, others in merged.items()]
         return frame, notes
 
-    def _choose_merged(self, frame: pl.DataFrame) -> list[str]:
+    def _choose_merged(self, frame: pl.DataFrame, left_out: Collection[str]) -> list[str]:
         if self.merge_levels == "all" and "all" not in frame.columns:
             return list(frame.columns)
-        return split_columns(self.merge_levels or (), frame)
+        return split_columns(self.merge_levels or "", frame.columns, "--merge-levels", left_out)
 
 
 @dataclass(frozen=True)
@@ -139,16 +140,17 @@ def _load(path: Path, how: Reading) -> tuple[Rows, list[str]]:
         notes = [*notes, *empty]
     if not kept:
         raise TableError("No column is left to be a variable", "name others")
-    as_text = split_columns(how.text or (), frame)
+    as_text = split_columns(how.text or "", frame.columns, "--text")
     for name in kept:
         refuse_row_names(frame[name], how.max_levels)
         if name not in as_text:
             refuse_typo(frame[name])
-    frame, merged = how.merge(frame.select(kept))
+    left_out = [name for name in frame.columns if name not in kept]
+    frame, merged = how.merge(frame.select(kept), left_out)
     notes = [*notes, *merged, *_list_taken(path, how, frame)]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConstantColumnWarning)
-        ordinal = None if how.ordinal is None else read_order(how.ordinal, frame)
+        ordinal = None if how.ordinal is None else read_order(how.ordinal, frame.columns, left_out)
         table = encode(frame, ordinal=ordinal, max_levels=how.max_levels)
     constant = [str(own.message) for own in caught if issubclass(own.category, ConstantColumnWarning)]
     return Rows(table, weights), [*notes, *constant]
@@ -156,9 +158,12 @@ def _load(path: Path, how: Reading) -> tuple[Rows, list[str]]:
 
 def _choose_columns(frame: pl.DataFrame, how: Reading) -> list[str]:
     """Return the columns that are variables."""
-    wanted = split_columns(how.columns, frame) if how.columns else frame.columns
-    single = {find_column(name, frame) for name in (how.id, how.weight) if name}
-    left_out = {*split_columns(how.ignore or (), frame), *single}
+    columns = frame.columns
+    wanted = columns if how.columns is None else split_columns(how.columns, columns, "--columns")
+    left_out = split_columns(how.ignore or "", columns, "--ignore")
+    left_out += [
+        find_column(name, columns, option) for option, name in (("--id", how.id), ("--weight", how.weight)) if name
+    ]
     return [name for name in wanted if name not in left_out]
 
 

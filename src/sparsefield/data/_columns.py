@@ -243,7 +243,8 @@ def _encode_text(
 
 def _declares_levels(column: Any) -> bool:
     """Say whether a column lists its levels: polars and Arrow list categories as rows happen to show them."""
-    return column.dtype == nw.Enum or (column.dtype == nw.Categorical and column.implementation.is_pandas_like())
+    is_pandas = column.implementation.is_pandas_like()
+    return bool(column.dtype == nw.Enum or (column.dtype == nw.Categorical and is_pandas))
 
 
 def _as_level(name: str, value: Any) -> Level:
