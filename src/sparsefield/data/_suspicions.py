@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from sparsefield.data._encode import encode
 from sparsefield.data._errors import Suspicion
+from sparsefield.data._missing_codes import find_codes, find_words
 from sparsefield.data._odd_columns import (
     find_copies,
     find_few_rows,
@@ -16,7 +17,7 @@ from sparsefield.data._odd_columns import (
     find_mostly_missing,
     find_row_names,
 )
-from sparsefield.data._odd_levels import find_codes, find_counts, find_rare, find_variants, find_words
+from sparsefield.data._odd_levels import find_counts, find_rare, find_variants
 from sparsefield.data._policies import resolve_missing, take_counted
 from sparsefield.data._table import Table
 
