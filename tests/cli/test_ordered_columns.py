@@ -1,6 +1,7 @@
 """The program with answers on scales and with categories."""
 
 import json
+import re
 
 import numpy as np
 import polars as pl
@@ -64,6 +65,15 @@ def test_all_are_the_columns_of_numbers(answers):
     assert "q1 q2 +" in said
     assert "q1 mood +" not in said  # weights of categories have no sign
     assert "q1 mood" in said
+
+
+def test_weights_of_categories_have_no_sign_in_any_table(answers):
+    for command in (("fit", "--no-certify"), ("bootstrap", "-n", "3")):
+        said = run(command[0], answers, *command[1:], "--alpha", "0.03", "--ordinal", "q1,q2")
+        assert "q1 q2 +" in said
+        assert re.search(r"q1 mood \d", said)
+        assert "mood +" not in said
+        assert " to +" not in said.partition("q1 mood")[2].partition("edges in the fit")[0]
 
 
 def test_people_hear_that_numbers_can_be_ordered(answers):

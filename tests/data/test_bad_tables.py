@@ -11,7 +11,10 @@ from sparsefield import encode
 
 BAD = {
     "continuous": ({"age": [1.5, 2.0]}, "Column 'age' is continuous: row 0 holds 1.5. Cut it into a few levels"),
-    "too many levels": ({"id": list(range(33))}, "Column 'id' has 33 levels (0, 1, 2, ...): group them"),
+    "too many levels": (
+        {"id": list(range(33))},
+        "Column 'id' has 33 levels (0, 1, 2, ...), and seems to name the rows: leave it out",
+    ),
     "too many words": ({"id": [f"w{i:02}" for i in range(33)]}, "Column 'id' has 33 levels ('w00', 'w01', 'w02', ...)"),
     "nothing observed": ({"gone": [None, None]}, "Column 'gone' has no observed value: leave it out."),
     "only empty text": ({"gone": ["", ""]}, "Column 'gone' has no observed value: leave it out."),

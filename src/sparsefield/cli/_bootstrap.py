@@ -13,12 +13,14 @@ from rich.table import Table as Grid
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output, app, plain, plain_errors, quiet_warnings
 from sparsefield.cli._files import beside, check_pages, check_pictures, check_tables, check_writable, write_table
+from sparsefield.cli._groups import Groups, load_groups
 from sparsefield.cli._many import ManyFits
 from sparsefield.cli._signature import spread
 from sparsefield.cli._spelling import respell
+from sparsefield.cli._tables import Reading
 
 if TYPE_CHECKING:  # the command imports these when it runs: its help need not wait for them
-    from sparsefield.data import Table
+    from sparsefield.cli._loading import Rows
     from sparsefield.selection import Bootstrap, Choice, Stability
 
 _STRONGEST = 12  # edges to print
@@ -97,7 +99,7 @@ def bootstrap(
     ] = None,
     files: _Files,
     asked: ManyFits,
-    reading: options.Reading,
+    reading: Reading,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
@@ -114,23 +116,25 @@ def bootstrap(
     check_pictures(*files.pictures)
     if files.stability_picture is not None and not stability:
         raise typer.BadParameter("there is nothing to draw without --stability.", param_hint="--stability-picture")
-    table = reading.load(data, out)
-    groups = options.load_groups(files.nodes, files.color, table.domain.names, out)
+    rows = reading.load(data, out, asked.missing)
+    table = rows.table
+    groups = load_groups(files.nodes, files.color, table.domain.names, out)
     clock = time.perf_counter()
     with plain_errors(data, interrupted=asked.describe_interrupt), quiet_warnings(out):
-        choice = asked.run("penalties", select, table, out=out) if alpha is None else None
+        choice = asked.run("penalties", select, table, out=out, sample_weight=rows.weights) if alpha is None else None
         if choice is not None:
             out.say(choice.sentence)
             alpha = choice.alpha
-        found = asked.run("resamples", draw_again, table, alpha, out=out, n=resamples, share=share)
+        how: dict[str, Any] = {"out": out, "n": resamples, "sample_weight": rows.weights}
+        found = asked.run("resamples", draw_again, table, alpha, share=share, **how)
         fit = replace(found.fit, settings={"random_state": asked.seed, **found.fit.settings})
         results = _Results(replace(found, fit=fit), choice)
         write_table(found.table, output)
     with plain_errors(data, kept=output, interrupted=asked.describe_interrupt), quiet_warnings(out):
         if stability:
-            dropped = asked.run("subsamples", drop_rows, table, alpha, out=out, n=resamples)
+            dropped = asked.run("subsamples", drop_rows, table, alpha, **how)
             results = replace(results, stability=dropped)
-        _write(results, files, table, groups)
+        _write(results, files, rows, groups)
     _tell(out, results, time.perf_counter() - clock, [output, *files.named])
     out.give(
         {
@@ -142,7 +146,7 @@ def bootstrap(
     )
 
 
-def _write(results: _Results, files: _Files, table: Table, groups: options.Groups) -> None:
+def _write(results: _Results, files: _Files, rows: Rows, groups: Groups) -> None:
     """Write what is asked for."""
     found, dropped = results.bootstrap, results.stability
     if files.field is not None:
@@ -161,7 +165,8 @@ def _write(results: _Results, files: _Files, table: Table, groups: options.Group
         from sparsefield.report import write_report
 
         more: dict[str, Any] = {"choice": results.choice, "bootstrap": found, "stability": dropped}
-        write_report(found.fit, files.report, table=table, groups=groups.group_of, **more)
+        more["sample_weight"] = rows.weights
+        write_report(found.fit, files.report, table=rows.table, groups=groups.group_of, **more)
 
 
 def _count(found: Bootstrap) -> dict[str, int]:

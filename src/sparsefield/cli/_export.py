@@ -10,6 +10,7 @@ import typer
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output, app, plain_errors
 from sparsefield.cli._files import check_endings, check_writable
+from sparsefield.cli._groups import load_groups
 
 
 @app.command()
@@ -40,7 +41,7 @@ def export(
     with plain_errors():
         model = PairwiseMRF.load(field)
         found = Fit.load(field) if is_fit(field) else model
-    groups = options.load_groups(nodes, None, model.domain.names, out)
+    groups = load_groups(nodes, None, model.domain.names, out)
     with plain_errors():
         export_network(found, output, format=format, nodes=groups.attributes)
     out.say(f"Written: {output}")

@@ -14,11 +14,13 @@ from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output, app, plain, plain_errors, quiet_warnings
 from sparsefield.cli._commands import INTERRUPTED
 from sparsefield.cli._files import beside, check_pages, check_pictures, check_writable
+from sparsefield.cli._groups import Groups, load_groups
 from sparsefield.cli._signature import spread
 from sparsefield.cli._spelling import respell
+from sparsefield.cli._tables import Cells, Reading
 
 if TYPE_CHECKING:  # commands import these when they run: their help need not wait for them
-    from sparsefield.data import Table
+    from sparsefield.cli._loading import Rows
     from sparsefield.fits import Fit
     from sparsefield.network import Network
     from sparsefield.selection import Choice
@@ -59,7 +61,7 @@ def fit(
         typer.Option(help="Time after which the fit ends, certificate included; what there is by then is kept."),
     ] = None,
     max_iter: options.MaxIter = None,
-    reading: options.Reading,
+    reading: Reading,
     nodes: options.Nodes = None,
     color: options.Color = None,
     seed: options.Seed = 0,
@@ -78,8 +80,9 @@ def fit(
     check_writable(output, report, picture, inputs=(data, nodes))
     check_pages(report)
     check_pictures(picture)
-    table = reading.load(data, out)
-    groups = options.load_groups(nodes, color, table.domain.names, out)
+    rows = reading.load(data, out, missing)
+    table = rows.table
+    groups = load_groups(nodes, color, table.domain.names, out)
     clock = time.perf_counter()
     with plain_errors(data), quiet_warnings(out):
         asked = Options(
@@ -93,7 +96,7 @@ def fit(
             seed=seed_of(seed),  # the same fit as SparseMRF(random_state=seed)
             n_threads=threads,
         )
-        learner = Learner(table, asked)
+        learner = Learner(table, asked, rows.weights)
         chosen = choose_shown(learner, clock, out.progress) if alpha is None else alpha
         if isinstance(chosen, Choice):
             out.say(chosen.sentence)
@@ -106,7 +109,7 @@ def fit(
     network = Network.of(found)
     with plain_errors(kept=output), quiet_warnings(out):
         choice = chosen if isinstance(chosen, Choice) else None
-        files += _draw(found, network, table, groups, report, picture, choice)
+        files += _draw(found, network, rows, groups, report, picture, choice)
     _tell(out, found, network, seconds, files)
     numbers = {**as_numbers(found, network), "seconds": seconds, "n_rows": table.n_rows}
     out.give({**numbers, "files": [str(path) for path in files]})
@@ -115,17 +118,16 @@ def fit(
 
 
 @app.command()
+@spread
 def certify(
     field: options.FieldFile,
     data: options.Data,
+    *,
     draws: Annotated[
         int, typer.Option(min=2, help="Fresh draws of each batch; large fields are certified with these.")
     ] = 200_000,
     confidence: Annotated[float, typer.Option(help="Probability with which the bound holds.")] = 0.99,
-    separator: options.Separator = None,
-    sheet: options.Sheet = None,
-    header: options.Header = None,
-    missing_marker: options.Marker = None,
+    cells: Cells,
     seed: options.Seed = 0,
     threads: options.Threads = None,
     quiet: options.Quiet = False,
@@ -138,20 +140,22 @@ def certify(
     out = Output(quiet=quiet, as_json=json)
     with plain_errors():
         found = Fit.load(field)
-    table = options.load_same(data, found.model.domain, separator, missing_marker, out, sheet, header)
+    rows = cells.load_same(data, found.model.domain, out)
     with plain_errors(data), quiet_warnings(out):
-        found = _certify(found, table, seed, threads, out, n_draws=draws, confidence=confidence)
+        found = _certify(found, rows, seed, threads, out, n_draws=draws, confidence=confidence)
         found.save(field)
     out.say(str(found.optimality))
     out.give(as_numbers(found, Network.of(found)))
 
 
-def _certify(found: Fit, table: Table, seed: int, threads: int | None, out: Output, **more: Any) -> Fit:
+def _certify(found: Fit, rows: Rows, seed: int, threads: int | None, out: Output, **more: Any) -> Fit:
     from sparsefield.estimators import ProgressBar
     from sparsefield.solvers import certify as certify_fit
 
     with ProgressBar(out.progress, 6) as watch:
-        return certify_fit(found, table, seed=seed, n_threads=threads, watch=watch, **more)
+        return certify_fit(
+            found, rows.table, sample_weight=rows.weights, seed=seed, n_threads=threads, watch=watch, **more
+        )
 
 
 def as_numbers(found: Fit, network: Network) -> dict[str, Any]:
@@ -176,8 +180,8 @@ def as_numbers(found: Fit, network: Network) -> dict[str, Any]:
 def _draw(
     found: Fit,
     network: Network,
-    table: Table,
-    groups: options.Groups,
+    rows: Rows,
+    groups: Groups,
     report: Path | None,
     picture: Path | None,
     choice: Choice | None,
@@ -187,7 +191,8 @@ def _draw(
     if report is not None:
         from sparsefield.report import write_report  # plotly takes a moment to import
 
-        write_report(found, report, table=table, groups=groups.group_of, network=network, choice=choice)
+        more: dict[str, Any] = {"network": network, "choice": choice, "sample_weight": rows.weights}
+        write_report(found, report, table=rows.table, groups=groups.group_of, **more)
         files.append(report)
     if picture is not None:
         from sparsefield.plotting import NetworkDisplay  # and so does matplotlib

@@ -11,6 +11,7 @@ import typer
 
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output
+from sparsefield.cli._tables import Reading
 
 Found = TypeVar("Found")
 
@@ -79,7 +80,7 @@ class ManyFits:
         return f"The finished fits are in {str(self.checkpoint)!r}: the same command goes on from there."
 
 
-def make_fit_command(data: Path, alpha: float, reading: options.Reading, asked: ManyFits) -> list[str]:
+def make_fit_command(data: Path, alpha: float, reading: Reading, asked: ManyFits) -> list[str]:
     """Return the words of the command that fits the same table with a penalty."""
     from sparsefield.data import as_address
 

@@ -16,9 +16,10 @@ from sparsefield.cli._app import Output, app, plain_errors, quiet_warnings
 from sparsefield.cli._files import beside, check_pictures, check_tables, check_writable, write_table
 from sparsefield.cli._many import ManyFits, make_fit_command
 from sparsefield.cli._signature import spread
+from sparsefield.cli._tables import Reading
 
 if TYPE_CHECKING:  # the command imports these when it runs: its help need not wait for them
-    from sparsefield.data import Table
+    from sparsefield.cli._loading import Rows
     from sparsefield.selection import Choice
 
 _MOST_LINES = 30  # of the table that is printed: a screen
@@ -63,7 +64,7 @@ def path(
         Path | None, typer.Option(help="Also draw the criterion along the path (.png, .svg or .pdf).")
     ] = None,
     asked: ManyFits,
-    reading: options.Reading,
+    reading: Reading,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
@@ -76,17 +77,24 @@ def path(
     check_tables(output)
     check_pictures(picture, choice_picture)
     wanted = None if alphas is None else _read_numbers(alphas)
-    table = reading.load(data, out)
+    rows = reading.load(data, out, asked.missing)
+    table = rows.table
     clock = time.perf_counter()
     with plain_errors(data, interrupted=asked.describe_interrupt), quiet_warnings(out):
-        how: dict[str, Any] = {"criterion": criterion, "gamma": gamma, "noise_share": noise_share, "n_folds": folds}
+        how: dict[str, Any] = {
+            "criterion": criterion,
+            "gamma": gamma,
+            "noise_share": noise_share,
+            "n_folds": folds,
+            "sample_weight": rows.weights,
+        }
         what = "penalties" if criterion in ("ebic", "bic", "aic") else "paths"
         choice = asked.run(what, select, table, out=out, alphas=wanted, n_alphas=n_alphas, **how)
         write_table(choice.table, output)
     out.say(_make_grid(choice))
     out.say(choice.sentence)
     with plain_errors(data, kept=output), quiet_warnings(out):
-        files = [output, *_draw(choice, table, asked, out, picture, choice_picture)]
+        files = [output, *_draw(choice, rows, asked, out, picture, choice_picture)]
     is_likelihood = asked.objective == "likelihood"  # which is what `sparsefield fit` fits
     command = shlex.join(make_fit_command(data, choice.alpha, reading, asked)) if is_likelihood else None
     out.say("Written: " + ", ".join(str(file) for file in files))
@@ -121,7 +129,7 @@ def _read_numbers(words: str) -> list[float]:
 
 
 def _draw(
-    choice: Choice, table: Table, asked: ManyFits, out: Output, picture: Path | None, choice_picture: Path | None
+    choice: Choice, rows: Rows, asked: ManyFits, out: Output, picture: Path | None, choice_picture: Path | None
 ) -> list[Path]:
     """Draw the pictures that are asked for."""
     if picture is None and choice_picture is None:
@@ -137,7 +145,8 @@ def _draw(
                 if watch is not None:
                     watch(n_done, n_all, None)
 
-            found = fit_path(table, choice.table["alpha"].to_list(), **asked.settings, watch=tell)
+            alphas = choice.table["alpha"].to_list()
+            found = fit_path(rows.table, alphas, sample_weight=rows.weights, **asked.settings, watch=tell)
         if not found.is_whole:
             raise KeyboardInterrupt
         PathDisplay.from_path(found, chosen=choice.alpha).save(picture)

@@ -10,24 +10,26 @@ import typer
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output, app, plain_errors
 from sparsefield.cli._files import check_pages, check_writable
+from sparsefield.cli._groups import load_groups
+from sparsefield.cli._signature import spread
+from sparsefield.cli._tables import Cells
 
 if TYPE_CHECKING:
-    from sparsefield.data import Table
+    from sparsefield.cli._loading import Rows
     from sparsefield.fits import Fit
 
 
 @app.command()
+@spread
 def report(
     field: options.FieldFile,
+    *,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The page (.html); beside the field unless given.")
     ] = None,
     data: Annotated[Path | None, typer.Option(help="The table that it was fitted to, for a summary of it.")] = None,
     title: Annotated[str | None, typer.Option(help="What stands on top of the page.")] = None,
-    separator: options.Separator = None,
-    sheet: options.Sheet = None,
-    header: options.Header = None,
-    missing_marker: options.Marker = None,
+    cells: Cells,
     nodes: options.Nodes = None,
     color: options.Color = None,
     quiet: options.Quiet = False,
@@ -44,29 +46,34 @@ def report(
     with plain_errors():
         found = Fit.load(field)
     names = found.model.domain.names
-    table = None
+    table = weights = None
     if data is not None:
-        table = options.load_same(data, found.model.domain, separator, missing_marker, out, sheet, header)
-        if not _is_same(table, found):
+        rows = cells.load_same(data, found.model.domain, out)
+        table, weights = rows.table, rows.weights
+        if not _is_same(rows, found):
             out.complain(
                 f"File {str(data)!r} has other rows than the {found.settings['n_rows']} that the field is fitted to."
             )
-    groups = options.load_groups(nodes, color, names, out)
+    groups = load_groups(nodes, color, names, out)
     with plain_errors():
-        write_report(found, output, table=table, groups=groups.group_of, title=title)
+        write_report(found, output, table=table, groups=groups.group_of, title=title, sample_weight=weights)
     out.say(f"Written: {output}")
     out.give({"files": [str(output)]})
 
 
-def _is_same(table: Table, found: Fit) -> bool:
-    """Say whether a field was fitted to a table, as far as is known: rows with weights may be others."""
-    from sparsefield.data import TableError, resolve_missing
+def _is_same(rows: Rows, found: Fit) -> bool:
+    """Say whether a field was fitted to a table, as far as is known.
+
+    Rows with weights that are not given here may be others.
+    """
+    from sparsefield.data import check_rows, resolve_missing, take_counted
 
     known = found.settings
-    if "data" not in known or known.get("weights") is not None:
+    if known.get("weights") is not None and rows.weights is None:
         return True
     try:
-        resolved, _ = resolve_missing(table, known.get("missing", "model"), None)
-    except TableError:  # no field can be fitted to it that way
+        table, weights = take_counted(rows.table, rows.weights)
+        check_rows(known, *resolve_missing(table, known.get("missing", "model"), weights))
+    except ValueError:  # no field can be fitted to it that way, or it was fitted to others
         return False
-    return bool(resolved.fingerprint() == known["data"])
+    return True

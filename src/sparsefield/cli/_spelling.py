@@ -11,7 +11,9 @@ _RENAMED = {
     "n_jobs": "jobs",
     "n_sweeps": "sweeps",
     "n_threads": "threads",
+    "missing_markers": "missing_marker",
     "random_state": "seed",
+    "sample_weight": "weight",
 }
 _NAMES = (
     *("alpha", "alphas", "certify", "checkpoint", "confidence", "criterion", "gamma", "gap", "max_iter", "max_levels"),

@@ -5,7 +5,7 @@ from sparsefield.data._contents import Contents, ReadingWarning
 from sparsefield.data._counting import count_codes, count_ones, count_words
 from sparsefield.data._domain import MISSING, MOST_LEVELS, Domain
 from sparsefield.data._encode import MAX_LEVELS, encode
-from sparsefield.data._errors import ConstantColumnWarning, TableError, UnknownLettersWarning, check_file
+from sparsefield.data._errors import ConstantColumnWarning, Suspicion, TableError, UnknownLettersWarning, check_file
 from sparsefield.data._fingerprint import check_rows, describe_rows
 from sparsefield.data._listing import count, listed, preview
 from sparsefield.data._merging import Merged
@@ -18,16 +18,23 @@ from sparsefield.data._moments import (
     moments_of_table,
     weighted_moments,
 )
+from sparsefield.data._odd_levels import FEW_LEVELS
 from sparsefield.data._ordered import Ordinal
-from sparsefield.data._policies import WAYS_WITH_MISSING, resolve_missing, take_counted
+from sparsefield.data._policies import WAYS_WITH_MISSING, read_weights, resolve_missing, take_counted
 from sparsefield.data._reading import MISSING_MARKERS, read_contents, read_table
+from sparsefield.data._row_names import is_numbering, names_rows
 from sparsefield.data._sequences import is_alignment
 from sparsefield.data._source import as_address
+from sparsefield.data._suspicions import find_suspicions
 from sparsefield.data._table import Table, distinct_rows
+from sparsefield.data._taken_words import DOUBTFUL_MARKERS, find_taken, has_gaps
 from sparsefield.data._unseen import Unseen, find_unseen
+from sparsefield.data._variants import merge_variants
 
 __all__ = [
     "AMINO_ACIDS",
+    "DOUBTFUL_MARKERS",
+    "FEW_LEVELS",
     "MAX_LEVELS",
     "MISSING",
     "MISSING_MARKERS",
@@ -42,6 +49,7 @@ __all__ = [
     "Moments",
     "Ordinal",
     "ReadingWarning",
+    "Suspicion",
     "Table",
     "TableError",
     "UnknownLettersWarning",
@@ -58,15 +66,22 @@ __all__ = [
     "describe_rows",
     "distinct_rows",
     "encode",
+    "find_suspicions",
+    "find_taken",
     "find_unseen",
+    "has_gaps",
     "is_alignment",
+    "is_numbering",
     "listed",
+    "merge_variants",
     "moments_of_codes",
     "moments_of_table",
+    "names_rows",
     "preview",
     "read_alignment",
     "read_contents",
     "read_table",
+    "read_weights",
     "resolve_missing",
     "sequence_weights",
     "take_counted",

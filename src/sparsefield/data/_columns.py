@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sparsefield.data._domain import MISSING, Level
 from sparsefield.data._errors import ConstantColumnWarning, TableError, unknown_value
 from sparsefield.data._listing import preview
+from sparsefield.data._row_names import is_numbering, names_rows
 
 
 def code_of(value: Level, name: str, levels: tuple[Level, ...]) -> int:
@@ -145,7 +146,8 @@ def _encode_numbers(
         levels: tuple[Level, ...] = known or ()
     elif known is None:
         levels = tuple(kind(value) for value in _distinct(observed))
-        _check_count(name, len(levels), levels, max_levels)
+        is_name = len(levels) > max_levels and missing is None and is_numbering(numbers)
+        _check_count(name, len(levels), levels, max_levels, is_name=is_name)
     else:
         levels = known
         strange = [kind(value) for value in _distinct(observed) if kind(value) not in known]
@@ -198,8 +200,15 @@ def _distinct(observed: NDArray[Any]) -> NDArray[Any]:
     return np.unique(observed)
 
 
-def _check_count(name: str, n: int, levels: Iterable[Any], max_levels: int) -> None:
+def _check_count(name: str, n: int, levels: Iterable[Any], max_levels: int, *, is_name: bool = False) -> None:
     if n > max_levels:
+        if is_name:
+            raise TableError(
+                f"Column {name!r} has {n} levels ({preview(levels, 3)}), and seems to name the rows",
+                f"leave it out; if it is a variable, group its values, or raise {{option}} ({max_levels})",
+                column=name,
+                option="max_levels",
+            )
         raise TableError(
             f"Column {name!r} has {n} levels ({preview(levels, 3)})",
             f"group them, leave the column out, or raise {{option}} ({max_levels})",
@@ -216,7 +225,8 @@ def _encode_text(
     values = sorted(distinct) if declared is None else [value for value in declared if value in distinct]
     found = tuple(_as_level(name, value) for value in values)
     if known is None:
-        _check_count(name, len(found), found, max_levels)
+        n_cells = len(column) - column.null_count()
+        _check_count(name, len(found), found, max_levels, is_name=names_rows(len(found), n_cells))
         known = found
     strange = [level for level in found if level not in known]
     if strange:

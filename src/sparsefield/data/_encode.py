@@ -18,6 +18,7 @@ from sparsefield.data._ordered import Ordinal, check_ordinal, find_order, find_s
 from sparsefield.data._reading import MISSING_MARKERS, read_contents
 from sparsefield.data._records import open_records
 from sparsefield.data._table import Table
+from sparsefield.data._variants import MergeLevels, check_merged, merge_variants
 
 MAX_LEVELS = 32  # more levels than this are usually a measurement or an identifier
 
@@ -28,6 +29,7 @@ def encode(
     domain: Domain | None = None,
     reference: Mapping[str, Level] | str | None = "first",
     ordinal: Ordinal = None,
+    merge_levels: MergeLevels = False,
     max_levels: int = MAX_LEVELS,
     missing_markers: Iterable[str] = MISSING_MARKERS,
     separator: str | None = None,
@@ -50,6 +52,9 @@ def encode(
         each of its levels (numbers). True: all columns of numbers with more than two levels; False: none. Scores
         that are not given are the numbers themselves, or positions 0, 1, 2, ... among all levels that are declared.
         The interaction of two ordered variables is one number with a sign.
+    merge_levels : bool or iterable of names
+        Whether values of text that differ in case and blanks alone are one level, in the most frequent spelling: in all
+        columns, or in those that are named.
     max_levels : int
         Columns with more levels are refused; at most 254 can be held.
     missing_markers : iterable of str
@@ -60,8 +65,8 @@ def encode(
     Returns
     -------
     Table
-        Levels are in order: False and True, numbers ascending, text alphabetical, categories as declared (those
-        that occur).
+        Levels are in order: False and True, numbers ascending, text alphabetical, categories of pandas and Enums of
+        polars as declared (those that occur).
 
     Examples
     --------
@@ -88,12 +93,14 @@ def encode(
         max_levels = MOST_LEVELS
         if ordinal is not None:
             raise ValueError("ordinal is given with a domain, which knows what is ordered: leave one of them out.")
-    ordinal = check_ordinal(names, ordinal)
+    ordinal, merged = check_ordinal(names, ordinal), check_merged(names, merge_levels)
     codes = np.empty((n_rows, len(names)), dtype=np.uint8, order="F")
     found, scores = [], []
     for i, name in enumerate(names):
         column = column_of(i)
         known = find_order(name, column, ordinal) if domain is None else domain.levels[i]
+        if name in merged:
+            column, _ = merge_variants(name, column, known)
         levels = encode_column(name, column, known, max_levels, codes[:, i])
         if domain is None:
             levels = _take_seen(levels, codes[:, i]) if known else levels

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -80,11 +81,45 @@ class TableError(ValueError):
 
     def compose(self, spell: Callable[[str], str] = str) -> str:
         """Return the sentence, with the option spelled as a function of its name says."""
-        remedy = self.remedy if self.option is None else self.remedy.replace("{option}", spell(self.option))
-        if not remedy:
-            return f"{self.problem}."
-        end = "" if remedy.endswith("?") else "."
-        return f"{self.problem}{'.' if remedy[0].isupper() else ':'} {remedy}{end}"
+        return _compose(self.problem, self.remedy, self.option, spell)
+
+
+@dataclass(frozen=True)
+class Suspicion:
+    """Something in a table that is legal, and that its owner may not have meant.
+
+    Parameters
+    ----------
+    kind : str
+        What it is: "missing code", "missing word", "variants", "rare", "count", "row names", "frequencies",
+        "copies", "mostly missing", "rows left out", "few rows" or "taken word".
+    problem : str
+        What there is.
+    remedy : str
+        What to do about it, if it was not meant. "{option}" in it stands for the name of an option, which a command
+        line spells otherwise than Python does.
+    columns : tuple of str
+        The columns that it is about.
+    values : tuple
+        The levels that it is about.
+    option : str, optional
+        The option that the remedy speaks of, by its name in Python.
+    """
+
+    kind: str
+    problem: str
+    remedy: str = ""
+    columns: tuple[str, ...] = ()
+    values: tuple[Any, ...] = ()
+    option: str | None = None
+
+    def compose(self, spell: Callable[[str], str] = str) -> str:
+        """Return the sentence, with the option spelled as a function of its name says."""
+        return _compose(self.problem, self.remedy, self.option, spell)
+
+    def __str__(self) -> str:
+        """Return the sentence."""
+        return self.compose()
 
 
 class ConstantColumnWarning(UserWarning):
@@ -144,3 +179,12 @@ def unknown_value(column: str, value: Any, levels: tuple[Any, ...]) -> TableErro
         column=column,
         value=value,
     )
+
+
+def _compose(problem: str, remedy: str, option: str | None, spell: Callable[[str], str]) -> str:
+    """Return what is the matter and what to do about it, with the option spelled as a function of its name says."""
+    remedy = remedy if option is None else remedy.replace("{option}", spell(option))
+    if not remedy:
+        return f"{problem}."
+    end = "" if remedy.endswith("?") else "."
+    return f"{problem}{'.' if remedy[0].isupper() else ':'} {remedy}{end}"

@@ -60,10 +60,12 @@ def check_rows(known: Mapping[str, Any], table: Table, weights: NDArray[np.float
     if wanted is not None and found["weights"] is None:
         given = "none are given" if weights is None else "these are the same as none"
         raise TableError(
-            f"The rows that the field was fitted to have weights, and {given}", "give sf.certify the same sample_weight"
+            f"The rows that the field was fitted to have weights, and {given}",
+            "give the same {option}",
+            option="sample_weight",
         )
     if wanted is None and found["weights"] is not None:
-        raise TableError("The field was fitted to rows without weights", "leave sample_weight out")
+        raise TableError("The field was fitted to rows without weights", "leave {option} out", option="sample_weight")
     if found["weights"] != wanted:
         raise TableError(
             "These are not the weights that the field was fitted with",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from sparsefield.data._errors import TableError
@@ -71,3 +72,29 @@ def check_weights(weights: NDArray[Any], n_rows: int) -> None:
         raise ValueError(f"Weights must be {n_rows} numbers from zero on, one per row.")
     if not weights.sum() > 0:
         raise ValueError("The weights add up to zero: give at least one row a positive weight.")
+
+
+def read_weights(column: pl.Series) -> NDArray[np.float64]:
+    """Return the weights of rows that a column holds; refuse cells that are none, with their row.
+
+    Parameters
+    ----------
+    column : polars.Series
+        Numbers from zero on, or text that reads as such.
+    """
+    name = column.name
+    numbers = column.cast(pl.Float64, strict=False) if column.dtype != pl.Boolean else pl.Series([None] * len(column))
+    values = numbers.cast(pl.Float64).fill_null(np.nan).to_numpy()
+    bad = ~(np.isfinite(values) & (values >= 0))
+    if bad.any():
+        row = int(bad.argmax())
+        value = column[row]
+        what = "has no weight" if value is None else f"has the weight {value!r}"
+        raise TableError(
+            f"Column {name!r} says how often rows count, but row {row} {what}",
+            "give each row a number from zero on; rows with zero do not count",
+            column=name,
+            row=row,
+            value=value,
+        )
+    return np.asarray(values, dtype=np.float64)

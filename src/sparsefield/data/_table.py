@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from sparsefield.data._columns import code_of
 from sparsefield.data._conversions import make_array, make_pandas, make_series
@@ -182,14 +182,20 @@ class Table:
         """Offer the observations to whatever reads Arrow, as `to_frame` has them."""
         return self.to_frame().__arrow_c_stream__(requested_schema)
 
-    def summary(self) -> pl.DataFrame:
-        """Describe each variable: levels, missing values, and how often its most frequent level was seen."""
-        rows = []
+    def summary(self, sample_weight: ArrayLike | None = None) -> pl.DataFrame:
+        """Describe each variable: levels, missing values, and how often its most frequent level was seen.
+
+        Parameters
+        ----------
+        sample_weight : array-like of shape (n_rows,), optional
+            How often each row counts; shares are then those of the weights.
+        """
+        weights, rows = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64), []
         for name, levels, codes in zip(self.domain.names, self.domain.levels, self.codes.T, strict=True):
-            seen = np.bincount(codes, minlength=MISSING + 1)
-            top = int(seen[:MISSING].argmax())
-            share = seen[top] / max(1, self.n_rows - seen[MISSING])
-            rows.append((name, len(levels), int(seen[MISSING]), str(levels[top]), float(share)))
+            seen = np.bincount(codes, weights, minlength=MISSING + 1)
+            top, n_missing = int(seen[:MISSING].argmax()), int(np.count_nonzero(codes == MISSING))
+            share = seen[top] / seen[:MISSING].sum() if seen[:MISSING].any() else 0.0
+            rows.append((name, len(levels), n_missing, str(levels[top]), float(share)))
         return pl.DataFrame(rows, schema=["variable", "levels", "missing", "most frequent", "share"], orient="row")
 
 

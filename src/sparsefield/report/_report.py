@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
+from numpy.typing import ArrayLike
 from plotly.offline import get_plotlyjs
 
 from sparsefield._rounding import at_most
@@ -37,6 +38,7 @@ def write_report(
     choice: Choice | None = None,
     bootstrap: Bootstrap | None = None,
     stability: Stability | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> None:
     """Write a page about a fit: its network, edges, certificates, data and settings.
 
@@ -66,6 +68,8 @@ def write_report(
         Fits of resampled rows (`bootstrap`): edges get the share of resamples in which they are found, and intervals.
     stability : Stability, optional
         Fits of fewer rows (`stability`), for how few rows would have told the same.
+    sample_weight : array-like of shape (n_rows,), optional
+        How often each row of the table counts.
 
     Examples
     --------
@@ -98,7 +102,7 @@ def write_report(
         fit=fit,
         network=_draw_network(network, groups, colors, seed, None if bootstrap is None else find_shares(bootstrap)),
         trace=_trace(fit),
-        summary=_summary(table),
+        summary=_summary(table, sample_weight),
         **sections,
         n_edges=network.n_edges,
         n_pairs=network.n_pairs,
@@ -173,12 +177,13 @@ def _trace(fit: Fit) -> dict[str, Any]:
     }
 
 
-def _summary(table: Table | None) -> dict[str, Any] | None:
+def _summary(table: Table | None, sample_weight: ArrayLike | None) -> dict[str, Any] | None:
     if table is None:
         return None
-    rows = table.summary().rename({"most frequent": "top"}).to_dicts()
+    rows = table.summary(sample_weight).rename({"most frequent": "top"}).to_dicts()
     return {
         "n_rows": table.n_rows,
+        "counted": None if sample_weight is None else f"{np.sum(sample_weight):.10g}",
         "n_missing": int(table.n_missing.sum()),
         "share": float(table.n_missing.sum() / max(1, table.codes.size)),
         "n_whole": int(np.count_nonzero(~table.mask.any(axis=1))),

@@ -1,0 +1,189 @@
+"""Reading the tables that commands name, with the columns that are asked for."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sparsefield.cli._app import Output, plain_errors
+from sparsefield.cli._columns import find_column, read_order, refuse_row_names, refuse_typo, split_columns
+from sparsefield.cli._notes import compose_notes, list_unordered
+from sparsefield.cli._tables import Cells, Reading
+from sparsefield.data import (
+    DOUBTFUL_MARKERS,
+    MISSING_MARKERS,
+    ConstantColumnWarning,
+    Contents,
+    Domain,
+    Table,
+    TableError,
+    UnknownLettersWarning,
+    encode,
+    find_suspicions,
+    find_taken,
+    has_gaps,
+    merge_variants,
+    preview,
+    read_contents,
+    read_weights,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A table, and how often each of its rows counts, where a column says so."""
+
+    table: Table
+    weights: NDArray[np.float64] | None = None
+
+    def __str__(self) -> str:
+        """Say in a line what there is."""
+        table = self.table
+        n = int(table.n_missing.sum())
+        missing = f", {n} missing values ({n / table.codes.size:.1%})" if n else ", no missing values"
+        counted = "" if self.weights is None else f" that count as {self.weights.sum():.10g}"
+        return f"{table.n_rows} rows{counted}, {table.domain.n_variables} variables{missing}."
+
+
+def load(path: Path, how: Reading, out: Output, missing: str) -> Rows:
+    """Read a table as `Reading.load` says."""
+    with plain_errors(path):
+        contents, notes = _read_file(path, how)
+        with contents.locate():
+            rows, more = _take(contents, how)
+        out.say(str(rows))
+        found = find_suspicions(rows.table, missing=missing, sample_weight=rows.weights)
+        for note in [*notes, *more, *compose_notes(found), *list_unordered(rows.table)]:
+            out.warn(note)
+    return rows
+
+
+def load_same(path: Path, domain: Domain, how: Cells, out: Output) -> Rows:
+    """Read a table as `Cells.load_same` says."""
+    with plain_errors(path):
+        contents, notes = _read_file(path, how)
+        with contents.locate():
+            weights = _find_weights(contents.frame, how)
+            names = [find_column(name, contents.frame.columns, "The field") for name in domain.names]
+            frame = contents.frame.select(names)
+            table = encode(frame, domain=domain, merge_levels=_choose_merged(frame, how, ()))
+    for note in notes:
+        out.warn(note)
+    return Rows(table, weights)
+
+
+def _take(contents: Contents, how: Reading) -> tuple[Rows, list[str]]:
+    """Take the columns that are asked for; also return what people should look at."""
+    frame, notes = contents.frame, list[str]()
+    kept, weights = _choose_columns(frame, how), _find_weights(frame, how)
+    if not how.columns:
+        kept, notes = _drop_empty(frame, kept)
+    if not kept:
+        raise TableError("No column is left to be a variable", "name others")
+    as_text = split_columns(how.text or "", frame.columns, "--text")
+    for name in kept:
+        refuse_row_names(frame[name], how.max_levels)
+        if name not in as_text:
+            refuse_typo(frame[name])
+    left_out = [name for name in frame.columns if name not in kept]
+    frame, merged = _merge(frame.select(kept), how, left_out)
+    notes = [*notes, *merged, *_list_taken(contents, how, frame)]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConstantColumnWarning)
+        ordinal = None if how.ordinal is None else read_order(how.ordinal, frame, left_out)
+        table = encode(frame, ordinal=ordinal, max_levels=how.max_levels)
+    constant = [str(own.message) for own in caught if issubclass(own.category, ConstantColumnWarning)]
+    return Rows(table, weights), [*notes, *constant]
+
+
+def _choose_columns(frame: pl.DataFrame, how: Reading) -> list[str]:
+    """Return the columns that are variables."""
+    columns = frame.columns
+    wanted = columns if how.columns is None else split_columns(how.columns, columns, "--columns")
+    left_out = split_columns(how.ignore or "", columns, "--ignore")
+    left_out += [
+        find_column(name, columns, option) for option, name in (("--id", how.id), ("--weight", how.weight)) if name
+    ]
+    return [name for name in wanted if name not in left_out]
+
+
+def _drop_empty(frame: pl.DataFrame, names: list[str]) -> tuple[list[str], list[str]]:
+    """Leave out columns without any value, as spreadsheets write them; also say so."""
+    empty = [name for name in names if frame[name].null_count() == frame.height]
+    if not empty or frame.height == 0:
+        return names, []
+    which = f"Columns {preview(empty)} have" if len(empty) > 1 else f"Column {empty[0]!r} has"
+    return [name for name in names if name not in empty], [f"{which} no observed value: left out."]
+
+
+def _find_weights(frame: pl.DataFrame, how: Cells) -> NDArray[np.float64] | None:
+    """Return how often each row counts, where a column says so."""
+    return None if how.weight is None else read_weights(frame[find_column(how.weight, frame.columns, "--weight")])
+
+
+def _merge(frame: pl.DataFrame, how: Cells, left_out: Collection[str]) -> tuple[pl.DataFrame, list[str]]:
+    """Make one level of those that differ in case or blanks alone, where that is asked for; also say of which."""
+    notes = []
+    for name in _choose_merged(frame, how, left_out):
+        column, merged = merge_variants(name, frame[name].to_numpy())
+        frame = frame.with_columns(pl.Series(name, column.tolist())) if merged else frame
+        notes += [f"Column {name!r}: {preview(others)} counted as {kept!r}." for kept, others in merged.items()]
+    return frame, notes
+
+
+def _choose_merged(frame: pl.DataFrame, how: Cells, left_out: Collection[str]) -> list[str]:
+    if how.merge_levels == "all" and "all" not in frame.columns:
+        return list(frame.columns)
+    return split_columns(how.merge_levels or "", frame.columns, "--merge-levels", left_out)
+
+
+def _list_taken(contents: Contents, how: Cells, frame: pl.DataFrame) -> list[str]:
+    """Say which words count as missing values and may be levels; the file is read again where there may be any."""
+    if contents.source is None or not has_gaps(frame):
+        return []
+    markers = _find_markers(how)
+    words = tuple(word for word in markers if word not in DOUBTFUL_MARKERS)
+    raw = read_contents(
+        contents.source,
+        missing_markers=words,
+        separator=_unescape(how.separator),
+        sheet=how.sheet,
+        header=how.header,
+        as_text=True,
+    )
+    return compose_notes(find_taken(frame, raw.frame, markers))
+
+
+def _find_markers(how: Cells) -> tuple[str, ...]:
+    """Return the words that mean a missing cell."""
+    added, kept = how.missing_marker or [], how.level or []
+    for word in kept:
+        if word not in MISSING_MARKERS or word in added:
+            known = ", ".join(repr(marker) for marker in MISSING_MARKERS if marker)
+            raise TableError(f"--level names {word!r}", f"name a word that else means a missing cell: {known}")
+    return tuple(word for word in (*MISSING_MARKERS, *added) if word not in kept)
+
+
+def _read_file(path: Path, how: Cells) -> tuple[Contents, list[str]]:
+    """Read a file; also return what was assumed, and what it says about letters that count as gaps."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UnknownLettersWarning)
+        contents = read_contents(
+            path,
+            missing_markers=_find_markers(how),
+            separator=_unescape(how.separator),
+            sheet=how.sheet,
+            header=how.header,
+        )
+    letters = [str(own.message) for own in caught if issubclass(own.category, UnknownLettersWarning)]
+    return contents, [*(note.for_program() for note in contents.notes), *letters]
+
+
+def _unescape(separator: str | None) -> str | None:
+    return {"tab": "\t", "\\t": "\t"}.get(separator, separator) if separator is not None else None

@@ -1,0 +1,70 @@
+"""What looks wrong in a table and is legal: questions to its owner, in parts and in sentences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from sparsefield.data._encode import encode
+from sparsefield.data._errors import Suspicion
+from sparsefield.data._missing_codes import find_codes, find_words
+from sparsefield.data._odd_columns import (
+    find_copies,
+    find_few_rows,
+    find_frequencies,
+    find_gone_rows,
+    find_mostly_missing,
+    find_row_names,
+)
+from sparsefield.data._odd_levels import find_counts, find_rare, find_variants
+from sparsefield.data._policies import resolve_missing, take_counted
+from sparsefield.data._table import Table
+
+
+def find_suspicions(
+    data: Any, *, missing: str = "model", sample_weight: ArrayLike | None = None
+) -> tuple[Suspicion, ...]:
+    """Look for what is legal in a table and may not have been meant.
+
+    Numbers and words that stand for missing values; levels that differ in case and blanks alone, or are seen once or
+    twice; counts; columns that name the rows, say the same, or are mostly missing; rows that are left out, and too few
+    of them. The rules are made for few false alarms: they ask, and change nothing.
+
+    Parameters
+    ----------
+    data : Table, array, pandas or polars data frame, or path
+        Observations, one row each; see `encode`.
+    missing : "model", "zero", "drop" or "error"
+        What a fit does with missing values.
+    sample_weight : array-like of shape (n_rows,), optional
+        How often each row counts.
+
+    Returns
+    -------
+    tuple of Suspicion
+
+    Examples
+    --------
+    >>> import sparsefield as sf
+    >>> rows = [[1, 0], [2, 1], [3, 0], [-99, 1], [2, 0], [1, 1]] * 20
+    >>> for own in sf.data.find_suspicions(rows):
+    ...     print(own.kind, own.columns, own.values)
+    missing code ('x0',) (-99,)
+    """
+    whole = data if isinstance(data, Table) else encode(data)
+    counted, weights = take_counted(whole, sample_weight)
+    table, weights = resolve_missing(counted, missing, weights)
+    return (
+        *find_codes(table),
+        *find_words(table),
+        *find_variants(table),
+        *find_row_names(table),
+        *find_frequencies(table),
+        *find_counts(table),
+        *find_rare(table),
+        *find_copies(table),
+        *find_mostly_missing(counted),
+        *find_gone_rows(counted, table),
+        *find_few_rows(table, weights),
+    )

@@ -1,0 +1,59 @@
+"""Words of a file that count as missing values, in columns of which they may be a level."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import polars as pl
+
+from sparsefield.data._errors import Suspicion
+from sparsefield.data._listing import preview
+
+# "None", "Some", "Much" is a scale; North America and Namibia are NA among continents and countries.
+DOUBTFUL_MARKERS = ("None", "NA")
+_CODE = re.compile("[A-Z]{2}")
+
+
+def find_taken(frame: pl.DataFrame, raw: pl.DataFrame, markers: Sequence[str]) -> list[Suspicion]:
+    """Find words that were taken for missing values beside other words.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table as it is read.
+    raw : DataFrame
+        The same columns as text, in which `DOUBTFUL_MARKERS` are words.
+    markers : sequence of str
+        The words that mean a missing value.
+    """
+    return [own for word in DOUBTFUL_MARKERS if word in markers for own in _find_word(word, frame, raw)]
+
+
+def _find_word(word: str, frame: pl.DataFrame, raw: pl.DataFrame) -> list[Suspicion]:
+    levels = {name: frame[name].drop_nulls().unique().sort().to_list() for name in has_gaps(frame)}
+    counts = {name: int((raw[name] == word).sum()) for name in levels}
+    names = [
+        name
+        for name, n in counts.items()
+        if n and (word != "NA" or all(_CODE.fullmatch(level) for level in levels[name]))
+    ]
+    if not names:
+        return []
+    which = f"Column {names[0]!r} has" if len(names) == 1 else f"Columns {preview(names)} have"
+    return [
+        Suspicion(
+            kind="taken word",
+            problem=f"{which} the word {word!r} in {sum(counts[name] for name in names)} cells, which count as missing "
+            f"values beside {preview(levels[names[0]], 3)}",
+            remedy="If it is a level, read the file with {option}",
+            columns=tuple(names),
+            values=(word,),
+            option="level",
+        )
+    ]
+
+
+def has_gaps(frame: pl.DataFrame) -> list[str]:
+    """Return the columns of words that have missing values."""
+    return [column.name for column in frame if column.dtype == pl.String and 0 < column.null_count() < frame.height]

@@ -1,0 +1,82 @@
+"""Levels that differ in case and blanks alone, made one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from sparsefield.data._columns import is_ordered_column, is_text_column
+from sparsefield.data._domain import Level
+from sparsefield.data._errors import TableError
+from sparsefield.data._listing import preview
+
+MergeLevels = bool | Sequence[str]
+
+
+def fold(level: str) -> str:
+    """Return a level without case and needless blanks: what its variants share."""
+    return " ".join(level.split()).casefold()
+
+
+def check_merged(names: Sequence[str], merge_levels: Any) -> frozenset[str]:
+    """Return the columns whose variants are merged; refuse names of columns that the table does not have."""
+    if isinstance(merge_levels, bool):
+        return frozenset(names if merge_levels else ())
+    asked = (merge_levels,) if isinstance(merge_levels, str) else tuple(merge_levels)
+    for name in asked:
+        if name not in names:
+            raise TableError(
+                f"merge_levels names column {name!r}, which the table does not have",
+                f"its columns are {preview(names)}",
+            )
+    return frozenset(asked)
+
+
+def merge_variants(
+    name: str, column: Any, known: Iterable[Level] | None = None
+) -> tuple[Any, Mapping[str, tuple[str, ...]]]:
+    """Merge values of a column that differ in case and blanks alone; numbers stay what they are.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    column : ndarray or narwhals Series
+        Its values.
+    known : iterable of levels, optional
+        Spellings to keep; of others the most frequent is kept, and of equally frequent ones the first in the alphabet.
+
+    Returns
+    -------
+    column, mapping
+        The column, as an array of objects where it has changed; and for each spelling that is kept, those that it takes
+        the place of.
+    """
+    if not (is_text_column(column) or is_ordered_column(column)):
+        return column, {}
+    values = column.tolist() if isinstance(column, np.ndarray) else column.to_list()
+    counts = Counter(value for value in values if isinstance(value, str))
+    kept = {fold(level): level for level in known or () if isinstance(level, str)}
+    for value in sorted(counts, key=lambda value: (-counts[value], value)):
+        kept.setdefault(fold(value), value)
+    spelled = {value: kept[fold(value)] for value in counts if value.strip()}
+    merged = {
+        level: tuple(sorted(value for value, own in spelled.items() if own == level != value))
+        for level in sorted({own for value, own in spelled.items() if own != value})
+    }
+    if not merged:
+        return column, {}
+    if is_ordered_column(column):
+        level, others = next(iter(merged.items()))
+        raise TableError(
+            f"Column {name!r} has ordered categories that differ in case or blanks alone: {preview((level, *others))}",
+            "merge them before, so that their order is known",
+            column=name,
+        )
+    # Categories lose the order in which they happen to be listed: text is ordered by the alphabet.
+    changed = np.empty(len(values), dtype=object)
+    changed[:] = [spelled.get(value, value) if isinstance(value, str) else value for value in values]
+    return changed, merged
