@@ -60,7 +60,7 @@ def test_an_interrupt_is_told(answers, monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sparsefield.data.encode", stop)
+    monkeypatch.setattr("sparsefield.cli._loading.encode", stop)
     found = ask("fit", answers, "--id", "person", code=130)
     assert found["error"] == "Interrupted. There is nothing to keep yet."
 

@@ -98,8 +98,9 @@ def refuse_row_names(column: pl.Series, max_levels: int) -> None:
         raise TableError(
             f"Column {column.name!r} has {n_levels} levels in {n_cells} rows, and seems to name them",
             f"leave it out with --id {column.name!r} or --ignore {column.name!r}; if it is a variable, group its "
-            f"values, or raise --max-levels ({max_levels})",
+            f"values, or raise {{option}} ({max_levels})",
             column=column.name,
+            option="max_levels",
         )
 
 

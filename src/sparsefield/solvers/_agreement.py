@@ -19,6 +19,8 @@ from sparsefield.solvers._targets import by_group
 # Noise makes no edge at all in about 60 of 100 batches of draws then, exp(-1/2), where few pairs are near.
 _MOST_NOISE_EDGES = 0.5
 
+_LEAST_VARIANCE = 1e-30  # what never varies has no noise, and no quotient overflows
+
 
 def draws_for_penalty(problem: Problem) -> int:
     """Return the draws whose noise is expected to make half an edge, were all variables independent.
@@ -35,10 +37,10 @@ def draws_for_penalty(problem: Problem) -> int:
     variances = rest_variances(problem, problem.data.moments, is_free)
     a, b = np.nonzero(np.triu(problem.coordinates.is_parameter & (weights > 0), 1))
     if groups is None:
-        ratios = weights[a, b] / np.sqrt(np.maximum(variances[a, b], 1e-300))
+        ratios = weights[a, b] / np.sqrt(np.maximum(variances[a, b], _LEAST_VARIANCE))
         return least_draws(lambda n: bool(2 * ndtr(-ratios * np.sqrt(n)).sum() <= _MOST_NOISE_EDGES))
     _, first, sizes = np.unique(groups[a, b], return_index=True, return_counts=True)
-    squares = weights[a, b][first] ** 2 / np.maximum(variances[a, b][first], 1e-300)
+    squares = weights[a, b][first] ** 2 / np.maximum(variances[a, b][first], _LEAST_VARIANCE)
     return least_draws(lambda n: bool(chdtrc(sizes, n * squares).sum() <= _MOST_NOISE_EDGES))
 
 
