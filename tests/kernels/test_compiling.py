@@ -12,9 +12,11 @@ import numba
 import pytest
 from numba.core import event
 from numba.core.caching import IndexDataCacheFile
+from typer.testing import CliRunner
 
 import sparsefield
 from sparsefield._kernels import _compiling
+from sparsefield.cli import app
 
 PACKAGE = Path(sparsefield.__file__).parent
 NOWHERE = "/dev/null/home"  # below a file: even the superuser cannot write there
@@ -28,13 +30,19 @@ def folder(tmp_path, monkeypatch):
     for name in ("HOME", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, NOWHERE)
     (tmp_path / "kernel.py").write_text(
-        "from sparsefield._kernels._compiling import compiled\n\n@compiled\ndef double(x):\n    return 2 * x\n"
+        "from factor import FACTOR\nfrom sparsefield._kernels._compiling import compiled\n\n"
+        "@compiled\ndef double(x):\n    return FACTOR * x\n"
     )
+    (tmp_path / "factor.py").write_text("FACTOR = 2\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     return tmp_path
 
 
 def load(folder):
     """Return the kernel, as a process that starts finds it."""
+    sys.modules.pop("factor", None)
+    _compiling._stamp_folder.cache_clear()
     spec = spec_from_file_location("kernel", folder / "kernel.py")
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -59,6 +67,12 @@ def test_without_a_folder_a_kernel_works_and_it_is_said_once(folder):
     with pytest.warns(UserWarning, match="set NUMBA_CACHE_DIR to a folder that can be written"):
         assert kernel(4) == 8
     assert kernel(4.0) == 8.0  # another signature, and no warning
+
+
+def test_a_kernel_is_compiled_again_when_a_file_that_it_imports_has_changed(folder):
+    assert load(folder)(4) == 8
+    (folder / "factor.py").write_text("FACTOR = 5\n")
+    assert load(folder)(4) == 20
 
 
 @pytest.mark.parametrize(("is_kept", "how_often"), [(True, "once"), (False, "in every run")])
@@ -102,12 +116,23 @@ def test_older_code_is_never_found_under_a_new_index(folder, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     assert load(folder)(4) == 8
-    (folder / "kernel.py").write_text((folder / "kernel.py").read_text().replace("2 * x", "3 * x"))
+    (folder / "kernel.py").write_text((folder / "kernel.py").read_text().replace("FACTOR * x", "3 * x"))
     with monkeypatch.context() as patched:
         patched.setattr(IndexDataCacheFile, "_save_data", fail)
         with pytest.warns(UserWarning, match="cannot be kept"):
             assert load(folder)(4) == 12
     assert load(folder)(4) == 12
+
+
+def test_an_interrupt_between_index_and_data_leaves_no_index(folder, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(IndexDataCacheFile, "_save_data", stop)
+        with pytest.raises(KeyboardInterrupt):
+            load(folder)(4)
+    assert find_files(folder, "nbi") == []
 
 
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
@@ -136,6 +161,23 @@ def test_the_package_starts_where_nothing_can_be_written(tmp_path):
     assert result.stdout.split() == [str(tmp_path / "sparsefield" / "__init__.py"), "2.0"], result.stderr
     assert result.stderr.count("Every run compiles its kernels again") == 1
     assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_the_program_notes_that_kernels_are_not_kept(tmp_path, monkeypatch, quiet):
+    draw = sparsefield.PairwiseMRF.sample
+
+    def compile_and_draw(*given, **how):
+        _compiling._warn_not_kept("no folder for them can be written")
+        return draw(*given, **how)
+
+    sparsefield.datasets.make_chain(4, seed=1).save(tmp_path / "a.field")
+    monkeypatch.setattr(_compiling, "_is_told", False)
+    monkeypatch.setattr(sparsefield.PairwiseMRF, "sample", compile_and_draw)
+    words = ["sample", str(tmp_path / "a.field"), "-o", str(tmp_path / "a.csv"), *(["-q"] if quiet else [])]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 0, result.output
+    assert result.stderr.count("Note: Every run compiles its kernels again") == (not quiet)
 
 
 def test_all_kernels_are_compiled_in_one_way():

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from numba import njit
@@ -38,7 +39,8 @@ def _make_cache(function):
     """Return the cache of a kernel where numba finds a folder for it, else one that keeps nothing."""
     try:
         return _Kept(function)
-    except RuntimeError:  # neither NUMBA_CACHE_DIR nor the folder of this file nor the user's own can be written
+    # Neither NUMBA_CACHE_DIR nor the folder of this file nor the user's own can be written, or sources cannot be read.
+    except (RuntimeError, OSError):
         return _NotKept()
 
 
@@ -72,6 +74,12 @@ event.register("numba:compile", _under_way)
 class _Kept(FunctionCache):  # type: ignore[misc]
     """The files of one kernel. What is wrong with them costs compiling again, and nothing else."""
 
+    def __init__(self, function):
+        super().__init__(function)
+        # numba compares the file of the kernel alone, and would use what was compiled with an older version of another
+        # file that it imports.
+        self._cache_file._source_stamp = _stamp_folder(Path(function.__code__.co_filename).parent)
+
     def load_overload(self, sig, target_context):
         """Return what was compiled before, or None where there is none that can be read."""
         try:
@@ -84,14 +92,23 @@ class _Kept(FunctionCache):  # type: ignore[misc]
         """Keep what was compiled, unless the disk is full or cannot be written any more."""
         try:
             super().save_overload(sig, data)
-        except Exception as error:
+        except BaseException as error:
             self._forget()
+            if not isinstance(error, Exception):  # an interrupt
+                raise
             _warn_not_kept(f"{getattr(error, 'strerror', None) or error}: {self.cache_path!r}")
 
     def _forget(self):
         """Remove the index: numba writes it before the data, and must not find older data under their name."""
         with suppress(OSError):
             Path(self._cache_file._index_path).unlink(missing_ok=True)
+
+
+@cache
+def _stamp_folder(folder):
+    """Return what tells the Python files of a folder from older versions of them."""
+    files = sorted(folder.glob("*.py"))
+    return [(file.name, hashlib.sha256(file.read_bytes()).hexdigest()) for file in files]
 
 
 class _NotKept(NullCache):  # type: ignore[misc]
