@@ -166,6 +166,12 @@ def test_an_empty_table_has_no_rows(write):
     assert "is empty: its first line must name the columns" in str(refused(write("\n\n")))
 
 
+def test_blank_lines_below_the_names_are_no_rows(write):
+    contents = read_contents(write('a,b\n\n\n"q, r",\n'))
+    assert contents.frame.rows() == [("q, r", None)]
+    assert contents.line_of(0) == 4
+
+
 def test_many_rows_with_blank_lines_keep_their_lines(write):
     rng = np.random.default_rng(0)
     lines, at = ["a,b"], []

@@ -52,11 +52,13 @@ def read_text(
     else:
         lines = scan.lines
         readable = source.readable if raw is given else io.BytesIO(bytes(raw))
-        frame = _parse(source, readable, layout.n_above, layout, words, as_text)
-        _check_height(source, frame.height, scan.n_records)
-        if len(scan.blank):  # the reader takes a blank line for a row of missing values
+        # The reader takes a blank line for a row of missing values, and the first one for the number of columns.
+        n_blank = int((scan.blank == np.arange(len(scan.blank))).sum())
+        frame = _parse(source, readable, layout.n_above + n_blank, layout, words, as_text)
+        _check_height(source, frame.height, scan.n_records - n_blank)
+        if len(scan.blank) > n_blank:
             is_row = np.ones(frame.height, dtype=bool)
-            is_row[scan.blank] = False
+            is_row[scan.blank[n_blank:] - n_blank] = False
             frame = frame.filter(pl.Series(is_row))
     if lines.n_rows == 0:
         frame = pl.DataFrame({str(k): [] for k in range(len(layout.names))})
