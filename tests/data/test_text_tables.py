@@ -160,7 +160,7 @@ def test_rows_and_lines_are_those_of_a_slow_reader(tmp_path_factory, rows, size)
 
 
 def test_an_empty_table_has_no_rows(write):
-    for text in ("a,b\n", "a,b", "\na,b\n\n"):
+    for text in ("a,b\n", "a,b", "\na,b\n\n", 'a",b\n'):
         with pytest.raises(TableError, match="no rows"):
             sf.encode(write(text))
     assert "is empty: its first line must name the columns" in str(refused(write("\n\n")))

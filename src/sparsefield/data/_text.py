@@ -11,7 +11,7 @@ import polars as pl
 from sparsefield.data._characters import Bytes, as_plain_text, skip_mark
 from sparsefield.data._contents import Contents, Lines
 from sparsefield.data._layout import Layout, find_layout
-from sparsefield.data._scan import StrayQuoteError, describe_uneven, scan_records
+from sparsefield.data._scan import Scan, StrayQuoteError, describe_uneven, scan_records
 from sparsefield.data._settle import settle_columns
 from sparsefield.data._source import Source
 
@@ -43,24 +43,18 @@ def read_text(
     given = source.view()
     raw, notes = as_plain_text(source, given)
     layout = find_layout(source, raw, separator, markers, header)
-    words = [marker for marker in markers if marker]
+    # polars before 1.44 reads a carriage return where a blank line ends in one and a line feed.
+    words = [*(marker for marker in markers if marker), "\r"]
     try:
         scan = scan_records(source, raw, _find_start(raw, layout.first_line), layout)
     except StrayQuoteError:
         text, lines = _quote_again(source, raw, layout)
-        frame = _parse(source, text, 0, layout, words, as_text)
+        frame = _parse(source, text, 0, layout, words, as_text) if lines.n_rows else None
     else:
         lines = scan.lines
         readable = source.readable if raw is given else io.BytesIO(bytes(raw))
-        # The reader takes a blank line for a row of missing values, and the first one for the number of columns.
-        n_blank = int((scan.blank == np.arange(len(scan.blank))).sum())
-        frame = _parse(source, readable, layout.n_above + n_blank, layout, words, as_text)
-        _check_height(source, frame.height, scan.n_records - n_blank)
-        if len(scan.blank) > n_blank:
-            is_row = np.ones(frame.height, dtype=bool)
-            is_row[scan.blank[n_blank:] - n_blank] = False
-            frame = frame.filter(pl.Series(is_row))
-    if lines.n_rows == 0:
+        frame = _parse_rows(source, readable, scan, layout, words, as_text) if lines.n_rows else None
+    if frame is None:
         frame = pl.DataFrame({str(k): [] for k in range(len(layout.names))})
     frame, more = settle_columns(
         source,
@@ -71,6 +65,26 @@ def read_text(
         has_decimals=layout.separator != ",",
     )
     return Contents(source.name, frame, (*source.notes, *notes, *layout.notes, *more), lines)
+
+
+def _parse_rows(
+    source: Source, readable: object, scan: Scan, layout: Layout, markers: list[str], as_text: bool
+) -> pl.DataFrame:
+    """Read all values but those of blank lines.
+
+    The reader takes a blank line for a row of missing values, and the first one for the number of columns.
+    """
+    n_blank = int((scan.blank == np.arange(len(scan.blank))).sum())  # below the names
+    frame = _parse(source, readable, layout.n_above + n_blank, layout, markers, as_text)
+    if frame.height != scan.n_records - n_blank:
+        raise source.error(
+            f"has {scan.n_records - n_blank} lines of data but was read as {frame.height} rows", "check its quotes"
+        )
+    if len(scan.blank) == n_blank:
+        return frame
+    is_row = np.ones(frame.height, dtype=bool)
+    is_row[scan.blank[n_blank:] - n_blank] = False
+    return frame.filter(pl.Series(is_row))
 
 
 def _find_start(raw: Bytes, line: int) -> int:
@@ -98,8 +112,6 @@ def _parse(
                 infer_schema_length=n_typed,
                 infer_schema=not as_text,
             )
-        except pl.exceptions.NoDataError:
-            return pl.DataFrame()
         except pl.exceptions.PolarsError as error:
             if n_typed is None:
                 problem = f"cannot be read as a table: {str(error).strip().partition(chr(10))[0].rstrip('.')}"
@@ -116,11 +128,6 @@ def _is_undecided(frame: pl.DataFrame) -> bool:
         return False
     top = frame.head(_N_TYPED)
     return any(top[name].null_count() == _N_TYPED and frame[name].null_count() < frame.height for name in frame.columns)
-
-
-def _check_height(source: Source, n_read: int, n_records: int) -> None:
-    if n_read != n_records:
-        raise source.error(f"has {n_records} lines of data but was read as {n_read} rows", "check its quotes")
 
 
 def _quote_again(source: Source, raw: Bytes, layout: Layout) -> tuple[io.BytesIO, Lines]:
