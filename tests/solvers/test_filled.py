@@ -105,3 +105,31 @@ def test_a_fit_whose_time_is_up_ends_there(monkeypatch):
     assert len(rounds) == 1
     assert mrf.status_.code == "time"
     assert "drawn from independent variables" in mrf.status_.sentence
+
+
+def test_what_was_reached_before_an_interrupt_is_kept(monkeypatch):
+    calls, impute = [], sf.PairwiseMRF.impute
+
+    def interrupt(*arguments, **options):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return impute(*arguments, **options)
+
+    monkeypatch.setattr(sf.PairwiseMRF, "impute", interrupt)
+    table = make_incomplete(TRUTHS["two levels"])
+    mrf = PseudoLikelihood(ALPHA, random_state=1).fit(table)
+    assert mrf.status_.code == "interrupted"
+    assert "in 2 rounds" in mrf.status_.sentence
+    monkeypatch.setattr("sparsefield.solvers._filled._MOST_ROUNDS", 2)
+    calls.clear()
+    np.testing.assert_array_equal(theta_of(PseudoLikelihood(ALPHA, random_state=1).fit(table)), theta_of(mrf))
+
+
+def test_rounds_end_where_draws_do_not_change(monkeypatch):
+    table = make_incomplete(TRUTHS["two levels"], share=0.02)
+    mrf = PseudoLikelihood(ALPHA, random_state=1).fit(table)
+    assert "after which they would not change" in mrf.status_.sentence
+    monkeypatch.setattr("sparsefield.solvers._filled._MOST_ROUNDS", 1000)
+    again = PseudoLikelihood(ALPHA, random_state=1).fit(table)
+    np.testing.assert_array_equal(theta_of(mrf), theta_of(again))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield.data import MISSING, Table
-from sparsefield.fits import Fit
+from sparsefield.fits import Fit, Status
 from sparsefield.model import PairwiseMRF, as_theta
 from sparsefield.solvers._pseudolikelihood import solve_pseudo_likelihood
 
@@ -60,22 +60,31 @@ def solve_filled_pseudo_likelihood(
     n_copies = int(np.clip(_FILLED_ROWS // np.count_nonzero(~is_whole), _FEWEST_COPIES, _MOST_COPIES))
     whole, open_ = np.flatnonzero(is_whole), np.repeat(np.flatnonzero(~is_whole), n_copies)
     shares = np.concatenate([own[whole], own[open_] / n_copies])
-    wanted, model, start = table.codes[open_], _start(table, own), None
-    drawn = wanted  # which nothing agrees with
-    n_rounds = 0
-    while n_rounds < _MOST_ROUNDS:
-        n_rounds += 1
-        last, drawn = drawn, model.impute(wanted, seed=seed).codes
-        change = np.count_nonzero(drawn != last) / np.count_nonzero(wanted == MISSING)
-        if change == 0:
-            break
-        rows = Table(table.domain, np.asfortranarray(np.concatenate([table.codes[whole], drawn])))
-        fit = solve_pseudo_likelihood(rows, alpha, weights=shares, start=start, **options)
-        model, start = fit.model, as_theta(fit.model)
-        if fit.status.code in ("interrupted", "time"):
-            break
+    wanted, model, fit = table.codes[open_], _start(table, own), None
+    drawn, n_rounds, change = wanted, 0, 1.0
+    try:
+        while n_rounds < _MOST_ROUNDS and not _is_over(fit):
+            last, drawn = drawn, model.impute(wanted, seed=seed).codes
+            change = np.count_nonzero(drawn != last) / np.count_nonzero(wanted == MISSING)
+            if change == 0:
+                break
+            n_rounds += 1
+            rows = Table(table.domain, np.asfortranarray(np.concatenate([table.codes[whole], drawn])))
+            start = None if fit is None else as_theta(model)
+            fit = solve_pseudo_likelihood(rows, alpha, weights=shares, start=start, **options)
+            model = fit.model
+    except KeyboardInterrupt:  # of draws: a fit that is interrupted says so itself
+        if fit is None:
+            raise
+        fit = replace(fit, status=Status("interrupted", "Interrupted: this is what there was by then."))
+    assert fit is not None
     sentence = f"{fit.status.sentence} {_describe(n_rounds, n_copies, change)}"
     return replace(fit, status=replace(fit.status, sentence=sentence))
+
+
+def _is_over(fit: Fit | None) -> bool:
+    """Say whether a fit leaves no time for another one."""
+    return fit is not None and fit.status.code in ("interrupted", "time")
 
 
 def _start(table: Table, weights: Weights) -> PairwiseMRF:
@@ -92,7 +101,6 @@ def _describe(n_rounds: int, n_copies: int, change: float) -> str:
     """Say how missing values were filled."""
     if n_rounds == 1:
         return "Missing values were drawn from independent variables: there was no time for a second round."
-    return (
-        f"Missing values were drawn {n_copies} times from the fit itself, in {n_rounds} rounds of draws and fits, of "
-        f"which the last changed {change:.2g} of them."
+    return f"Missing values were drawn {n_copies} times from the fit itself, in {n_rounds} rounds of draws and fits" + (
+        f": the last changed {100 * change:.2g}% of them." if change else ", after which they would not change."
     )
