@@ -64,3 +64,9 @@ def test_what_cannot_be_drawn_either_is_refused(monkeypatch):
     monkeypatch.setattr("sparsefield.model._annealing._MOST_TIMES", 1)
     with pytest.raises(OutOfReachError, match="out of reach of annealing"):
         model.log_prob_observed(make_rows(model), log_partition=0.0, backend=Undrawn())
+
+
+def test_probabilities_of_whole_states_need_whole_states():
+    for ask in (FIELDS["dense"].log_prob, FIELDS["dense"].energy):
+        with pytest.raises(ValueError, match=r"State 2 misses the value of variable 'v0' \(code 255\): fill it"):
+            ask(make_rows(FIELDS["dense"]))

@@ -28,7 +28,7 @@ def make_incomplete(truth, n=400, share=0.3, seed=1):
     return sf.Table(table.domain, codes)
 
 
-def find_fixed_point(table, n_rounds=40):
+def find_fixed_point(table, n_rounds=25):
     """Fit all states, each as often as it is expected given the observed cells, by the last fit; again and again."""
     rows = [tuple(None if x == MISSING else int(x) for x in row) for row in table.codes]
     every = np.indices(tuple(table.domain.n_levels), dtype=np.uint8).reshape(table.domain.n_variables, -1).T

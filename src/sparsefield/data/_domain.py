@@ -196,6 +196,11 @@ class Domain:
             bad &= array != MISSING
         if bad.any():
             row, column = np.argwhere(bad)[0]
+            if array[row, column] == MISSING:
+                raise ValueError(
+                    f"State {row} misses the value of variable {self.names[column]!r} (code {MISSING}): fill it "
+                    "(impute), or ask for the probability of what was observed (log_prob_observed)."
+                )
             raise ValueError(
                 f"State {row} has code {array[row, column]} for variable {self.names[column]!r}, "
                 f"which has codes 0 to {self.n_levels[column] - 1}."
