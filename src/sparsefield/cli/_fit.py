@@ -203,6 +203,8 @@ def _draw(
 
 
 def _tell(out: Output, found: Fit, network: Network, seconds: float, files: list[Path]) -> None:
+    from sparsefield.data import count
+
     grid = Grid("", "", "weight", title="Strongest edges", title_justify="left")
     edges = network.edges.filter(network.edges["weight"] != 0)
     for row in edges.head(_STRONGEST).to_dicts():
@@ -213,7 +215,7 @@ def _tell(out: Output, found: Fit, network: Network, seconds: float, files: list
         out.say(grid)
     n_open = network.n_undecided
     settled = f", {n_open} of them undecided within the noise of the draws" if n_open else ""
-    out.say(f"{network.n_edges} edges{settled}; {seconds:.1f} s.")
+    out.say(f"{count(network.n_edges, 'edge')}{settled}; {seconds:.1f} s.")
     is_wrong = found.is_serious or found.status.code == "interrupted"
     (out.complain if is_wrong else out.say)(respell(found.status.sentence))
     out.say(f"Certificate: {found.certified}")

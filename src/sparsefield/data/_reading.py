@@ -11,6 +11,7 @@ import polars as pl
 from sparsefield.data._alignments import read_letters
 from sparsefield.data._contents import Contents
 from sparsefield.data._frames import read_frame
+from sparsefield.data._marked import drop_marked
 from sparsefield.data._sequences import is_alignment
 from sparsefield.data._sheets import read_sheet
 from sparsefield.data._signatures import FRAMES, SHEETS, SURVEYS, find_kind
@@ -46,7 +47,8 @@ def read_table(
     sheet : str or int, optional
         The sheet of a workbook, by its name or its number from one on; the first unless given.
     missing_markers : iterable of str
-        Words that mean a missing value in text files and sheets.
+        Words, and numbers as they are written, that mean a missing value. In files of other kinds than text and sheets
+        those that everybody uses (NA, None, ...) are levels, unlike others that are given here.
     as_text : bool
         Whether cells of text files and sheets stay the text that they are.
 
@@ -103,4 +105,7 @@ def read_contents(
         contents = read_frame(source, kind)
     else:
         contents = read_text(source, markers, separator, header, as_text=as_text)
-    return replace(contents, source=given)
+    # Columns with types say themselves what is missing, by and large: words that else mean it are levels there.
+    added = [marker for marker in markers if marker not in MISSING_MARKERS]
+    frame = drop_marked(contents.frame, added) if added else contents.frame
+    return replace(contents, frame=frame, source=given)
