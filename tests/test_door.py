@@ -39,6 +39,23 @@ print(json.dumps(sorted(name for name in sys.modules if "." not in name)))
     assert SLOW & set(run_python(call)) == set()
 
 
+def test_the_program_fits_without_scikit_learn(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("a,b\n" + "0,1\n1,0\n1,1\n" * 20)
+    call = f"""
+import json, sys
+from sparsefield.cli import main
+sys.argv = ["sparsefield", "fit", {str(path)!r}, "--no-certify", "--quiet"]
+try:
+    main()
+except SystemExit as end:
+    assert not end.code
+print(json.dumps(sorted(name for name in sys.modules if "." not in name)))
+"""
+    assert not {"sklearn", "matplotlib", "pandas", "plotly"} & set(run_python(call))
+    assert path.with_suffix(".field").exists()
+
+
 def test_rooms_and_names_are_found_when_they_are_asked_for():
     lines = (
         "import json, sparsefield as sf; "

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 
 def seed_of(random_state: Any) -> int:
@@ -17,6 +17,10 @@ def seed_of(random_state: Any) -> int:
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31))
     try:
+        if isinstance(random_state, Integral):  # as scikit-learn has it, which takes a second to import
+            return int(np.random.RandomState(int(random_state)).randint(2**31))
+        from sklearn.utils import check_random_state
+
         return int(check_random_state(random_state).randint(2**31))
     except ValueError as error:
         raise ValueError(
