@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -9,7 +10,7 @@ from typer.testing import CliRunner
 
 import sparsefield as sf
 from program import run
-from sparsefield.cli import app
+from sparsefield.cli import _spelling, app
 from sparsefield.cli._spelling import respell, spell
 
 SHORT = ["--alphas", "0.3,0.2"]
@@ -69,10 +70,11 @@ def test_a_fit_that_ends_early_names_the_option_that_goes_on(table):
 
 def test_every_option_that_is_spelled_is_one_of_the_program():
     said = " ".join(run(command, "--help") for command in ("fit", "certify", "path", "bootstrap", "sample"))
-    from sparsefield.cli import _spelling
-
-    for name in _spelling._NAMES:
-        assert spell(name) in said
+    source = " ".join(file.read_text(encoding="utf-8") for file in Path(sf.__file__).parent.rglob("*.py"))
+    remedies = set(re.findall(r'\boption="(\w+)"', source))
+    assert {"missing", "separator"} <= remedies
+    for name in {*_spelling._NAMES, *remedies}:
+        assert f" {spell(name)} " in said
 
 
 @pytest.mark.parametrize(
