@@ -60,6 +60,15 @@ def test_the_command_at_the_end_of_a_path_reads_the_same(tmp_path, frame):
     assert "60 rows, 3 variables" in run(*again, "--no-certify")
 
 
+def test_words_are_looked_for_below_the_names_that_were_found(tmp_path):
+    path = tmp_path / "table.csv"
+    rows = "".join(f"{one},{two},{one}\n" for one in ("yes", "no") for two in ("some", "much")) * 9
+    path.write_text("yes,None,yes\n" + rows)
+    said = run("fit", path, *WORDS)
+    assert "37 rows, 3 variables" in said
+    assert "Column 'x1' has the word 'None' in 1 cells" in said
+
+
 def test_errors_have_the_line_of_the_file(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text('# by hand\n\na,b\n0,"x\ny"\n\n1,z\n0.5,z\n')

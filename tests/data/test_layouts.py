@@ -61,6 +61,7 @@ def test_decimal_commas_make_numbers(write):
     frame, notes = read(write("a;b;c\n1,5;1;x\n2,0;0;y,z\n"))
     assert frame == {"a": [1.5, 2.0], "b": [1, 0], "c": ["x", "y,z"]}
     assert "Column 'a' has numbers with decimal commas: '1,5' is read as 1.5." in notes
+    assert read(write("a;b\n1,5;1\n2,0;0\n"), as_text=True)[0] == {"a": ["1,5", "2,0"], "b": ["1", "0"]}
     whole = write("a;b\n1,0;x\n0,0;y\n")
     with pytest.warns(ReadingWarning):
         assert sf.encode(whole).domain.levels[0] == (0, 1)

@@ -154,7 +154,7 @@ def _list_taken(contents: Contents, how: Cells, frame: pl.DataFrame) -> list[str
         missing_markers=words,
         separator=_unescape(how.separator),
         sheet=how.sheet,
-        header=how.header,
+        header=contents.header,
         as_text=True,
     )
     return compose_notes(find_taken(frame, raw.frame, markers))

@@ -98,6 +98,8 @@ class Contents:
         Where its rows stand, in files that have lines, or sheets that have rows.
     place : str
         What `lines` counts.
+    header : bool, optional
+        Whether the first row was taken for the names of the columns, where that was a question.
     source : Source, optional
         Where its bytes are, to read it once more: what came through a pipe or from the web is kept.
     """
@@ -107,6 +109,7 @@ class Contents:
     notes: tuple[Note, ...] = ()
     lines: Lines | None = None
     place: str = "line"
+    header: bool | None = None
     source: Source | None = None
 
     def line_of(self, row: int) -> int | None:

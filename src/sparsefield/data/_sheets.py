@@ -48,7 +48,8 @@ def read_sheet(
     frame = _tidy(frame, markers, as_text)
     frame, more = settle_columns(source, frame, heading.names, is_keyed=as_text)
     lines = Lines.listed([row + 1 for row in rows])
-    return Contents(source.name, frame, (*source.notes, *notes, *heading.notes, *more), lines, "row")
+    notes = [*source.notes, *notes, *heading.notes, *more]
+    return Contents(source.name, frame, tuple(notes), lines, "row", header=heading.n_rows > 0)
 
 
 def _load_typed(book: Any, position: int, rows: list[int]) -> pl.DataFrame:

@@ -62,9 +62,10 @@ def read_text(
         layout.names,
         is_keyed=as_text,
         lacks_name=layout.lacks_name,
-        has_decimals=layout.separator != ",",
+        has_decimals=layout.separator != "," and not as_text,
     )
-    return Contents(source.name, frame, (*source.notes, *notes, *layout.notes, *more), lines)
+    notes = (*source.notes, *notes, *layout.notes, *more)
+    return Contents(source.name, frame, notes, lines, header=layout.n_heading > 0)
 
 
 def _parse_rows(
