@@ -77,22 +77,18 @@ def _read_arrow(source: Source, kind: str, names: list[str]) -> Any:
 
 def _with_order(name: str, column: Any) -> pl.Series:
     """Return a column of categories, ordered where they are."""
-    parts = column.chunks
-    declared = parts[0].dictionary.to_pylist() if parts else []
-    codes = [code for part in parts for code in part.indices.to_pylist()]
-    values = [None if code is None or declared[code] is None else str(declared[code]) for code in codes]
-    return make_categories(name, values, [str(level) for level in declared], is_ordered=column.type.ordered)
+    declared = [str(level) for level in column.chunk(0).dictionary.to_pylist()] if column.num_chunks else []
+    return make_categories(pl.Series(name, column.cast("string")), declared, is_ordered=column.type.ordered)
 
 
-def make_categories(
-    name: str, values: Sequence[str | None], categories: Sequence[str], *, is_ordered: bool
-) -> pl.Series:
-    """Return a column of categories that keep the order in which they are listed; it means something where they are.
+def make_categories(column: pl.Series, categories: Sequence[str], *, is_ordered: bool) -> pl.Series:
+    """Return a column of words as categories that keep the order in which they are listed; it may mean something.
 
     Ordered categories are an Enum, which lists its own. Others have a list of their own too, in which they stand as
     they are put there: so all are put there before the values.
     """
     if is_ordered:
-        return pl.Series(name, values, dtype=pl.Enum(categories))
+        return column.cast(pl.Enum(categories))
     own = pl.Categorical(pl.Categories.random())
-    return pl.Series(name, [*categories, *values], dtype=own)[len(categories) :]
+    listed = pl.Series(column.name, categories, dtype=own)
+    return pl.concat([listed, column.cast(own)])[len(categories) :]

@@ -92,8 +92,8 @@ def _with_labels(column: pl.Series, labels: Mapping[Any, str], is_ordinal: bool)
             f"Column {column.name!r} has several codes with the label {twice[0]!r}: their levels have the code too."
         )
         label_of = {code: f"{label} ({code})" if label in twice else label for code, label in label_of.items()}
-    values = [None if code is None else label_of[code] for code in column.to_list()]
-    return make_categories(column.name, values, list(label_of.values()), is_ordered=is_ordinal), note
+    words = column.replace_strict(label_of, return_dtype=pl.String)
+    return make_categories(words, list(label_of.values()), is_ordered=is_ordinal), note
 
 
 def _labels_of(name: str, about: Any) -> dict[Any, str]:
