@@ -32,7 +32,7 @@ def read_table(
     missing_markers: Iterable[str] = MISSING_MARKERS,
     as_text: bool = False,
 ) -> pl.DataFrame:
-    """Read a table as a data frame, and warn of everything that was assumed.
+    r"""Read a table as a data frame, and warn of everything that was assumed.
 
     Parameters
     ----------
@@ -65,8 +65,10 @@ def read_table(
     Examples
     --------
     >>> import sparsefield as sf
-    >>> frame = sf.read_table("answers.csv")  # doctest: +SKIP
-    >>> table = sf.encode(frame)  # doctest: +SKIP
+    >>> with open("answers.csv", "w") as file:
+    ...     _ = file.write("mood,sleep\nlow,0\nhigh,1\n")
+    >>> sf.read_table("answers.csv").columns
+    ['mood', 'sleep']
     """
     contents = read_contents(
         path, separator=separator, header=header, sheet=sheet, missing_markers=missing_markers, as_text=as_text
