@@ -23,7 +23,7 @@ BAD = {
     "no rows": ({"x": []}, "The table has no rows: give at least one observation."),
     "no columns": ({}, "There are no columns"),
     "empty name": ({" ": [1]}, "Column 0 has no name"),
-    "dates": ({"day": [datetime.date(2020, 1, 1)]}, "Column 'day' has type Date"),
+    "dates": ({"day": [datetime.date(2020, 1, 1)]}, "Column 'day' holds dates or times"),
 }
 
 

@@ -98,7 +98,7 @@ def test_words_among_numbers_stay_as_they_are(write):
 def test_dates_are_refused_with_a_sentence(write):
     days = [datetime.date(2020, 1, day) for day in (1, 2, 3)]
     path = write([["when", "a"], *([day, k % 2] for k, day in enumerate(days))])
-    with pytest.raises(TableError, match=r"table\.xlsx': Column 'when' has type (Date|Datetime).*turn it into text"):
+    with pytest.raises(TableError, match=r"table\.xlsx': Column 'when' holds dates or times. Leave it out"):
         sf.encode(path)
 
 

@@ -46,6 +46,10 @@ def encode_column(
     elif column.is_null().all():
         levels = known or ()
         out[:] = MISSING
+    elif column.dtype.is_temporal():
+        raise TableError(
+            f"Column {name!r} holds dates or times", "Leave it out, or make a few levels of them", column=name
+        )
     else:
         raise _wrong_type(name, column.dtype, "turn it into text, booleans or whole numbers")
     if not levels:
