@@ -4,9 +4,8 @@ VENV := .venv
 RUN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 
-# The disk cache of compiled kernels does not notice edits in imported files: its name carries their contents.
-KERNELS := $(shell cat src/sparsefield/_kernels/*.py | cksum | cut -d ' ' -f 1)
-export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba-$(KERNELS)
+# Compiled kernels stay in the project.
+export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
 
 .PHONY: browser demo docs paper test lint format bench bench-kernels bench-levels bench-certificates bench-learner \
 	bench-newton bench-optimality bench-constants bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap \
