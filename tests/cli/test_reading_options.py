@@ -12,6 +12,7 @@ import pytest
 import xlsxwriter
 from typer.testing import CliRunner
 
+import sparsefield as sf
 from program import run
 from sparsefield.cli import app
 
@@ -123,3 +124,19 @@ def test_names_of_variables_may_stand_in_a_column_without_a_name(tmp_path, frame
     assert "Values are separated by semicolons in file" in said
     nodes.write_text(",name,group\n0,a,x\n1,b,x\n2,c,y\n")
     assert "numbers the rows" in run("fit", path, "--nodes", nodes, "--color", "group", *WORDS)
+
+
+def test_what_is_wrong_later_names_its_line_too(tmp_path):
+    # Line 5 misses 21 of 22 values: more than can be summed out one by one when a fit is certified.
+    rows = np.random.default_rng(1).integers(0, 2, (60, 22)).astype(str)
+    rows[2, 1:] = ""
+    lines = [",".join(f"x{i}" for i in range(22)), "", *(",".join(row) for row in rows)]
+    path, field = tmp_path / "answers.csv", tmp_path / "answers.field"
+    path.write_text("\n".join(lines) + "\n")
+    domain = sf.Domain.binary(22)
+    settings = {"alpha": 0.1, "missing": "model"}
+    model = sf.PairwiseMRF(domain, np.zeros(22), np.zeros((22, 22)))
+    sf.Fit(model, sf.Status("converged", "Done."), (), penalty="L1", penalize_main=False, settings=settings).save(field)
+    result = CliRunner().invoke(app, ["certify", str(field), str(path)])
+    assert result.exit_code == 2
+    assert "answers.csv', line 5: Row 2 has 21 missing values" in result.stderr

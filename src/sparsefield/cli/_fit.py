@@ -141,7 +141,7 @@ def certify(
     with plain_errors():
         found = Fit.load(field)
     rows = cells.load_same(data, found.model.domain, out)
-    with plain_errors(data), quiet_warnings(out):
+    with plain_errors(data), rows.locate(), quiet_warnings(out):
         found = _certify(found, rows, seed, threads, out, n_draws=draws, confidence=confidence)
         found.save(field)
     out.say(str(found.optimality))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,6 +42,11 @@ class Rows:
 
     table: Table
     weights: NDArray[np.float64] | None = None
+    contents: Contents | None = None
+
+    def locate(self) -> AbstractContextManager[None]:
+        """Add the file, and the line of the row, to what is found to be wrong later; rows that count zero are gone."""
+        return nullcontext() if self.contents is None or self.weights is not None else self.contents.locate()
 
     def __str__(self) -> str:
         """Say in a line what there is."""
@@ -75,7 +81,7 @@ def load_same(path: Path, domain: Domain, how: Cells, out: Output) -> Rows:
             table = encode(frame, domain=domain, merge_levels=_choose_merged(frame, how, ()))
     for note in notes:
         out.warn(note)
-    return Rows(table, weights)
+    return Rows(table, weights, contents)
 
 
 def _take(contents: Contents, how: Reading) -> tuple[Rows, list[str]]:
@@ -99,7 +105,7 @@ def _take(contents: Contents, how: Reading) -> tuple[Rows, list[str]]:
         ordinal = None if how.ordinal is None else read_order(how.ordinal, frame, left_out)
         table = encode(frame, ordinal=ordinal, max_levels=how.max_levels)
     constant = [str(own.message) for own in caught if issubclass(own.category, ConstantColumnWarning)]
-    return Rows(table, weights), [*notes, *constant]
+    return Rows(table, weights, contents), [*notes, *constant]
 
 
 def _choose_columns(frame: pl.DataFrame, how: Reading) -> list[str]:
