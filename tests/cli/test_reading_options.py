@@ -134,9 +134,9 @@ def test_what_is_wrong_later_names_its_line_too(tmp_path):
     path, field = tmp_path / "answers.csv", tmp_path / "answers.field"
     path.write_text("\n".join(lines) + "\n")
     domain = sf.Domain.binary(22)
-    settings = {"alpha": 0.1, "missing": "model"}
     model = sf.PairwiseMRF(domain, np.zeros(22), np.zeros((22, 22)))
-    sf.Fit(model, sf.Status("converged", "Done."), (), penalty="L1", penalize_main=False, settings=settings).save(field)
+    known = {"alpha": 0.1, "penalty": "L1", "penalize_main": False, "settings": {"missing": "model"}}
+    sf.Fit(model, sf.Status("converged", "Done."), (), **known).save(field)
     result = CliRunner().invoke(app, ["certify", str(field), str(path)])
     assert result.exit_code == 2
     assert "answers.csv', line 5: Row 2 has 21 missing values" in result.stderr
