@@ -91,6 +91,14 @@ def test_none_is_a_level_where_that_is_said(survey):
     )
 
 
+def test_none_is_a_level_in_files_whose_columns_have_types(survey):
+    path = survey(pain=[*pick("None", "Some", "Much", n=290), *[None] * 10])
+    typed = path.with_suffix(".parquet")
+    pl.read_csv(path, null_values=[""]).write_parquet(typed)
+    assert notes(typed) == []
+    assert sf.Fit.load(typed.with_suffix(".field")).model.domain.levels[2] == ("Much", "None", "Some")
+
+
 def test_words_beside_numbers_and_letters_stay_missing(survey):
     path = survey(
         q=pick("1", "2", "None"), country=pick("DE", "FR", "NA", seed=3), answer=pick("yes", "no", "NA", seed=4)
@@ -121,6 +129,22 @@ def test_variants_are_merged_where_that_is_asked_for(survey):
     assert "By enumeration" in run("certify", field, path, "--merge-levels", "all")
     assert "has value 'YES', which is not a level" in run("certify", field, path, code=2)
     assert "There is no column 'qq'. Is it 'q'?" in run("fit", path, "--merge-levels", "qq", code=2)
+
+
+def test_variants_of_ordered_levels_have_their_spelling_and_no_other_order(survey):
+    path = survey(mood=pick("LOW", "LOW", "mid", "High ", "high"))
+    words = ("--merge-levels", "mood")
+    assert notes(path, *words, "--ordinal", "mood=low<mid<high") == [
+        "Column 'mood': 'High ' counted as 'high'.",
+        "Column 'mood': 'LOW' counted as 'low'.",
+    ]
+    assert sf.Fit.load(path.with_suffix(".field")).model.domain.levels[2] == ("low", "mid", "high")
+    typed = path.with_suffix(".parquet")
+    order = pl.Enum(["LOW", "mid", "high", "High "])
+    pl.read_csv(path).with_columns(pl.col("mood").cast(order)).write_parquet(typed)
+    assert "has ordered categories that differ in case or blanks alone: 'high', 'High '" in " ".join(
+        run("fit", typed, *words, code=2).split()
+    )
 
 
 def test_copies_counts_and_missing_cells_are_noted(survey):

@@ -50,3 +50,9 @@ def test_what_cannot_be_merged_gets_a_sentence():
     ordered = pd.DataFrame({"x": pd.Categorical(["low", "Low", "high"], ["low", "Low", "high"], ordered=True)})
     with pytest.raises(sf.TableError, match="has ordered categories that differ in case or blanks alone: 'Low', 'low'"):
         sf.encode(ordered, merge_levels=True)
+
+
+def test_levels_of_files_are_merged_too(tmp_path):
+    path = tmp_path / "answers.csv"
+    pl.DataFrame({"q": WORDS}).write_csv(path)
+    assert sf.encode(path, merge_levels=True).domain.levels == (("New York", "Yes", "no"),)

@@ -29,7 +29,7 @@ from sparsefield.data import (
     find_suspicions,
     find_taken,
     has_gaps,
-    merge_variants,
+    list_variants,
     preview,
     read_contents,
     read_weights,
@@ -98,12 +98,13 @@ def _take(contents: Contents, how: Reading) -> tuple[Rows, list[str]]:
         if name not in as_text:
             refuse_typo(frame[name])
     left_out = [name for name in frame.columns if name not in kept]
-    frame, merged = _merge(frame.select(kept), how, left_out)
-    notes = [*notes, *merged, *_list_taken(contents, how, frame)]
+    frame = frame.select(kept)
+    merged = _choose_merged(frame, how, left_out)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConstantColumnWarning)
         ordinal = None if how.ordinal is None else read_order(how.ordinal, frame, left_out)
-        table = encode(frame, ordinal=ordinal, max_levels=how.max_levels)
+        table = encode(frame, ordinal=ordinal, merge_levels=merged, max_levels=how.max_levels)
+    notes = [*notes, *_list_merged(frame, table, merged), *_list_taken(contents, how, frame)]
     constant = [str(own.message) for own in caught if issubclass(own.category, ConstantColumnWarning)]
     return Rows(table, weights, contents), [*notes, *constant]
 
@@ -133,14 +134,14 @@ def _find_weights(frame: pl.DataFrame, how: Cells) -> NDArray[np.float64] | None
     return None if how.weight is None else read_weights(frame[find_column(how.weight, frame.columns, "--weight")])
 
 
-def _merge(frame: pl.DataFrame, how: Cells, left_out: Collection[str]) -> tuple[pl.DataFrame, list[str]]:
-    """Make one level of those that differ in case or blanks alone, where that is asked for; also say of which."""
+def _list_merged(frame: pl.DataFrame, table: Table, names: Collection[str]) -> list[str]:
+    """Say which values count as another spelling of a level."""
     notes = []
-    for name in _choose_merged(frame, how, left_out):
-        column, merged = merge_variants(name, frame[name].to_numpy())
-        frame = frame.with_columns(pl.Series(name, column.tolist())) if merged else frame
-        notes += [f"Column {name!r}: {preview(others)} counted as {kept!r}." for kept, others in merged.items()]
-    return frame, notes
+    for name in names:
+        values = frame[name].cast(pl.String).drop_nulls().unique()
+        found = list_variants(values, table.domain.levels[table.domain.index_of(name)])
+        notes += [f"Column {name!r}: {preview(others)} counted as {kept!r}." for kept, others in found.items()]
+    return notes
 
 
 def _choose_merged(frame: pl.DataFrame, how: Cells, left_out: Collection[str]) -> list[str]:
@@ -151,7 +152,8 @@ def _choose_merged(frame: pl.DataFrame, how: Cells, left_out: Collection[str]) -
 
 def _list_taken(contents: Contents, how: Cells, frame: pl.DataFrame) -> list[str]:
     """Say which words count as missing values and may be levels; the file is read again where there may be any."""
-    if contents.source is None or not has_gaps(frame):
+    # Files whose columns have types have no header to find, and keep such words as levels.
+    if contents.source is None or contents.header is None or not has_gaps(frame):
         return []
     markers = _find_markers(how)
     words = tuple(word for word in markers if word not in DOUBTFUL_MARKERS)

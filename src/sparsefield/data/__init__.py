@@ -29,7 +29,7 @@ from sparsefield.data._suspicions import find_suspicions
 from sparsefield.data._table import Table, distinct_rows
 from sparsefield.data._taken_words import DOUBTFUL_MARKERS, find_taken, has_gaps
 from sparsefield.data._unseen import Unseen, find_unseen
-from sparsefield.data._variants import merge_variants
+from sparsefield.data._variants import list_variants
 
 __all__ = [
     "AMINO_ACIDS",
@@ -72,8 +72,8 @@ __all__ = [
     "has_gaps",
     "is_alignment",
     "is_numbering",
+    "list_variants",
     "listed",
-    "merge_variants",
     "moments_of_codes",
     "moments_of_table",
     "names_rows",

@@ -58,7 +58,7 @@ def encode(
     max_levels : int
         Columns with more levels are refused; at most 254 can be held.
     missing_markers : iterable of str
-        Words that mean a missing value in a text file or sheet.
+        Words that mean a missing value in a file; see `read_table`, which also has options for sheets and names.
     separator : str, optional
         The character between the values of a text file; found out unless given.
 
@@ -83,7 +83,14 @@ def encode(
         contents = read_contents(data, missing_markers=missing_markers, separator=separator)
         contents.warn(stacklevel=2)
         with contents.locate():
-            return encode(contents.frame, domain=domain, reference=reference, ordinal=ordinal, max_levels=max_levels)
+            return encode(
+                contents.frame,
+                domain=domain,
+                reference=reference,
+                ordinal=ordinal,
+                merge_levels=merge_levels,
+                max_levels=max_levels,
+            )
     names, column_of, n_rows = _open_columns(data)
     check_names(names)
     if n_rows == 0:
@@ -100,7 +107,7 @@ def encode(
         column = column_of(i)
         known = find_order(name, column, ordinal) if domain is None else domain.levels[i]
         if name in merged:
-            column, _ = merge_variants(name, column, known)
+            column = merge_variants(name, column, known)
         levels = encode_column(name, column, known, max_levels, codes[:, i])
         if domain is None:
             levels = _take_seen(levels, codes[:, i]) if known else levels

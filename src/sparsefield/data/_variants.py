@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,9 +35,7 @@ def check_merged(names: Sequence[str], merge_levels: Any) -> frozenset[str]:
     return frozenset(asked)
 
 
-def merge_variants(
-    name: str, column: Any, known: Iterable[Level] | None = None
-) -> tuple[Any, Mapping[str, tuple[str, ...]]]:
+def merge_variants(name: str, column: Any, known: Iterable[Level] | None = None) -> Any:
     """Merge values of a column that differ in case and blanks alone; numbers stay what they are.
 
     Parameters
@@ -51,24 +49,19 @@ def merge_variants(
 
     Returns
     -------
-    column, mapping
-        The column, as an array of objects where it has changed; and for each spelling that is kept, those that it takes
-        the place of.
+    ndarray or narwhals Series
+        The column, as an array of objects where it has changed.
     """
     if not (is_text_column(column) or is_ordered_column(column)):
-        return column, {}
+        return column
     values = column.tolist() if isinstance(column, np.ndarray) else column.to_list()
-    counts = Counter(value for value in values if isinstance(value, str))
+    counts = Counter(value for value in values if isinstance(value, str) and value.strip())
     kept = {fold(level): level for level in known or () if isinstance(level, str)}
     for value in sorted(counts, key=lambda value: (-counts[value], value)):
         kept.setdefault(fold(value), value)
-    spelled = {value: kept[fold(value)] for value in counts if value.strip()}
-    merged = {
-        level: tuple(sorted(value for value, own in spelled.items() if own == level != value))
-        for level in sorted({own for value, own in spelled.items() if own != value})
-    }
+    merged = list_variants(counts, kept.values())
     if not merged:
-        return column, {}
+        return column
     if is_ordered_column(column):
         level, others = next(iter(merged.items()))
         raise TableError(
@@ -77,6 +70,18 @@ def merge_variants(
             column=name,
         )
     # Categories lose the order in which they happen to be listed: text is ordered by the alphabet.
+    spelled = {value: level for level, others in merged.items() for value in others}
     changed = np.empty(len(values), dtype=object)
     changed[:] = [spelled.get(value, value) if isinstance(value, str) else value for value in values]
-    return changed, merged
+    return changed
+
+
+def list_variants(values: Iterable[str], levels: Iterable[Level]) -> dict[str, tuple[str, ...]]:
+    """Return, for each level that has some, its other spellings among values."""
+    kept = {fold(level): level for level in levels if isinstance(level, str)}
+    found: dict[str, list[str]] = {}
+    for value in sorted(values):
+        level = kept.get(fold(value), value)
+        if level != value:
+            found.setdefault(level, []).append(value)
+    return {level: tuple(found[level]) for level in sorted(found)}
