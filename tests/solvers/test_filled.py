@@ -133,3 +133,10 @@ def test_rounds_end_where_draws_do_not_change(monkeypatch):
     monkeypatch.setattr("sparsefield.solvers._filled._MOST_ROUNDS", 1000)
     again = PseudoLikelihood(ALPHA, random_state=1).fit(table)
     np.testing.assert_array_equal(theta_of(mrf), theta_of(again))
+
+
+def test_a_single_round_is_told_from_a_lack_of_time():
+    codes = np.tile(np.array([[0, 1], [1, 0], [0, 0], [1, 1]], dtype=np.uint8), (200, 1))
+    codes[3, 0] = MISSING  # which the independent variables of the fit fill as those of the first round do
+    mrf = PseudoLikelihood(0.5, random_state=1).fit(sf.Table(sf.Domain.binary(2), codes))
+    assert mrf.status_.sentence.endswith("in 1 round of draws and fits, after which they would not change.")

@@ -41,7 +41,7 @@ class PseudoLikelihood(FieldEstimator):
         draws and fits, so that all observed cells count; count them as the first level; drop their rows; or refuse
         them. It makes no difference where there are none. With "model" and alpha="auto" the penalty is the one that
         `SparseMRF` chooses, since paths of the pseudo-likelihood are for whole rows.
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
         Where the random numbers of missing values start; there are no others.
     progress : bool or "auto"
         Whether to show a progress bar; "auto" shows one in a terminal.

@@ -214,6 +214,6 @@ def pseudo_log_likelihoods(model: PairwiseMRF, table: Table) -> NDArray[np.float
     total, rows = np.zeros(table.n_rows), np.arange(table.n_rows)
     for i, column in enumerate(table.codes.T):
         is_seen = column != MISSING
-        chance = model.conditional(i, table.codes)[rows[is_seen], column[is_seen]]
-        total[is_seen] += np.log(np.maximum(chance, 1e-300))
+        probabilities = model.conditional(i, table.codes)[rows[is_seen], column[is_seen]]
+        total[is_seen] += np.log(np.maximum(probabilities, 1e-300))
     return total

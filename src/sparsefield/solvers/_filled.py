@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield.data import MISSING, Table
+from sparsefield.data import MISSING, Table, count
 from sparsefield.fits import Fit, Status
 from sparsefield.model import PairwiseMRF, as_theta
 from sparsefield.solvers._pseudolikelihood import solve_pseudo_likelihood
@@ -99,8 +99,9 @@ def _start(table: Table, weights: Weights) -> PairwiseMRF:
 
 def _describe(n_rounds: int, n_copies: int, change: float) -> str:
     """Say how missing values were filled."""
-    if n_rounds == 1:
+    if n_rounds == 1 and change:
         return "Missing values were drawn from independent variables: there was no time for a second round."
-    return f"Missing values were drawn {n_copies} times from the fit itself, in {n_rounds} rounds of draws and fits" + (
+    rounds = f"{count(n_rounds, 'round')} of draws and fits"
+    return f"Missing values were drawn {n_copies} times from the fit itself, in {rounds}" + (
         f": the last changed {100 * change:.2g}% of them." if change else ", after which they would not change."
     )
