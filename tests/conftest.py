@@ -1,9 +1,14 @@
 import os
 
+import hypothesis
 import matplotlib.pyplot as plt
 import pytest
 
 from sparsefield._kernels._target import HAS_AVX2
+
+# Tests assert no speed: an example may wait for a kernel to be compiled, or for other work of the machine.
+hypothesis.settings.register_profile("unhurried", deadline=None)
+hypothesis.settings.load_profile("unhurried")
 
 
 def pytest_configure():

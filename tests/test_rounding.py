@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sparsefield._rounding import as_confidence, at_least, at_most
@@ -81,7 +81,6 @@ def test_what_people_write_is_printed_as_they_write_it():
     assert at_most(1.0001, below=1) == "1.01"
 
 
-@settings(deadline=None)  # the first one compiles
 @given(st.floats(1e-200, 10), st.floats(1e-200, 10), CONFIDENCES)
 def test_sentences_of_certificates_print_bounds_that_hold(bias, error, confidence):
     said = str(replace(dobrushin(MODEL, 1), bias=bias, confidence=confidence))

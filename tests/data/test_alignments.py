@@ -3,7 +3,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import sparsefield as sf
@@ -159,7 +159,6 @@ def naive_weights(codes, identity):
     return weights
 
 
-@settings(deadline=None)  # the first one compiles
 @given(st.data())
 def test_weights_agree_with_a_comparison_of_every_two_rows(data):
     n, p = data.draw(st.integers(1, 12)), data.draw(st.integers(1, 20))
