@@ -100,7 +100,7 @@ def test_numbers_of_rows_are_left_out_with_a_note(write, name, first):
 def test_row_names_of_r_are_left_out_with_a_note(write):
     frame, notes = read(write('"a" "b"\n"Ann" "x" 1\n"Bob" "y" 0\n"Cid" "x" 0\n', "table.txt"))
     assert frame == FRAME
-    assert "The first column has no name and a value of its own in each row ('Ann', 'Bob', 'Cid', ...)" in notes[-1]
+    assert "The first column has no name and has a value of its own in each row ('Ann', 'Bob', 'Cid', ...)" in notes[-1]
 
 
 def test_a_first_column_without_a_name_that_may_be_a_variable_is_refused(write):
@@ -141,7 +141,7 @@ def test_tables_without_names_are_found(write, rows):
     assert "The columns have no names: line 1 (" in notes[0]
     assert "Use header=True if it has their names." in notes[0]
     (note,) = read_contents(path).notes
-    assert "Use --header if" in note.for_program()
+    assert "Use --header if" in note.compose(lambda option: {"header=True": "--header"}[option])
     assert read(path, header=False) == (frame, [])
 
 

@@ -76,8 +76,7 @@ def write_table(table: pl.DataFrame, path: Path) -> None:
         if ending == ".parquet":
             content = io.BytesIO()
             table.write_parquet(content)
-            rough.write_bytes(
-                content.getvalue()
-            )  # by Python, which says OSError where the disk is full; polars does not
+            # By Python, which says OSError where the disk is full: polars does not.
+            rough.write_bytes(content.getvalue())
         else:
             table.write_csv(rough, separator="\t" if ending == ".tsv" else ",")

@@ -11,6 +11,7 @@ from typing import Any
 import typer
 
 from sparsefield.cli._app import Output, plain_errors
+from sparsefield.cli._spelling import spell_given
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def load_groups(path: Path | None, color: str | None, names: Sequence[str], out:
     with plain_errors(path):
         contents = read_contents(path, as_text=True)
         for note in contents.notes:
-            out.warn(note.for_program())
+            out.warn(note.compose(spell_given))
         frame = contents.frame
         if frame.width < 2:
             raise TableError("The table of variables has a single column", "give names, and what is known of them")

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sparsefield.cli._app import Output, plain_errors
 from sparsefield.cli._columns import find_column, read_order, refuse_row_names, refuse_typo, split_columns
 from sparsefield.cli._notes import compose_notes, list_unordered
+from sparsefield.cli._spelling import spell_given
 from sparsefield.cli._tables import Cells, Reading
 from sparsefield.data import (
     DOUBTFUL_MARKERS,
@@ -25,6 +26,7 @@ from sparsefield.data import (
     Table,
     TableError,
     UnknownLettersWarning,
+    begin_with,
     encode,
     find_suspicions,
     find_taken,
@@ -125,8 +127,7 @@ def _drop_empty(frame: pl.DataFrame, names: list[str]) -> tuple[list[str], list[
     empty = [name for name in names if frame[name].null_count() == frame.height]
     if not empty or frame.height == 0:
         return names, []
-    which = f"Columns {preview(empty)} have" if len(empty) > 1 else f"Column {empty[0]!r} has"
-    return [name for name in names if name not in empty], [f"{which} no observed value: left out."]
+    return [name for name in names if name not in empty], [f"{begin_with(empty)} no observed value: left out."]
 
 
 def _find_weights(frame: pl.DataFrame, how: Cells) -> NDArray[np.float64] | None:
@@ -190,7 +191,7 @@ def _read_file(path: Path, how: Cells) -> tuple[Contents, list[str]]:
             header=how.header,
         )
     letters = [str(own.message) for own in caught if issubclass(own.category, UnknownLettersWarning)]
-    return contents, [*(note.for_program() for note in contents.notes), *letters]
+    return contents, [*(note.compose(spell_given) for note in contents.notes), *letters]
 
 
 def _unescape(separator: str | None) -> str | None:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from sparsefield.cli._spelling import spell as spell_option
-from sparsefield.data import FEW_LEVELS, Suspicion, Table, preview
+from sparsefield.data import FEW_LEVELS, Suspicion, Table, begin_with
 
 _MOST = 5  # notes of a kind: more of them hide the others
 
@@ -64,8 +64,7 @@ def list_unordered(table: Table) -> list[str]:
     ]
     if not names:
         return []
-    which = f"Columns {preview(names)} have" if len(names) > 1 else f"Column {names[0]!r} has"
     return [
-        f"{which} numbers as levels, which count as categories without an order: --ordinal all, or their names, makes "
-        "edges with a sign of them."
+        f"{begin_with(names)} numbers as levels, which count as categories without an order: --ordinal all, or their "
+        "names, makes edges with a sign of them."
     ]

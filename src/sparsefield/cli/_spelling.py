@@ -35,6 +35,18 @@ def spell(option: str) -> str:
     return f"--{_RENAMED.get(option, option).replace('_', '-')}"
 
 
+def spell_given(option: str) -> str:
+    """Return an option that is given a value in Python, or asks for one, as it is typed.
+
+    Examples
+    --------
+    >>> spell_given("header=True"), spell_given("header=False"), spell_given("sheet=")
+    ('--header', '--no-header', '--sheet')
+    """
+    name, _, value = option.partition("=")
+    return f"--no-{spell(name)[2:]}" if value == "False" else spell(name)
+
+
 def respell(sentence: str) -> str:
     """Return a sentence in which options are spelled as they are typed.
 

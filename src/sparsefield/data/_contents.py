@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,22 +31,19 @@ class Note:
     ----------
     text : str
         The sentence. "{option}" in it stands for an option.
-    in_python : str
-        How the option is given in Python.
-    in_program : str
-        How it is given on a command line.
+    option : str, optional
+        The option, as it is given in Python, such as "header=True".
     """
 
     text: str
-    in_python: str = ""
-    in_program: str = ""
+    option: str | None = None
+
+    def compose(self, spell: Callable[[str], str] = str) -> str:
+        """Return the sentence, with the option spelled as a function of it says."""
+        return self.text if self.option is None else self.text.replace("{option}", spell(self.option))
 
     def __str__(self) -> str:
-        return self.text.replace("{option}", self.in_python) if self.in_python else self.text
-
-    def for_program(self) -> str:
-        """Return the sentence as a command line says it."""
-        return self.text.replace("{option}", self.in_program) if self.in_program else self.text
+        return self.compose()
 
 
 @dataclass(frozen=True)

@@ -85,13 +85,13 @@ def _find_header(first: Record, below: Sequence[Record], markers: Sequence[str],
             f"The columns have no names: {line} ({preview(named, 4)}) is read as data, and they are called x0, x1, ... "
             "Use {option} if it has their names."
         )
-        return False, [Note(text, "header=True", "--header")]
+        return False, [Note(text, "header=True")]
     if occur and len(below) > 1:
         text = (
             f"The values of {line} ({preview(named, 4)}) are taken for names, but occur below too: use {{option}} if "
             "they are data."
         )
-        return True, [Note(text, "header=False", "--no-header")]
+        return True, [Note(text, "header=False")]
     return True, []
 
 

@@ -79,7 +79,7 @@ def find_layout(
         given, more = _find_separator(source, lines[body:], is_whole)
         notes += more
     elif separator is None and given != TEXT.get(source.ending):
-        notes.append(Note(f"Line 1 says that values are separated by {given!r}."))
+        notes.append(Note(f"Line {top} says that values are separated by {given!r}."))
     records = _parse(lines[body:], given, is_whole)
     if n_comments:
         last = _parse(lines[body - 1 : body], given, True)

@@ -22,3 +22,8 @@ def listed(words: Sequence[str]) -> str:
     """Write all words of a choice: 'a', 'b' or 'c'."""
     *first, last = (repr(word) for word in words)
     return f"{', '.join(first)} or {last}" if first else last
+
+
+def begin_with(columns: Sequence[str]) -> str:
+    """Begin a sentence about what columns have: Column 'a' has, Columns 'a', 'b' have."""
+    return f"Column {columns[0]!r} has" if len(columns) == 1 else f"Columns {preview(columns)} have"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sparsefield.data._alignments import AMINO_ACIDS
 from sparsefield.data._domain import Level
 from sparsefield.data._errors import Suspicion
-from sparsefield.data._listing import preview
+from sparsefield.data._listing import begin_with, preview
 from sparsefield.data._table import Table
 
 # What survey programs write for "refused", "don't know" and "no answer": repeated sevens, eights and nines, also with a
@@ -36,7 +36,7 @@ def find_codes(table: Table) -> list[Suspicion]:
     return [
         Suspicion(
             kind="missing code",
-            problem=f"{_name(columns)} {_number(codes)} apart from the other levels",
+            problem=f"{begin_with(columns)} {_number(codes)} apart from the other levels",
             remedy="If this means a missing value, leave such cells empty, or read the file with {option}",
             columns=tuple(columns),
             values=codes,
@@ -116,7 +116,7 @@ def find_words(table: Table) -> list[Suspicion]:
     return [
         Suspicion(
             kind="missing word",
-            problem=f"{_name(columns)} {preview(words)} as {'levels' if len(words) > 1 else 'a level'}",
+            problem=f"{begin_with(columns)} {preview(words)} as {'levels' if len(words) > 1 else 'a level'}",
             remedy="If this means a missing value, leave such cells empty, or read the file with {option}",
             columns=tuple(columns),
             values=words,
@@ -138,10 +138,6 @@ def columns_of(table: Table) -> Iterator[tuple[str, tuple[Level, ...], NDArray[n
     """Yield name, levels, and how many rows show each level."""
     for name, levels, codes in zip(table.domain.names, table.domain.levels, table.codes.T, strict=True):
         yield name, levels, np.bincount(codes, minlength=256)[: len(levels)]
-
-
-def _name(columns: Sequence[str]) -> str:
-    return f"Column {columns[0]!r} has" if len(columns) == 1 else f"Columns {preview(columns)} have"
 
 
 def _number(codes: Sequence[Level]) -> str:

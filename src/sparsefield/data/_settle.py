@@ -9,7 +9,7 @@ import polars as pl
 from sparsefield.data._contents import Note
 from sparsefield.data._domain import check_names
 from sparsefield.data._errors import TableError
-from sparsefield.data._listing import preview
+from sparsefield.data._listing import begin_with, preview
 from sparsefield.data._source import Source
 
 _INDEX = "Unnamed: 0"  # what pandas calls a first column without a name
@@ -75,16 +75,16 @@ def _settle_first(
     source: Source, column: pl.Series, name: str, is_keyed: bool, lacks_name: bool
 ) -> tuple[str, Note | None]:
     """Return the name under which a first column without one is kept, if it is, and what to say of it."""
-    which = f"The first column is called {name!r}" if name else "The first column has no name"
+    which = f"The first column, called {name!r}," if name else "The first column has no name and"
     first = preview(column.head(3).to_list())
     if _is_count(column):
-        return "", Note(f"{which} and numbers the rows ({first}, ...): it is left out.")
+        return "", Note(f"{which} numbers the rows ({first}, ...): it is left out.")
     if is_keyed:
         return name or _KEY, None
     if column.null_count() == 0 and column.n_unique() == len(column):
-        return "", Note(f"{which} and a value of its own in each row ({first}, ...): it is left out.")
+        return "", Note(f"{which} has a value of its own in each row ({first}, ...): it is left out.")
     if name:
-        return name, Note(f"{which}, but does not number the rows ({first}, ...): it is kept.")
+        return name, Note(f"{which} does not number the rows ({first}, ...): it is kept.")
     if lacks_name:
         raise source.error("has a name less than values in each row", "name all columns, or correct the rows")
     raise source.error(
@@ -118,5 +118,4 @@ def _read_decimals(columns: list[pl.Series]) -> tuple[list[pl.Series], list[Note
             found.append(column.name)
     if not found:
         return columns, []
-    which = f"Columns {preview(found)} have" if len(found) > 1 else f"Column {found[0]!r} has"
-    return columns, [Note(f"{which} numbers with decimal commas: '1,5' is read as 1.5.")]
+    return columns, [Note(f"{begin_with(found)} numbers with decimal commas: '1,5' is read as 1.5.")]

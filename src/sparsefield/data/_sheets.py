@@ -83,7 +83,7 @@ def _find_sheet(source: Source, names: list[str], sheet: str | int | None) -> tu
             f"File {source.name!r} has {len(names)} sheets, {preview(names)}: the first is read. Choose another with "
             "{option}."
         )
-        return 0, [Note(text, "sheet=", "--sheet")]
+        return 0, [Note(text, "sheet=")]
     if sheet in names:
         return names.index(str(sheet)), []
     if str(sheet).isdigit() and 1 <= int(sheet) <= len(names):

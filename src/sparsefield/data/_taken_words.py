@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from sparsefield.data._errors import Suspicion
-from sparsefield.data._listing import preview
+from sparsefield.data._listing import begin_with, preview
 
 # "None", "Some", "Much" is a scale; North America and Namibia are NA among continents and countries.
 DOUBTFUL_MARKERS = ("None", "NA")
@@ -40,12 +40,11 @@ def _find_word(word: str, frame: pl.DataFrame, raw: pl.DataFrame) -> list[Suspic
     ]
     if not names:
         return []
-    which = f"Column {names[0]!r} has" if len(names) == 1 else f"Columns {preview(names)} have"
     return [
         Suspicion(
             kind="taken word",
-            problem=f"{which} the word {word!r} in {sum(counts[name] for name in names)} cells, which count as missing "
-            f"values beside {preview(levels[names[0]], 3)}",
+            problem=f"{begin_with(names)} the word {word!r} in {sum(counts[name] for name in names)} cells, which "
+            f"count as missing values beside {preview(levels[names[0]], 3)}",
             remedy="If it is a level, read the file with {option}",
             columns=tuple(names),
             values=(word,),
