@@ -64,9 +64,23 @@ def test_a_kernel_is_kept_where_a_folder_can_be_written(folder):
 def test_without_a_folder_a_kernel_works_and_it_is_said_once(folder):
     (folder / "__pycache__").touch()
     kernel = load(folder)
-    with pytest.warns(UserWarning, match="set NUMBA_CACHE_DIR to a folder that can be written"):
+    with pytest.warns(UserWarning, match="Set NUMBA_CACHE_DIR to a folder that can be written"):
         assert kernel(4) == 8
     assert kernel(4.0) == 8.0  # another signature, and no warning
+
+
+@pytest.mark.parametrize("part", ["_source_stamp", "_index_path"])
+def test_a_kernel_works_with_a_numba_that_keeps_kernels_otherwise(folder, monkeypatch, part):
+    class Otherwise(IndexDataCacheFile):
+        def __init__(self, *given, **how):
+            super().__init__(*given, **how)
+            delattr(self, part)
+
+    monkeypatch.setattr("numba.core.caching.IndexDataCacheFile", Otherwise)
+    kernel = load(folder)
+    with pytest.warns(UserWarning, match="numba .* keeps them in another way"):
+        assert kernel(4) == 8
+    assert find_files(folder, "nbi") == []
 
 
 def test_a_kernel_is_compiled_again_when_a_file_that_it_imports_has_changed(folder):

@@ -8,6 +8,7 @@ from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 
+from numba import __version__ as numba_version
 from numba import njit
 from numba.core import event
 from numba.core.caching import FunctionCache, NullCache
@@ -41,7 +42,10 @@ def _make_cache(function):
         return _Kept(function)
     # Neither NUMBA_CACHE_DIR nor the folder of this file nor the user's own can be written, or sources cannot be read.
     except (RuntimeError, OSError):
-        return _NotKept()
+        return _NotKept("no folder for them can be written")
+    # Caches are private to numba: those of another version may have other parts.
+    except (AttributeError, TypeError):
+        return _NotKept(f"numba {numba_version} keeps them in another way", "Use another version of numba.")
 
 
 def describe_compiling() -> str | None:
@@ -76,9 +80,13 @@ class _Kept(FunctionCache):  # type: ignore[misc]
 
     def __init__(self, function):
         super().__init__(function)
+        files = self._cache_file
+        self._index = Path(files._index_path)
+        if not hasattr(files, "_source_stamp"):
+            raise AttributeError("_source_stamp")
         # numba compares the file of the kernel alone, and would use what was compiled with an older version of another
         # file that it imports.
-        self._cache_file._source_stamp = _stamp_folder(Path(function.__code__.co_filename).parent)
+        files._source_stamp = _stamp_folder(Path(function.__code__.co_filename).parent)
 
     def load_overload(self, sig, target_context):
         """Return what was compiled before, or None where there is none that can be read."""
@@ -101,7 +109,7 @@ class _Kept(FunctionCache):  # type: ignore[misc]
     def _forget(self):
         """Remove the index: numba writes it before the data, and must not find older data under their name."""
         with suppress(OSError):
-            Path(self._cache_file._index_path).unlink(missing_ok=True)
+            self._index.unlink(missing_ok=True)
 
 
 @cache
@@ -114,21 +122,22 @@ def _stamp_folder(folder):
 class _NotKept(NullCache):  # type: ignore[misc]
     """No files at all."""
 
+    def __init__(self, *why):
+        self._why = why
+
     def save_overload(self, *_):
         """Say that what was compiled is not kept: now it has cost something, which importing it does not."""
-        _warn_not_kept("no folder for them can be written")
+        _warn_not_kept(*self._why)
 
 
 _is_told = False
 
 
-def _warn_not_kept(reason):
+def _warn_not_kept(reason, remedy="Set NUMBA_CACHE_DIR to a folder that can be written."):
     """Say once in a process that kernels are compiled again in the next."""
     global _is_told
     if not _is_told:
         _is_told = True
         warnings.warn(
-            f"Every run compiles its kernels again, as they cannot be kept ({reason}): set NUMBA_CACHE_DIR to a folder "
-            "that can be written.",
-            stacklevel=2,
+            f"Every run compiles its kernels again, as they cannot be kept ({reason}). {remedy}", stacklevel=2
         )
