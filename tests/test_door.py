@@ -8,7 +8,7 @@ from importlib import import_module
 import pytest
 
 import sparsefield as sf
-from sparsefield import data
+from sparsefield import data, estimators
 from sparsefield.cli import _options
 
 SLOW = {"joblib", "matplotlib", "networkx", "numba", "numpy", "pandas", "plotly", "polars", "scipy", "sklearn"}
@@ -74,6 +74,12 @@ def test_every_name_is_what_its_room_offers():
     exec("from sparsefield import *", names)
     assert names.keys() - {"__builtins__"} == set(sf.__all__)
     assert {*sf.__all__, *ROOMS, "__version__"} <= set(dir(sf))
+    assert [name for name in dir(sf) if not name.startswith("__") and not hasattr(getattr(sf, name), "__name__")] == []
+
+
+def test_estimators_are_listed_before_they_are_imported():
+    lines = "import json, sparsefield as sf; print(json.dumps([*dir(sf.estimators), sf.estimators.__name__]))"
+    assert {*estimators.__all__, "sparsefield.estimators"} <= set(run_python(lines))
 
 
 def test_an_unknown_name_is_refused():

@@ -118,4 +118,4 @@ else:
 
 def __dir__() -> list[str]:
     """List what there is, whether it was asked for before or not."""
-    return sorted({*globals(), *__all__, *_ROOMS})
+    return sorted({*(name for name in globals() if name.startswith("__")), *__all__, *_ROOMS})

@@ -40,3 +40,7 @@ if not TYPE_CHECKING:
         if name not in _FILES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(import_module(f"{__name__}.{_FILES[name]}"), name)
+
+    def __dir__() -> list[str]:
+        """List what there is, whether it was asked for before or not."""
+        return sorted({*(name for name in globals() if name.startswith("__")), *__all__})
