@@ -15,13 +15,13 @@ print(senate.votes.summary().sort("missing", descending=True).head(4))
 # The model fills votes that were not cast, given the other votes of the roll call.
 mrf = sf.SparseMRF(alpha=0.1, random_state=1).fit(senate.votes)
 print(mrf.status_)
-print(sf.edge_table(mrf.model_).head(8))
+print(sf.edge_table(mrf).head(8))
 
 # %%
 # Black lines are positive links between the parties.
 parties = dict(zip(senate.members["name"], senate.members["party"], strict=True))
 colors = {"D": "#1f5fa8", "R": "#b3202c", "I": "#4d9221"}
-NetworkDisplay.from_fit(mrf.fit_, groups=parties, colors=colors).plot()
+NetworkDisplay.from_estimator(mrf, groups=parties, colors=colors)
 
 # %%
 # Who is central?
@@ -29,8 +29,8 @@ print(sf.centrality_table(mrf.graph()).sort("strength", descending=True).head(5)
 
 # %%
 # The heat map has all interactions, ordered by cluster.
-HeatmapDisplay.from_fit(mrf.fit_, groups=parties, colors=colors).plot()
+HeatmapDisplay.from_estimator(mrf, groups=parties, colors=colors)
 
 # %%
 # What happened while the field was learned?
-TraceDisplay.from_fit(mrf.fit_).plot()
+TraceDisplay.from_estimator(mrf)

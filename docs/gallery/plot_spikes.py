@@ -32,4 +32,4 @@ ax.set(xlabel="both spike, data", ylabel="both spike, model")
 
 # %%
 # The heat map has all interactions, ordered by cluster.
-HeatmapDisplay.from_fit(mrf.fit_).plot()
+HeatmapDisplay.from_estimator(mrf)

@@ -18,13 +18,13 @@ from sparsefield.plotting import NetworkDisplay
 frame = pl.read_csv(Path(os.environ["SPARSEFIELD_OUTSIDE"]) / "adhd" / "adhd_bgms.csv").drop("group")
 mrf = sf.SparseMRF(alpha=0.03, random_state=1).fit(frame)
 print(mrf.status_)
-print(sf.edge_table(mrf.fit_).head(8))
+print(sf.edge_table(mrf).head(8))
 
 # %%
 # The first nine are symptoms of inattention, the others of hyperactivity and impulsivity.
 groups = {name: "inattention" if k < 9 else "hyperactivity" for k, name in enumerate(frame.columns)}
-NetworkDisplay.from_fit(mrf.fit_, groups=groups).plot()
+NetworkDisplay.from_estimator(mrf, groups=groups)
 
 # %%
 # How far from the optimum can the fit be?
-print(sf.certify(mrf.fit_, frame).optimality)
+print(sf.certify(mrf, frame).optimality)
