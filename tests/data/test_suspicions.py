@@ -121,6 +121,20 @@ def test_names_and_numbers_of_rows_are_asked_about():
         sf.encode(pl.DataFrame({"income": np.random.default_rng(1).permutation(40)}))
 
 
+def test_values_of_rows_that_are_dropped_name_no_rows():
+    whole, left = [f"p{k}" for k in range(20)] * 3, [f"p{k}" for k in range(5)] * 4
+    found = find_suspicions({"a": [None] * 60 + [0, 1] * 10, "b": [*whole, *left]}, missing="drop")
+    assert [own.kind for own in found] == ["mostly missing", "rows left out", "few rows"]
+    assert str(found[1]).endswith("Missing values can stay with missing='model'.")
+
+
+def test_remedies_in_python_are_those_that_python_has():
+    frame = pl.DataFrame({"a": [0, 1] * 10, "who": [f"p{k}" for k in range(20)], "again": ["x", "y"] * 10})
+    said = [str(own) for own in find_suspicions(frame)]
+    assert said[0].endswith("leave it out with drop, a method of the data frame.")
+    assert "leave out all but one with drop, a method of the data frame, unless" in said[1]
+
+
 def test_variants_of_a_level_are_asked_about():
     kinds = look({"q": answers("Yes", "yes ", "YES", "no"), "gene": answers("AA", "Aa", "aa")})
     assert kinds == [("variants", ("q",), ("YES", "Yes", "yes "))]

@@ -23,7 +23,6 @@ from sparsefield.data._ordered import Ordinal
 from sparsefield.data._policies import WAYS_WITH_MISSING, read_weights, resolve_missing, take_counted
 from sparsefield.data._reading import MISSING_MARKERS, read_contents, read_table
 from sparsefield.data._row_names import is_numbering, names_rows
-from sparsefield.data._sequences import is_alignment
 from sparsefield.data._source import as_address
 from sparsefield.data._suspicions import find_suspicions
 from sparsefield.data._table import Table, distinct_rows
@@ -71,7 +70,6 @@ __all__ = [
     "find_taken",
     "find_unseen",
     "has_gaps",
-    "is_alignment",
     "is_numbering",
     "list_variants",
     "listed",

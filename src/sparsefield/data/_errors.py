@@ -10,6 +10,14 @@ from typing import Any
 
 from sparsefield.data._listing import preview
 
+# What there is in Python where the program has an option, or needs a value.
+_IN_PYTHON = {
+    "id": "drop, a method of the data frame",
+    "ignore": "drop, a method of the data frame",
+    "level": "missing_markers that lack it",
+    "missing": "missing='model'",
+}
+
 
 class TableError(ValueError):
     """Something in a table that its owner can mend.
@@ -103,7 +111,8 @@ class Suspicion:
     values : tuple
         The levels that it is about.
     option : str, optional
-        The option that the remedy speaks of, by its name in Python.
+        The option that the remedy speaks of, by its name in Python, or in the program where that alone has it: "id",
+        "ignore" and "level".
     """
 
     kind: str
@@ -118,8 +127,8 @@ class Suspicion:
         return _compose(self.problem, self.remedy, self.option, spell)
 
     def __str__(self) -> str:
-        """Return the sentence."""
-        return self.compose()
+        """Return the sentence, with what there is in Python in the place of options."""
+        return self.compose(lambda option: _IN_PYTHON.get(option, option))
 
 
 class ConstantColumnWarning(UserWarning):

@@ -26,15 +26,13 @@ def find_row_names(table: Table) -> list[Suspicion]:
     """Find columns of text whose values are nearly all different, and numbers that rise from row to row."""
     found = []
     for name, levels, codes in zip(table.domain.names, table.domain.levels, table.codes.T, strict=True):
-        n_cells = int(np.count_nonzero(codes != MISSING))
+        n_cells, n_levels = int(np.count_nonzero(codes != MISSING)), len(np.unique(codes[codes != MISSING]))
         is_text = isinstance(levels[0], str)
-        if names_rows(len(levels), n_cells) and (
-            is_text or (n_cells == len(codes) and is_numbering(codes.astype(int)))
-        ):
+        if names_rows(n_levels, n_cells) and (is_text or (n_cells == len(codes) and is_numbering(codes.astype(int)))):
             found.append(
                 Suspicion(
                     kind="row names",
-                    problem=f"Column {name!r} has {len(levels)} different values in {n_cells} rows",
+                    problem=f"Column {name!r} has {n_levels} different values in {n_cells} rows",
                     remedy="If it names the rows, leave it out with {option}",
                     columns=(name,),
                     option="id",
