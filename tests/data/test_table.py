@@ -321,3 +321,10 @@ def test_distinct_rows_are_all_rows_once_each(order, n_variables):
     found, of = distinct_rows(np.asarray(rows, order=order))
     assert len({*map(tuple, found.tolist())}) == len(found)
     np.testing.assert_array_equal(found[of], rows)
+
+
+def test_options_for_files_are_refused_with_other_data():
+    with pytest.raises(ValueError, match="missing_markers is for files that are read here"):
+        encode(pl.DataFrame({"a": [1, 2, -99]}), missing_markers=["-99"])
+    with pytest.raises(ValueError, match="separator is for files that are read here"):
+        encode([[0, 1], [1, 0]], separator=";")

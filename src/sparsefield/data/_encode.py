@@ -91,6 +91,10 @@ def encode(
                 merge_levels=merge_levels,
                 max_levels=max_levels,
             )
+    markers = tuple(missing_markers)
+    if separator is not None or markers != MISSING_MARKERS:
+        own = "missing_markers" if separator is None else "separator"
+        raise ValueError(f"{own} is for files that are read here: leave it out, or make such cells empty before.")
     names, column_of, n_rows = _open_columns(data)
     check_names(names)
     if n_rows == 0:
