@@ -328,3 +328,9 @@ def test_options_for_files_are_refused_with_other_data():
         encode(pl.DataFrame({"a": [1, 2, -99]}), missing_markers=["-99"])
     with pytest.raises(ValueError, match="separator is for files that are read here"):
         encode([[0, 1], [1, 0]], separator=";")
+
+
+@pytest.mark.parametrize("weights", [[1.0], [-1.0, 1.0], [0.0, 0.0], [np.nan, 1.0]])
+def test_a_summary_refuses_weights_that_rows_cannot_have(weights):
+    with pytest.raises(ValueError, match=r"^(Weights must be 2 numbers|The weights add up)"):
+        encode([[0, 1], [1, 0]]).summary(sample_weight=weights)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sparsefield.data._errors import TableError
 from sparsefield.data._listing import listed
-from sparsefield.data._table import Table
+from sparsefield.data._table import Table, check_weights
 
 WAYS_WITH_MISSING = ("model", "zero", "drop", "error")
 
@@ -64,14 +63,6 @@ def take_counted(table: Table, sample_weight: ArrayLike | None) -> tuple[Table, 
     if weights.all():
         return table, weights
     return Table(table.domain, np.asfortranarray(table.codes[weights > 0])), weights[weights > 0]
-
-
-def check_weights(weights: NDArray[Any], n_rows: int) -> None:
-    """Refuse weights that rows cannot have."""
-    if weights.shape != (n_rows,) or not (np.isfinite(weights).all() and (weights >= 0).all()):
-        raise ValueError(f"Weights must be {n_rows} numbers from zero on, one per row.")
-    if not weights.sum() > 0:
-        raise ValueError("The weights add up to zero: give at least one row a positive weight.")
 
 
 def read_weights(column: pl.Series) -> NDArray[np.float64]:

@@ -191,12 +191,22 @@ class Table:
             How often each row counts; shares are then those of the weights.
         """
         weights, rows = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64), []
+        if weights is not None:
+            check_weights(weights, self.n_rows)
         for name, levels, codes in zip(self.domain.names, self.domain.levels, self.codes.T, strict=True):
             seen = np.bincount(codes, weights, minlength=MISSING + 1)
             top, n_missing = int(seen[:MISSING].argmax()), int(np.count_nonzero(codes == MISSING))
             share = seen[top] / seen[:MISSING].sum() if seen[:MISSING].any() else 0.0
             rows.append((name, len(levels), n_missing, str(levels[top]), float(share)))
         return pl.DataFrame(rows, schema=["variable", "levels", "missing", "most frequent", "share"], orient="row")
+
+
+def check_weights(weights: NDArray[Any], n_rows: int) -> None:
+    """Refuse weights that rows cannot have."""
+    if weights.shape != (n_rows,) or not (np.isfinite(weights).all() and (weights >= 0).all()):
+        raise ValueError(f"Weights must be {n_rows} numbers from zero on, one per row.")
+    if not weights.sum() > 0:
+        raise ValueError("The weights add up to zero: give at least one row a positive weight.")
 
 
 def distinct_rows(codes: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
