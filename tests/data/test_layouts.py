@@ -73,6 +73,7 @@ def test_a_first_line_of_excel_names_the_separator(write):
     frame, notes = read(write("sep=;\na;b\nx;1\ny;0\nx;0\n"))
     assert frame == FRAME
     assert notes == ["Line 1 says that values are separated by ';'."]
+    assert read(write("\n\nsep=;\na;b\nx;1\ny;0\nx;0\n")) == (frame, [notes[0].replace("Line 1", "Line 3")])
 
 
 def test_comments_above_the_table_are_skipped_with_a_note(write):
