@@ -102,3 +102,7 @@ def test_chains_have_the_entropy_of_their_transitions():
     stay = 1 / (1 + np.exp(-2 * coupling))
     each = -stay * np.log(stay) - (1 - stay) * np.log1p(-stay)
     assert float(model.entropy()) == pytest.approx(np.log(2) + (p - 1) * each, rel=1e-12)
+
+
+def test_variables_with_one_level_have_no_entropy():
+    assert float(random_field([1, 1], seed=1, reference=None).entropy()) == 0.0

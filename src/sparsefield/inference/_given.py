@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -124,7 +125,7 @@ class Given:
     def entropy(self) -> float:
         """Return the entropy of the missing values of the first row."""
         self._check_rows()
-        return sum(found.entropy() for _, _, found in self._eliminate("sum"))
+        return math.fsum(found.entropy() for _, _, found in self._eliminate("sum"))
 
     def _find_parts(self) -> Iterator[_Part]:
         """Group rows by the components that they miss."""
