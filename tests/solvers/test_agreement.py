@@ -166,3 +166,13 @@ def test_a_step_that_gained_no_more_than_its_noise_is_the_last():
     for before, here, after in zip(steps, steps[1:], steps[2:], strict=False):
         is_alike = before.share == 1 and before.n_chains == here.n_chains == after.n_chains
         assert not (is_alike and 0 <= here.decrease <= here.n_nonzero / (2 * here.n_chains))
+
+
+@pytest.mark.parametrize(("gap", "max_seconds"), [(0.05, None), ("auto", 1000.0)])
+def test_a_small_penalty_asks_for_no_more_draws_than_the_gap_or_the_time_may(gap, max_seconds):
+    table = make_pairs((0.9, 1.0, 1.1, 1.2)).sample(1000, method="perfect", seed=1)
+    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.001, penalize_main=False)
+    assert draws_for_penalty(problem) > 2 * _newton._MOST_UNASKED
+    options = {"gap": gap, "max_seconds": max_seconds, "max_iter": 1, "schedule": "perfect", "seed": 1}
+    fit = sf.learn(table, 0.001, **options)
+    assert fit.steps[0].n_chains == _newton._MOST_UNASKED

@@ -44,6 +44,11 @@ _GROWTH = 4
 # variables, which take about ten seconds on two cores (190,000 took 0.75 s), and 540,000 of 500.
 _MOST_AGREED = 2**28
 
+# So that noise makes no edges, more draws than this are made at once only where their time is known, or not limited,
+# and at all only where the gap may ask for them too. They take 0.03 s of a sparse field of 60 variables, and 2.3 s
+# where 1529 of its 1770 pairs interact, whose exact draws are long (one core).
+_MOST_UNASKED = 2**16
+
 # The number of draws wanted moves a little with the support. With nine tenths of it noise costs 1 / 0.9 = 1.11 times
 # the gap, at most; it hardly matters, since draws are mostly as many as are wanted.
 _ENOUGH = 0.9
@@ -100,7 +105,8 @@ def solve_newton(
     gap : float
         How far above its optimum the objective may be, on average: the noise of n draws costs about
         nonzeros / (2 n), which chooses n, up to four million. There are at least as many draws as it takes until their
-        noise is not expected to make an edge (`draws_for_penalty`).
+        noise is not expected to make an edge (`draws_for_penalty`), up to 65,536, or to what the gap would ask for were
+        all parameters not zero.
     agreement : float, optional
         The share of its edges that a fit with another seed is expected to have too: there are as many draws as that
         takes, up to four million or 2^28 over the number of slots.
@@ -181,8 +187,9 @@ class _NewtonSteps:
         self._problem, self._schedule, self._simulation = problem, schedule, simulation
         self._gap, self._agreement, self._limits = gap, agreement, limits
         self._n_draws = 1  # of the last step, at least
-        self._n_least = min(draws_for_penalty(problem), _most_agreed(len(theta)))  # so that noise makes no edges
-        self._n_now = _at_least(max(simulation.n_chains, self._n_least) if first is None else first.n_asked, theta)
+        self._n_least = self._find_least(len(theta))
+        n_first = self._n_least if limits.max_seconds is None else min(self._n_least, _MOST_UNASKED)
+        self._n_now = _at_least(max(simulation.n_chains, n_first) if first is None else first.n_asked, theta)
         self._n_made, self._n_cuts, self._wanted = 0, 0, 1
         self._n_agreed = 0  # draws with which seeds would agree, where that was asked
         self._is_settled = False  # whether as many draws as there are now gained nothing by their step
@@ -192,6 +199,18 @@ class _NewtonSteps:
         self._first: Stand | None = None  # draws at the start
         self._gained, self._variance = 0.0, 0.0  # step by step since then, and the squared standard error of that
         self.last: tuple[Stand, Move] | None = None  # draws at theta, and the step that they suggest
+
+    def _find_least(self, size: int) -> int:
+        """Return how many draws there are at least, so that noise makes no edges.
+
+        A gap that is given asks for no more than it takes were all parameters not zero: where the penalty is so small
+        that nearly all of them are, noise has few edges left to make.
+        """
+        most = _most_agreed(size)
+        if self._agreement is None:
+            everything = count_once(self._problem.coordinates.is_parameter)
+            most = min(most, max(_MOST_UNASKED, _wanted_draws(everything, self._gap)))
+        return min(draws_for_penalty(self._problem), most)
 
     def advance(self) -> StepInfo:
         """Go where the last step led, judge it on draws there, and find the next one."""
