@@ -126,7 +126,7 @@ def test_a_typo_in_a_cell_is_named_with_its_place_and_remedy(answers):
     text[30] = text[30][:-1] + "0.5"
     answers.write_text("\n".join(text))
     said = run("fit", answers, "--id", "person", code=2)
-    assert "answers.csv', line 31: Column 'score 5' is continuous: row 29 holds 0.5." in said
+    assert "answers.csv', line 31: Column 'score 5' is continuous: this row holds 0.5." in said
     assert "Cut it into a few levels, or leave it out." in said
     assert not answers.with_suffix(".field").exists()
 
@@ -137,7 +137,8 @@ def test_a_word_among_numbers_is_taken_for_a_typo_unless_told_otherwise(answers,
     answers.write_text("\n".join(lines))
     said = run("fit", answers, "--id", "person", code=2)
     assert (
-        "answers.csv', line 41: Column 'score 5' holds numbers, but row 39 has 'x' (1 such cell(s)): correct it" in said
+        "answers.csv', line 41: Column 'score 5' holds numbers, but this row has 'x' (1 such cell(s)): correct it"
+        in said
     )
     path = tmp_path / "a.field"
     run("fit", answers, "--id", "person", "--missing-marker", "x", "-o", path, "-q")
@@ -225,7 +226,7 @@ def test_a_fit_is_kept_when_its_certificate_cannot_be_had(answers, tmp_path, mon
 def test_rare_levels_are_pointed_at(tmp_path):
     path = tmp_path / "words.csv"
     path.write_text("a,b\n" + "yes,no\nno,yes\n" * 40 + "yess,no\n", encoding="utf-8")
-    assert "Column 'a' has the value 'yess' in 1 of 81 rows, the first in row 80: is it a typo?" in run("fit", path)
+    assert "Column 'a' has the value 'yess' in 1 of 81 rows, the first in line 82: is it a typo?" in run("fit", path)
 
 
 def test_names_that_look_like_markup_are_shown(tmp_path):

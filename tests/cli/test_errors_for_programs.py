@@ -26,7 +26,9 @@ def test_what_is_wrong_with_a_table_is_told_in_parts(answers):
     lines[30] = lines[30][:-1] + "0.5"
     answers.write_text("\n".join(lines))
     found = ask("fit", answers, "--id", "person")
-    assert found.pop("error").startswith(f"File '{answers}', line 31: Column 'score 5' is continuous: row 29 holds 0.5")
+    assert found.pop("error").startswith(
+        f"File '{answers}', line 31: Column 'score 5' is continuous: this row holds 0.5"
+    )
     assert found == {"exit_code": 2, "file": str(answers), "line": 31, "row": 29, "column": "score 5"}
 
 

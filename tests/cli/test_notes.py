@@ -200,3 +200,20 @@ def test_a_clean_table_has_no_notes(survey):
     result = CliRunner().invoke(app, ["fit", str(path), *FAST, "--json"])
     json.loads(result.stdout)
     assert result.stderr == ""
+
+
+def test_a_typo_is_named_with_its_line_also_where_rows_are_left_out(tmp_path):
+    path = tmp_path / "answers.csv"
+    rows = [f"{'yes' if k % 3 else 'no'},{k % 2 if k % 4 else ''}" for k in range(80)]
+    path.write_text("\n".join(["a,row 78", "", *rows[:78], "yess,1", rows[79]]))
+    for words in ([], ["--missing", "drop"]):
+        (said,) = [own for own in notes(path, *words) if "typo" in own]
+        assert said.endswith("the first in line 81: is it a typo?")
+
+
+def test_what_was_assumed_is_told_before_what_is_wrong(tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text("\n".join(f"{k};{k % 2}" for k in range(80)))
+    said = run("fit", path, code=2)
+    assert "The columns have no names: line 1" in said
+    assert "Column 'x0' has 80 levels in 80 rows" in said

@@ -73,10 +73,10 @@ def test_words_are_looked_for_below_the_names_that_were_found(tmp_path):
 def test_errors_have_the_line_of_the_file(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text('# by hand\n\na,b\n0,"x\ny"\n\n1,z\n0.5,z\n')
-    assert "table.csv', line 8: Column 'a' is continuous: row 2 holds 0.5." in run("fit", path, code=2)
+    assert "table.csv', line 8: Column 'a' is continuous: this row holds 0.5." in run("fit", path, code=2)
     rows = "".join(f"{k % 2},{k % 3}\r\n" for k in range(40))
     path.write_bytes(f"a,b\r\n\r\n{rows}x,1\r\n".encode())
-    assert "table.csv', line 43: Column 'a' holds numbers, but row 40 has 'x'" in run("fit", path, code=2)
+    assert "table.csv', line 43: Column 'a' holds numbers, but this row has 'x'" in run("fit", path, code=2)
 
 
 def test_results_lie_beside_packed_tables_and_tables_in_the_home_folder(tmp_path, frame, monkeypatch):

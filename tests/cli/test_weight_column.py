@@ -86,10 +86,13 @@ def test_a_column_of_counts_is_pointed_at(counted):
 @pytest.mark.parametrize(
     ("cell", "says"),
     [
-        ("-3", "line 4: Column 'Freq' says how often rows count, but row 2 has the weight -3: give each row a number"),
-        ("", "line 4: Column 'Freq' says how often rows count, but row 2 has no weight"),
-        ("many", "line 4: Column 'Freq' says how often rows count, but row 2 has the weight 'many'"),
-        ("inf", "row 2 has the weight inf"),
+        (
+            "-3",
+            "line 4: Column 'Freq' says how often rows count, but this row has the weight -3: give each row a number",
+        ),
+        ("", "line 4: Column 'Freq' says how often rows count, but this row has no weight"),
+        ("many", "line 4: Column 'Freq' says how often rows count, but this row has the weight 'many'"),
+        ("inf", "this row has the weight inf"),
     ],
 )
 def test_bad_weights_are_named_with_their_line(counted, cell, says):

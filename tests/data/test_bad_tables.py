@@ -75,7 +75,7 @@ BAD_FILES = {
     "empty": ("", "is empty: its first line must name the columns"),
     "header only": ("a,b\n", "no rows"),
     "open quote": ('a,b\n0,"1\n', "line 2: the quote that opens on line 2 is never closed: close it"),
-    "continuous": ("a,b\n0,1\n0.25,1\n1,0\n", "Column 'a' is continuous: row 1 holds 0.25"),
+    "continuous": ("a,b\n0,1\n0.25,1\n1,0\n", "Column 'a' is continuous: this row holds 0.25"),
 }
 
 

@@ -1,6 +1,7 @@
 """Errors about tables have parts, and policies are decided in one place."""
 
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -99,3 +100,10 @@ def test_rows_that_do_not_count_are_left_out():
     assert table.codes.tolist() == [[0, 1], [1, 0]]
     assert weights.tolist() == [1.0, 2.0]
     assert take_counted(INCOMPLETE, None) == (INCOMPLETE, None)
+
+
+def test_the_place_in_a_file_stands_for_the_row_and_names_stay():
+    error = sf.TableError("Column 'row 3' is continuous: row 3 holds 0.5", column="row 3", row=3)
+    placed = error.placed("File 'a.csv', line 5", Path("a.csv"), 5)
+    assert str(placed) == "File 'a.csv', line 5: Column 'row 3' is continuous: this row holds 0.5."
+    assert (placed.row, placed.line) == (3, 5)

@@ -80,7 +80,9 @@ def test_lines_are_counted_as_an_editor_does(write, newline):
     contents = read_contents(path)
     assert contents.frame["a"].to_list() == [0, 1, 0, 1]
     assert [contents.line_of(row) for row in range(5)] == [3, 5, 8, 10, None]
-    with pytest.raises(TableError, match=r"table\.csv', line 10: Column 'c' is continuous: row 3 holds 1\.5") as caught:
+    with pytest.raises(
+        TableError, match=r"table\.csv', line 10: Column 'c' is continuous: this row holds 1\.5"
+    ) as caught:
         sf.encode(path)
     assert (caught.value.path, caught.value.line, caught.value.row) == (path, 10, 3)
 

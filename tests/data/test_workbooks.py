@@ -50,7 +50,7 @@ def test_empty_rows_are_no_rows_and_errors_have_the_row_of_the_sheet(write):
     contents = read_contents(path)
     assert contents.frame["a"].to_list() == [1, 0, 0.5]
     assert [contents.line_of(row) for row in range(4)] == [4, 6, 8, None]
-    with pytest.raises(TableError, match=r"table\.xlsx', row 8: Column 'a' is continuous: row 2 holds 0\.5"):
+    with pytest.raises(TableError, match=r"table\.xlsx', row 8: Column 'a' is continuous: this row holds 0\.5"):
         sf.encode(path)
 
 

@@ -62,12 +62,13 @@ class Rows:
 def load(path: Path, how: Reading, out: Output, missing: str) -> Rows:
     """Read a table as `Reading.load` says."""
     with plain_errors(path):
-        contents, notes = _read_file(path, how)
+        contents = _read_file(path, how, out)
         with contents.locate():
             rows, more = _take(contents, how)
         out.say(str(rows))
         found = find_suspicions(rows.table, missing=missing, sample_weight=rows.weights)
-        for note in [*notes, *more, *compose_notes(found), *list_unordered(rows.table)]:
+        placed = [own.placed(contents.place_of(own.row)) for own in found]
+        for note in [*more, *compose_notes(placed), *list_unordered(rows.table)]:
             out.warn(note)
     return rows
 
@@ -75,14 +76,12 @@ def load(path: Path, how: Reading, out: Output, missing: str) -> Rows:
 def load_same(path: Path, domain: Domain, how: Cells, out: Output) -> Rows:
     """Read a table as `Cells.load_same` says."""
     with plain_errors(path):
-        contents, notes = _read_file(path, how)
+        contents = _read_file(path, how, out)
         with contents.locate():
             weights = _find_weights(contents.frame, how)
             names = [find_column(name, contents.frame.columns, "The field") for name in domain.names]
             frame = contents.frame.select(names)
             table = encode(frame, domain=domain, merge_levels=_choose_merged(frame, how, ()))
-    for note in notes:
-        out.warn(note)
     return Rows(table, weights, contents)
 
 
@@ -179,8 +178,8 @@ def _find_markers(how: Cells) -> tuple[str, ...]:
     return tuple(word for word in (*MISSING_MARKERS, *added) if word not in kept)
 
 
-def _read_file(path: Path, how: Cells) -> tuple[Contents, list[str]]:
-    """Read a file; also return what was assumed, and what it says about letters that count as gaps."""
+def _read_file(path: Path, how: Cells, out: Output) -> Contents:
+    """Read a file, and say at once what was assumed: it may explain what is found to be wrong later."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UnknownLettersWarning)
         contents = read_contents(
@@ -191,7 +190,9 @@ def _read_file(path: Path, how: Cells) -> tuple[Contents, list[str]]:
             header=how.header,
         )
     letters = [str(own.message) for own in caught if issubclass(own.category, UnknownLettersWarning)]
-    return contents, [*(note.compose(spell_given) for note in contents.notes), *letters]
+    for note in [*(note.compose(spell_given) for note in contents.notes), *letters]:
+        out.warn(note)
+    return contents
 
 
 def _unescape(separator: str | None) -> str | None:

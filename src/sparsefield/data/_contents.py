@@ -113,6 +113,11 @@ class Contents:
         """Return the line of a row of the frame, counted from one; None where that cannot be told."""
         return None if self.lines is None else self.lines.of(row)
 
+    def place_of(self, row: int | None) -> str | None:
+        """Return where a row of the frame stands, such as "line 3"; None where that cannot be told."""
+        line = None if row is None else self.line_of(row)
+        return None if line is None else f"{self.place} {line}"
+
     def warn(self, stacklevel: int = 2) -> None:
         """Say what was assumed, as warnings."""
         for note in self.notes:
@@ -127,5 +132,6 @@ class Contents:
             if error.path is not None:
                 raise
             line = None if error.row is None else self.line_of(error.row)
-            where = f"File {self.name!r}" + ("" if line is None else f", {self.place} {line}")
+            place = self.place_of(error.row)
+            where = f"File {self.name!r}" + ("" if place is None else f", {place}")
             raise error.placed(where, Path(self.name), line) from error.__cause__

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -75,9 +76,13 @@ class TableError(ValueError):
         return partial(TableError, **parts), (self.problem, self.remedy)
 
     def placed(self, where: str, path: Path, line: int | None) -> TableError:
-        """Return the same error, with the place in a file at which the problem is."""
+        """Return the same error, with the place in a file at which the problem is.
+
+        The place stands for the row, whose number would be another one than people see in the file.
+        """
+        problem = self.problem if line is None else _name_row(self.problem, self.row, "this row")
         return TableError(
-            f"{where}: {self.problem}",
+            f"{where}: {problem}",
             self.remedy,
             column=self.column,
             row=self.row,
@@ -113,6 +118,8 @@ class Suspicion:
     option : str, optional
         The option that the remedy speaks of, by its name in Python, or in the program where that alone has it: "id",
         "ignore" and "level".
+    row : int, optional
+        The row that the problem speaks of, counted from zero.
     """
 
     kind: str
@@ -121,6 +128,11 @@ class Suspicion:
     columns: tuple[str, ...] = ()
     values: tuple[Any, ...] = ()
     option: str | None = None
+    row: int | None = None
+
+    def placed(self, where: str | None) -> Suspicion:
+        """Return the same, with a place in a file, such as "line 3", for the row; None where that is not known."""
+        return self if where is None else replace(self, problem=_name_row(self.problem, self.row, where))
 
     def compose(self, spell: Callable[[str], str] = str) -> str:
         """Return the sentence, with the option spelled as a function of its name says."""
@@ -188,6 +200,13 @@ def unknown_value(column: str, value: Any, levels: tuple[Any, ...]) -> TableErro
         column=column,
         value=value,
     )
+
+
+def _name_row(problem: str, row: int | None, where: str) -> str:
+    """Return a sentence in which a row is called otherwise; names of columns and values, in quotes, stay."""
+    if row is None:
+        return problem
+    return re.sub(rf"'[^']*'|\"[^\"]*\"|\brow {row}\b", lambda own: where if own[0][0] == "r" else own[0], problem)
 
 
 def _compose(problem: str, remedy: str, option: str | None, spell: Callable[[str], str]) -> str:

@@ -77,21 +77,23 @@ def is_count(levels: Sequence[Level]) -> bool:
     return len(levels) > FEW_LEVELS and all(type(level) is int for level in levels)
 
 
-def find_rare(table: Table) -> list[Suspicion]:
+def find_rare(table: Table, whole: Table) -> list[Suspicion]:
     """Find levels that are seen once or twice and may be typos.
 
     They are words one letter away from a frequent level, and numbers with more digits than all others and further away
-    than these are from each other, as 44 is from 1 to 5. What is rare and neither may well be meant.
+    than these are from each other, as 44 is from 1 to 5. What is rare and neither may well be meant. Rows are counted
+    in the whole table, some of whose rows may have been left out.
     """
     if table.n_rows < _MANY_ROWS:
         return []
     found, known = [], known_codes(table)
-    for (name, levels, seen), codes in zip(columns_of(table), table.codes.T, strict=True):
+    for (name, levels, seen), codes in zip(columns_of(table), whole.codes.T, strict=True):
         for k in np.flatnonzero((seen > 0) & (seen <= _SELDOM)):
             if levels[k] not in known and _is_typo(levels, seen, int(k)):
-                where = f"in {seen[k]} of {table.n_rows} rows, the first in row {int(np.argmax(codes == k))}"
+                row = int(np.argmax(codes == k))
+                where = f"in {seen[k]} of {table.n_rows} rows, the first in row {row}"
                 problem = f"Column {name!r} has the value {levels[k]!r} {where}"
-                found.append(Suspicion("rare", problem, "is it a typo?", columns=(name,), values=(levels[k],)))
+                found.append(Suspicion("rare", problem, "is it a typo?", (name,), (levels[k],), row=row))
     return found
 
 

@@ -62,7 +62,7 @@ def find_suspicions(
         *find_row_names(table),
         *find_frequencies(table),
         *find_counts(table),
-        *find_rare(table),
+        *find_rare(table, whole),
         *find_copies(table),
         *find_mostly_missing(counted),
         *find_gone_rows(counted, table),
