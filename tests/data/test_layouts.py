@@ -120,7 +120,7 @@ def test_separators_at_the_end_of_every_line_make_no_column(write):
     for text in ("a,b,\nx,1,\ny,0,\nx,0,\n", "a,b\nx,1,\ny,0,\nx,0,\n"):
         frame, notes = read(write(text))
         assert frame == FRAME
-        assert notes == ["Column 2 has no name and no values: it is left out."]
+        assert notes == ["Column 3 from the left has no name and no values: it is left out."]
 
 
 @pytest.mark.parametrize(
@@ -205,3 +205,45 @@ def test_warnings_say_what_was_assumed(write):
     with pytest.warns(ReadingWarning, match="separated by semicolons") as caught:
         sf.encode(path)
     assert caught[0].filename == __file__
+
+
+def test_spaces_behind_every_comma_are_no_part_of_values(write):
+    frame, notes = read(write("a, b, c\n1, x, 0\n2, y, 1\n1, x, 1\n"))
+    assert frame == {"a": [1, 2, 1], "b": ["x", "y", "x"], "c": [0, 1, 1]}
+    assert notes == ["Spaces after separators are left out."]
+    assert read(write("a,b\nx, y,1\n".replace("x, y", '"x, y"') + "z,0\n"))[0]["a"] == ["x, y", "z"]
+
+
+def test_spaces_separate_numbers_in_a_file_that_ends_in_csv(write):
+    frame, notes = read(write("a b c\n0 1 x\n1 1 y\n0 0 x\n"))
+    assert frame == {"a": [0, 1, 0], "b": [1, 1, 0], "c": ["x", "y", "x"]}
+    assert "separated by spaces" in notes[0]
+    r_table = '"b" "c"\n"1" 0 "x"\n"2" 1 "y"\n"3" 1 "x"\n'
+    assert read(write(r_table))[0]["b"] == [0, 1, 1]
+    assert read(write("my answer\nyes please\nno thanks\n"))[0] == {"my answer": ["yes please", "no thanks"]}
+    assert read(write("my answer\noption 1\noption 2\n"))[0] == {"my answer": ["option 1", "option 2"]}
+
+
+def test_a_first_row_of_data_is_found_behind_the_name_of_its_row(write):
+    rows = [f"S{k:02d},{k % 2},{k % 2},{k % 3}" for k in range(1, 20)]
+    frame, notes = read(write("\n".join(rows)))
+    assert list(frame) == ["x0", "x1", "x2", "x3"]
+    assert "('S01', '1', '1', '1') is read as data" in notes[0]
+    words = [f"S{k:02d},{'yes' if k % 2 else 'no'},{'mf'[k % 2]}" for k in range(1, 20)]
+    assert "use header=False if they are data" in read(write("\n".join(words)))[1][0]
+
+
+def test_boxes_that_were_ticked_have_the_names_of_their_columns(write):
+    rows = [f"{'Red' if k % 2 else ''},{'Blue' if k % 3 else ''},{k % 5}" for k in range(20)]
+    assert read(write("\n".join(["Red,Blue,n", *rows])))[1] == []
+
+
+def test_empty_columns_have_one_note(write):
+    assert read(write("a,,,b\n1,,,0\n0,,,1\n"))[1] == ["2 columns have no name and no values: they are left out."]
+
+
+def test_titles_above_the_names_are_spoken_of(write):
+    with pytest.raises(TableError, match=r"line 3: 3 value.* If that is a title, remove what stands above the names"):
+        read(write("Results of 2024\n\na,b,c\n1,0,1\n"))
+    with pytest.raises(TableError, match="one name, 'Results', for 2 columns: name all of them; if it is a title"):
+        read(write("Results,\na,b\n1,0\n"))

@@ -1,6 +1,7 @@
 """Sheets of workbooks: edges, types, names, and the row of a sheet in errors."""
 
 import datetime
+import subprocess
 import sys
 import zipfile
 
@@ -136,3 +137,11 @@ def test_sheets_of_libreoffice_are_read(tmp_path):
         archive.writestr("META-INF/manifest.xml", '<?xml version="1.0"?><manifest/>')
         archive.writestr("content.xml", DOCUMENT.replace("ROWS", rows))
     assert read(path) == ({"a": [1, 0], "b": ["x", "y"]}, [])
+
+
+def test_an_empty_column_is_told_of_in_a_note_and_not_by_the_reader(write):
+    path = write([["a", None, "b"], [1, None, 0], [2, None, 1]])
+    assert read(path)[1] == ["Column 2 from the left has no name and no values: it is left out."]
+    code = f"from sparsefield.data import read_contents; read_contents({str(path)!r})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")

@@ -157,7 +157,7 @@ def test_rows_may_lack_a_name():
         ({"a": [1, 0], "b": "xy"}, "Column 'b' is not a list of values"),
         ({"a": [1, 0], "b": 3}, "Column 'b' is not a list of values"),
         ({"a": [1, 0], "b": [[1, 2], [3]]}, "Column 'b' holds objects that are not text or numbers"),
-        ({"a": [1, 0], 2: [0, 1]}, r"Column 1 has no name \(2\)"),
+        ({"a": [1, 0], 2: [0, 1]}, r"The column after 'a' has no name but 2"),
         ({}, "There are no columns"),
         ({"a": []}, "The table has no rows"),
         ([{}, {}], "There are no columns"),

@@ -87,7 +87,8 @@ def _with_type(name: str, raw: Any) -> Any:
 
 
 def _wrong_type(name: str, dtype: Any, remedy: str) -> TableError:
-    return TableError(f"Column {name!r} has type {dtype}", remedy, column=name)
+    kind = str(dtype).partition("(")[0]  # a record of many values has a type of many names
+    return TableError(f"Column {name!r} has type {kind}", remedy, column=name)
 
 
 def _series_of_objects(name: str, objects: list[Any]) -> Any:

@@ -220,7 +220,9 @@ def check_names(names: Sequence[str]) -> None:
     seen: set[str] = set()
     for position, name in enumerate(names):
         if not isinstance(name, str) or not name.strip():
-            raise TableError(f"Column {position} has no name ({name!r})", "give every column a name", value=name)
+            which = f"The column after {names[position - 1]!r}" if position else "The first column"
+            given = "" if name == "" else f" but {name!r}"
+            raise TableError(f"{which} has no name{given}", "give every column a name", value=name)
         if name in seen:
             raise TableError(f"Two columns are named {name!r}", "rename one of them", column=name)
         seen.add(name)

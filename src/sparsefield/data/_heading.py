@@ -73,20 +73,24 @@ def _find_header(first: Record, below: Sequence[Record], markers: Sequence[str],
     if not named or not below:
         return True, []
     are_numbers = all(is_number(cell) for cell in named)
-    occur = all(_occurs(j, cell, below) for j, cell in enumerate(cells) if cell not in markers)
+    occurring = [cell for j, cell in enumerate(cells) if cell not in markers and _occurs(j, cell, below)]
+    occur = len(occurring) == len(named)
     is_doubled = len(set(named)) < len(named)
     if are_numbers:
         is_fraction = any(not cell.lstrip("-+").isdigit() for cell in named)
         is_data = is_doubled or is_fraction or (occur and not _is_ascending([int(cell) for cell in named]))
     else:
-        is_data = is_doubled and occur
+        # Names are never doubled, but the answers beside a name of the first row are.
+        is_data = is_doubled and all(cell in occurring for cell in named if named.count(cell) > 1)
     if is_data:
         text = (
             f"The columns have no names: {line} ({preview(named, 4)}) is read as data, and they are called x0, x1, ... "
             "Use {option} if it has their names."
         )
         return False, [Note(text, "header=True")]
-    if occur and len(below) > 1:
+    # A box that was ticked has the name of its column, and no other value.
+    n_among = sum(_occurs(j, cell, below) and _has_others(j, cell, below, markers) for j, cell in enumerate(cells))
+    if len(below) > 1 and (occur or 2 * n_among >= max(len(named), 4)):
         text = (
             f"The values of {line} ({preview(named, 4)}) are taken for names, but occur below too: use {{option}} if "
             "they are data."
@@ -131,6 +135,10 @@ def _is_numeric(cells: Sequence[str], markers: Sequence[str]) -> bool:
 
 def _occurs(j: int, cell: str, below: Sequence[Record]) -> bool:
     return any(j < len(record) and record[j].strip() == cell for record in below)
+
+
+def _has_others(j: int, cell: str, below: Sequence[Record], markers: Sequence[str]) -> bool:
+    return any(j < len(record) and record[j].strip() not in (cell, *markers) for record in below)
 
 
 def _shorten(cell: str) -> str:

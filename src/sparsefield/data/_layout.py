@@ -38,7 +38,7 @@ class Layout:
     lacks_name : bool
         Whether there is a name less than values in each row, so that the first column has none.
     skips_spaces : bool
-        Whether spaces after separators are left out, because quotes follow them.
+        Whether spaces after separators are left out.
     names : tuple of str
         Names of the columns, some of which may be empty.
     notes : tuple of Note
@@ -98,7 +98,7 @@ def find_layout(
     above = body + (records[heading.n_rows - 1].end if heading.n_rows else 0)
     skips = _has_spaces(lines[body:], given)
     if skips:
-        notes.append(Note("Spaces after separators are left out: quotes follow them."))
+        notes.append(Note("Spaces after separators are left out."))
     lacks_name = len(cells[0]) > len(records[0].cells) and not cells[0][0]
     notes += heading.notes
     return Layout(given, body + 1, above, heading.n_rows, lacks_name, skips, heading.names, tuple(notes))
@@ -142,14 +142,18 @@ def _parse(lines: list[str], separator: str, is_whole: bool) -> list[_Record]:
 
 
 def _has_spaces(lines: list[str], separator: str) -> bool:
-    """Say whether quotes stand behind a separator and a space, which is no part of the value."""
-    if separator == " " or not any(f'{separator} "' in line for line in lines[:_N_RECORDS]):
+    """Say whether a space stands behind every separator, or before some quotes: it is no part of the value."""
+    first = lines[:_N_RECORDS]
+    if separator == " " or not any(f"{separator} " in line for line in first):
         return False
     try:
         rows = itertools.islice(csv.reader(lines, delimiter=separator), _N_RECORDS)
-        return any(cell.startswith(' "') for cells in rows for cell in cells[1:])
+        later = [cell for cells in rows for cell in cells[1:]]
     except csv.Error:
         return False
+    if any(f'{separator} "' in line for line in first) and any(cell.startswith(' "') for cell in later):
+        return True
+    return bool(later) and all(cell[:1] == " " for cell in later)
 
 
 def _names_in_comment(last: list[_Record], records: list[_Record]) -> bool:
@@ -161,7 +165,7 @@ def _names_in_comment(last: list[_Record], records: list[_Record]) -> bool:
 def _find_separator(source: Source, lines: list[str], is_whole: bool) -> tuple[str, list[Note]]:
     """Return the character that splits all rows into equally many values; the ending's own where several do."""
     own = TEXT.get(source.ending)
-    candidates = list(dict.fromkeys([own] * (own is not None) + [",", ";", "\t", "|"])) + [" "] * (own is None)
+    candidates = [*dict.fromkeys([own] * (own is not None) + [",", ";", "\t", "|"]), " "]
     found: list[tuple[int, int, str]] = []
     mostly: list[str] = []
     for rank, mark in enumerate(candidates):
@@ -169,6 +173,8 @@ def _find_separator(source: Source, lines: list[str], is_whole: bool) -> tuple[s
         records = [record.cells for record in _parse(lines, mark, is_whole)]
         widths = [len(cells) for cells in records]
         rows = widths[1:] or widths
+        if mark == " " and own is not None and not _has_numbers(records[1:]):
+            continue  # answers of several words in a single column have spaces too
         if len(set(rows)) == 1 and rows[0] > 1 and rows[0] - widths[0] in (0, 1):
             found.append((sum(_is_dirty(cell, mark) for cells in records for cell in cells), rank, mark))
         elif widths[0] > 1 and 2 * rows.count(widths[0]) > len(rows):
@@ -189,6 +195,13 @@ def _find_separator(source: Source, lines: list[str], is_whole: bool) -> tuple[s
     if mark == own:
         return mark, []
     return mark, [Note(f"Values are separated by {_NAMES[mark]} in file {source.name!r}.")]
+
+
+def _has_numbers(records: list[list[str]]) -> bool:
+    """Say whether values of rows that are equally long are numbers in two columns or more."""
+    if len({len(cells) for cells in records}) != 1:
+        return False
+    return sum(all(is_number(cell) for cell in column) for column in zip(*records, strict=True)) > 1
 
 
 def _is_dirty(cell: str, mark: str) -> bool:

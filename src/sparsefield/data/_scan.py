@@ -100,9 +100,12 @@ def _joined(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
 def describe_uneven(source: Source, layout: Layout, line: int, n: int) -> Exception:
     """Return the error of a line with another number of values than there are columns."""
     first = "the first line" if layout.first_line == 1 else f"line {layout.first_line}"
+    is_title = len(layout.names) == 1
     return source.error(
         f"{n} value(s) where {first} has {len(layout.names)}",
-        "Correct the line, or quote values that contain the separator",
+        "If that is a title, remove what stands above the names of the columns"
+        if is_title
+        else "Correct the line, or quote values that contain the separator",
         line=line,
     )
 

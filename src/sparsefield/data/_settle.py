@@ -44,13 +44,13 @@ def settle_columns(
         Whether a comma in a number may be a decimal one.
     """
     notes: list[Note] = []
-    kept, found = [], []
+    kept, found, empty = [], [], []
     for j, (name, column) in enumerate(zip(names, frame.iter_columns(), strict=True)):
         if name.strip() and not (j == 0 and name.strip() == _INDEX):
             kept.append(column)
             found.append(name)
         elif not name.strip() and _is_empty(column):
-            notes.append(Note(f"Column {j} has no name and no values: it is left out."))
+            empty.append(j + 1)
         elif j > 0:
             kept.append(column)
             found.append(name)
@@ -60,9 +60,18 @@ def settle_columns(
             if label:
                 kept.append(column)
                 found.append(label)
+    if empty:
+        which = f"Column {empty[0]} from the left has" if len(empty) == 1 else f"{len(empty)} columns have"
+        notes.append(Note(f"{which} no name and no values: {'it is' if len(empty) == 1 else 'they are'} left out."))
     try:
         check_names(found)
     except TableError as error:
+        given = [name for name in names if name.strip()]
+        if len(given) == 1 < len(names):
+            raise source.error(
+                f"has one name, {given[0]!r}, for {len(names)} columns",
+                "name all of them; if it is a title, remove what stands above the names",
+            ) from None
         raise error.placed(f"File {source.name!r}", source.path, None) from None
     columns = [column.alias(name) for column, name in zip(kept, found, strict=True)]
     if has_decimals:
@@ -108,7 +117,7 @@ def _is_count(column: pl.Series) -> bool:
 
 def _read_decimals(columns: list[pl.Series]) -> tuple[list[pl.Series], list[Note]]:
     """Read numbers with decimal commas as numbers."""
-    found = []
+    found, shown = [], ""
     for j, column in enumerate(columns):
         if column.dtype != pl.String or not len(column):
             continue
@@ -116,6 +125,8 @@ def _read_decimals(columns: list[pl.Series]) -> tuple[list[pl.Series], list[Note
         if len(values) and values.str.contains(",").any() and values.str.contains(_DECIMAL).all():
             columns[j] = column.str.strip_chars().str.replace(",", ".", literal=True).cast(pl.Float64)
             found.append(column.name)
+            row = int(column.str.contains(",").fill_null(value=False).arg_true()[0])
+            shown = shown or f"{column[row]!r} is read as {columns[j][row]:g}"
     if not found:
         return columns, []
-    return columns, [Note(f"{begin_with(found)} numbers with decimal commas: '1,5' is read as 1.5.")]
+    return columns, [Note(f"{begin_with(found)} numbers with decimal commas: {shown}.")]

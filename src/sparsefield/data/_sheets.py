@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import polars as pl
@@ -59,6 +60,8 @@ def _load_typed(book: Any, position: int, rows: list[int]) -> pl.DataFrame:
 
 
 def _open(source: Source) -> Any:
+    # What cannot be told of a column is told here, in notes: not by the last resort of logging, on standard error.
+    logging.getLogger("fastexcel").addHandler(logging.NullHandler())
     try:
         import fastexcel
     except ImportError as error:

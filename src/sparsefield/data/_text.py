@@ -46,6 +46,8 @@ def read_text(
     # polars before 1.44 reads a carriage return where a blank line ends in one and a line feed.
     words = [*(marker for marker in markers if marker), "\r"]
     try:
+        if layout.skips_spaces:
+            raise StrayQuoteError
         scan = scan_records(source, raw, _find_start(raw, layout.first_line), layout)
     except StrayQuoteError:
         text, lines = _quote_again(source, raw, layout)
