@@ -52,9 +52,10 @@ class SparseMRF(FieldEstimator):
     gap : float or "auto"
         Newton steps on draws: how far above its optimum the objective may be, on average, in nats per row; smaller
         makes more draws, nonzeros / (2 gap) of them, and at least as many as it takes until their noise alone is not
-        expected to make an edge at this alpha, up to 65,536. "auto" makes as many draws as it takes until another seed
-        is expected to find 99% of the same edges, for a gap of 0.05 at most; but no more than four million, nor than
-        2^28 over the number of slots. Steps on all states have no simulation error, and go on until `tol`.
+        expected to make an edge at this alpha, up to 65,536 or the number of rows. "auto" makes as many draws as it
+        takes until another seed is expected to find 99% of the same edges, for a gap of 0.05 at most; but no more than
+        four million, nor than 2^28 over the number of slots. Steps on all states have no simulation error, and go on
+        until `tol`.
     step_size : float or "auto"
         Length of the paper's steps; "auto" follows the inverse of the largest curvature. The paper's is 0.4.
     ordinal : iterable of names, mapping of names, bool, optional

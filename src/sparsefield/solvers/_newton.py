@@ -105,8 +105,8 @@ def solve_newton(
     gap : float
         How far above its optimum the objective may be, on average: the noise of n draws costs about
         nonzeros / (2 n), which chooses n, up to four million. There are at least as many draws as it takes until their
-        noise is not expected to make an edge (`draws_for_penalty`), up to 65,536, or to what the gap would ask for were
-        all parameters not zero.
+        noise is not expected to make an edge (`draws_for_penalty`), up to 65,536, to the number of rows, or to what the
+        gap would ask for were all parameters not zero.
     agreement : float, optional
         The share of its edges that a fit with another seed is expected to have too: there are as many draws as that
         takes, up to four million or 2^28 over the number of slots.
@@ -204,12 +204,14 @@ class _NewtonSteps:
         """Return how many draws there are at least, so that noise makes no edges.
 
         A gap that is given asks for no more than it takes were all parameters not zero: where the penalty is so small
-        that nearly all of them are, noise has few edges left to make.
+        that nearly all of them are, noise has few edges left to make. Nor for more than there are rows: below that
+        penalty the noise of the rows makes edges itself.
         """
         most = _most_agreed(size)
         if self._agreement is None:
             everything = count_once(self._problem.coordinates.is_parameter)
-            most = min(most, max(_MOST_UNASKED, _wanted_draws(everything, self._gap)))
+            n_rows = self._problem.data.moments.n or 0
+            most = min(most, max(_MOST_UNASKED, n_rows, _wanted_draws(everything, self._gap)))
         return min(draws_for_penalty(self._problem), most)
 
     def advance(self) -> StepInfo:
