@@ -26,7 +26,7 @@ from sparsefield.data import (
     Table,
     TableError,
     UnknownLettersWarning,
-    begin_with,
+    columns_have,
     encode,
     find_suspicions,
     find_taken,
@@ -126,7 +126,7 @@ def _drop_empty(frame: pl.DataFrame, names: list[str]) -> tuple[list[str], list[
     empty = [name for name in names if frame[name].null_count() == frame.height]
     if not empty or frame.height == 0:
         return names, []
-    return [name for name in names if name not in empty], [f"{begin_with(empty)} no observed value: left out."]
+    return [name for name in names if name not in empty], [f"{columns_have(empty)} no observed value: left out."]
 
 
 def _find_weights(frame: pl.DataFrame, how: Cells) -> NDArray[np.float64] | None:

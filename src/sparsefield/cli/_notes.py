@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from sparsefield.cli._spelling import spell as spell_option
-from sparsefield.data import FEW_LEVELS, Suspicion, Table, begin_with
+from sparsefield.data import FEW_LEVELS, Suspicion, Table, columns_have
 
 _MOST = 5  # notes of a kind: more of them hide the others
 
@@ -65,6 +65,6 @@ def list_unordered(table: Table) -> list[str]:
     if not names:
         return []
     return [
-        f"{begin_with(names)} numbers as levels, which count as categories without an order: --ordinal all, or their "
+        f"{columns_have(names)} numbers as levels, which count as categories without an order: --ordinal all, or their "
         "names, makes edges with a sign of them."
     ]

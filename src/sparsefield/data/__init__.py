@@ -7,7 +7,7 @@ from sparsefield.data._domain import MISSING, MOST_LEVELS, Domain
 from sparsefield.data._encode import MAX_LEVELS, encode
 from sparsefield.data._errors import ConstantColumnWarning, Suspicion, TableError, UnknownLettersWarning, check_file
 from sparsefield.data._fingerprint import check_rows, describe_rows
-from sparsefield.data._listing import begin_with, count, listed, preview
+from sparsefield.data._listing import columns_have, count, listed, preview
 from sparsefield.data._merging import Merged
 from sparsefield.data._moments import (
     Counts,
@@ -54,10 +54,10 @@ __all__ = [
     "UnknownLettersWarning",
     "Unseen",
     "as_address",
-    "begin_with",
     "check_file",
     "check_observed",
     "check_rows",
+    "columns_have",
     "count",
     "count_codes",
     "count_ones",

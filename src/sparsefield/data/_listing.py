@@ -24,6 +24,6 @@ def listed(words: Sequence[str]) -> str:
     return f"{', '.join(first)} or {last}" if first else last
 
 
-def begin_with(columns: Sequence[str]) -> str:
-    """Begin a sentence about what columns have: Column 'a' has, Columns 'a', 'b' have."""
+def columns_have(columns: Sequence[str]) -> str:
+    """Begin a sentence about columns: Column 'a' has; Columns 'a', 'b' have."""
     return f"Column {columns[0]!r} has" if len(columns) == 1 else f"Columns {preview(columns)} have"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sparsefield.data._alignments import AMINO_ACIDS
 from sparsefield.data._domain import Level
 from sparsefield.data._errors import Suspicion
-from sparsefield.data._listing import begin_with, preview
+from sparsefield.data._listing import columns_have, preview
 from sparsefield.data._table import Table
 
 # What survey programs write for "refused", "don't know" and "no answer": repeated sevens, eights and nines, also with a
@@ -36,7 +36,7 @@ def find_codes(table: Table) -> list[Suspicion]:
     return [
         Suspicion(
             kind="missing code",
-            problem=f"{begin_with(columns)} {_number(codes)} apart from the other levels",
+            problem=f"{columns_have(columns)} {_number(codes)} apart from the other levels",
             remedy="If this means a missing value, leave such cells empty, or read the file with {option}",
             columns=tuple(columns),
             values=codes,
@@ -116,7 +116,7 @@ def find_words(table: Table) -> list[Suspicion]:
     return [
         Suspicion(
             kind="missing word",
-            problem=f"{begin_with(columns)} {preview(words)} as {'levels' if len(words) > 1 else 'a level'}",
+            problem=f"{columns_have(columns)} {preview(words)} as {'levels' if len(words) > 1 else 'a level'}",
             remedy="If this means a missing value, leave such cells empty, or read the file with {option}",
             columns=tuple(columns),
             values=words,

@@ -11,6 +11,7 @@ from scipy.special import chdtri, gammaln
 from sparsefield.data._domain import MISSING
 from sparsefield.data._errors import Suspicion
 from sparsefield.data._listing import preview
+from sparsefield.data._missing_codes import columns_of
 from sparsefield.data._row_names import is_numbering, names_rows
 from sparsefield.data._table import Table, distinct_rows
 
@@ -25,8 +26,8 @@ _SHARES = 2.0  # weights that add up to less are shares of the rows, and not cou
 def find_row_names(table: Table) -> list[Suspicion]:
     """Find columns of text whose values are nearly all different, and numbers that rise from row to row."""
     found = []
-    for name, levels, codes in zip(table.domain.names, table.domain.levels, table.codes.T, strict=True):
-        n_cells, n_levels = int(np.count_nonzero(codes != MISSING)), len(np.unique(codes[codes != MISSING]))
+    for (name, levels, seen), codes in zip(columns_of(table), table.codes.T, strict=True):
+        n_cells, n_levels = int(seen.sum()), int(np.count_nonzero(seen))
         is_text = isinstance(levels[0], str)
         if names_rows(n_levels, n_cells) and (is_text or (n_cells == len(codes) and is_numbering(codes.astype(int)))):
             found.append(

@@ -9,7 +9,7 @@ import polars as pl
 from sparsefield.data._contents import Note
 from sparsefield.data._domain import check_names
 from sparsefield.data._errors import TableError
-from sparsefield.data._listing import begin_with, preview
+from sparsefield.data._listing import columns_have, preview
 from sparsefield.data._source import Source
 
 _INDEX = "Unnamed: 0"  # what pandas calls a first column without a name
@@ -129,4 +129,4 @@ def _read_decimals(columns: list[pl.Series]) -> tuple[list[pl.Series], list[Note
             shown = shown or f"{column[row]!r} is read as {columns[j][row]:g}"
     if not found:
         return columns, []
-    return columns, [Note(f"{begin_with(found)} numbers with decimal commas: {shown}.")]
+    return columns, [Note(f"{columns_have(found)} numbers with decimal commas: {shown}.")]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from sparsefield.data._errors import Suspicion
-from sparsefield.data._listing import begin_with, preview
+from sparsefield.data._listing import columns_have, preview
 
 # "None", "Some", "Much" is a scale; North America and Namibia are NA among continents and countries.
 DOUBTFUL_MARKERS = ("None", "NA")
@@ -43,7 +43,7 @@ def _find_word(word: str, frame: pl.DataFrame, raw: pl.DataFrame) -> list[Suspic
     return [
         Suspicion(
             kind="taken word",
-            problem=f"{begin_with(names)} the word {word!r} in {sum(counts[name] for name in names)} cells, which "
+            problem=f"{columns_have(names)} the word {word!r} in {sum(counts[name] for name in names)} cells, which "
             f"count as missing values beside {preview(levels[names[0]], 3)}",
             remedy="If it is a level, read the file with {option}",
             columns=tuple(names),
