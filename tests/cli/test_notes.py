@@ -217,3 +217,26 @@ def test_what_was_assumed_is_told_before_what_is_wrong(tmp_path):
     said = run("fit", path, code=2)
     assert "The columns have no names: line 1" in said
     assert "Column 'x0' has 80 levels in 80 rows" in said
+
+
+def test_programs_find_the_notes_in_their_object(survey):
+    path = survey(q=pick(1, 2, 3, -99))
+    result = CliRunner().invoke(app, ["fit", str(path), *FAST, "--ordinal", "q", "--json"])
+    (said,) = json.loads(result.stdout)["notes"]
+    assert "--missing-marker=-99" in said
+    assert result.stderr == ""
+
+
+def test_constant_columns_have_one_note(survey):
+    same = {f"c{k}": ["x"] * 300 for k in range(30)}
+    (said,) = [own for own in notes(survey(**same)) if "constant" in own]
+    assert said.startswith("30 columns are constant ('c0', 'c1', 'c2', 'c3', 'c4', ...): they get no parameters")
+
+
+def test_rows_without_a_value_are_pointed_at(tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text("a,b\n" + "0,1\n1,0\n1,1\n" * 30 + ",\n" * 5 + "0,\n")
+    (said,) = [own for own in notes(path) if "no value" in own]
+    assert said == (
+        "5 of 96 rows have no value in any variable, and count as rows all the same. Remove them, unless this is meant."
+    )

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import sparsefield as sf
+from sparsefield.cli._files import beside
 
 FULL = Path("/dev/full")
 needs_full = pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full to print to")
@@ -90,3 +91,8 @@ def test_an_interrupt_while_modules_are_imported_is_a_sentence(field, name, more
     else:
         assert result.stderr == f"{sentence}\n"
         assert result.stdout == ""
+
+
+@pytest.mark.parametrize("data", ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "https://host/stdin.csv?x=1"])
+def test_results_are_written_here_where_nothing_can_be_beside_the_table(data):
+    assert beside(Path(data), ".field").parent == Path()

@@ -167,3 +167,9 @@ def test_a_table_with_a_wrong_ending_is_read_as_what_it_is(tmp_path):
     assert notes[0] == f"File {str(book)!r} is text and no workbook, and is read as text."
     pl.DataFrame(FRAME).write_ipc(path)
     assert read(path) == (FRAME, [f"File {str(path)!r} is an Arrow file, and is read as one."])
+
+
+@pytest.mark.parametrize(("given", "said"), [("-", "from /dev/stdin"), ("ftp://host/a.csv", "nor an address that is")])
+def test_what_is_no_file_is_told_what_is_read(given, said):
+    with pytest.raises(FileNotFoundError, match=said):
+        sf.read_table(given)

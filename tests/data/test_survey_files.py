@@ -105,3 +105,12 @@ def test_damaged_files_and_missing_packages_get_a_sentence(answers, monkeypatch)
         TableError, match=r"needs the package pyreadstat: install it with: pip install 'sparsefield\[surv"
     ):
         read_contents(answers)
+
+
+def test_a_code_that_is_named_as_missing_needs_no_label(tmp_path):
+    path = tmp_path / "survey.sav"
+    frame = pl.DataFrame({"a": [1.0, 2.0, -99.0, 2.0]})
+    pyreadstat.write_sav(frame, str(path), variable_value_labels={"a": {1: "no", 2: "yes"}})
+    contents = read_contents(path, missing_markers=("-99",))
+    assert contents.frame["a"].to_list() == ["no", "yes", None, "yes"]
+    assert contents.notes == ()

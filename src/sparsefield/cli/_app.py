@@ -67,6 +67,7 @@ class Output:
     def __init__(self, *, quiet: bool = False, as_json: bool = False) -> None:
         self.is_for_people = not (quiet or as_json)
         self._as_json = as_json
+        self._notes: list[str] = []
         self._console = Console(highlight=False, emoji=False)
 
     @property
@@ -80,7 +81,8 @@ class Output:
             self._console.print(plain(what) if isinstance(what, str) else what, soft_wrap=not wraps)
 
     def warn(self, sentence: str) -> None:
-        """Print something that people may want to look at, unless they asked for quiet, on standard error."""
+        """Print something to look at, unless people asked for quiet, on standard error; programs find it in `notes`."""
+        self._notes.append(sentence)
         if self.is_for_people:
             Console(stderr=True, highlight=False, soft_wrap=True).print(f"[bold yellow]Note:[/] {plain(sentence)}")
 
@@ -92,7 +94,7 @@ class Output:
     def give(self, found: dict[str, Any]) -> None:
         """Print what was found for programs."""
         if self._as_json:
-            print_json(found)
+            print_json({**found, "notes": self._notes})
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,14 +16,13 @@ from sparsefield._writing import whole_file
 if TYPE_CHECKING:
     import polars as pl
 
+_ELSEWHERE = re.compile(r"\w{2,}:/|/dev/|/proc/")  # addresses, and devices such as /dev/stdin
 _PACKED = (".gz", ".bz2", ".xz", ".zip")
 
 
 def beside(data: Path, ending: str) -> Path:
-    """Return where to write something that belongs to a table: beside it, or here where that is on the web."""
-    from sparsefield.data import as_address
-
-    path = Path(Path(data).name.partition("?")[0]) if as_address(data) else data.expanduser()
+    """Return where to write something that belongs to a table: beside it, or here for the web and devices."""
+    path = Path(data.name.partition("?")[0]) if _ELSEWHERE.match(str(data)) else data.expanduser()
     bare = path.with_suffix("") if path.suffix.lower() in _PACKED else path
     return bare.with_suffix(ending)
 
@@ -35,7 +35,9 @@ def check_writable(*outputs: Path | None, inputs: tuple[Path | None, ...] = ()) 
         if not folder.is_dir():
             raise typer.BadParameter(f"there is no folder {str(path.parent)!r}: make it first.")
         if not os.access(folder, os.W_OK):
-            raise typer.BadParameter(f"nothing can be written to the folder {str(folder)!r}: choose another.")
+            raise typer.BadParameter(
+                f"nothing can be written to the folder {str(folder)!r}: choose another (results go where -o says)."
+            )
         if path.exists() and not path.is_file():
             raise typer.BadParameter(f"{str(path)!r} is no ordinary file: name one.")
         others = [other.resolve() for other in (*paths[:k], *filter(None, inputs))]

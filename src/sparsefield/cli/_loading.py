@@ -106,8 +106,16 @@ def _take(contents: Contents, how: Reading) -> tuple[Rows, list[str]]:
         ordinal = None if how.ordinal is None else read_order(how.ordinal, frame, left_out)
         table = encode(frame, ordinal=ordinal, merge_levels=merged, max_levels=how.max_levels)
     notes = [*notes, *_list_merged(frame, table, merged), *_list_taken(contents, how, frame)]
-    constant = [str(own.message) for own in caught if issubclass(own.category, ConstantColumnWarning)]
-    return Rows(table, weights, contents), [*notes, *constant]
+    constant = [own.message for own in caught if isinstance(own.message, ConstantColumnWarning)]
+    return Rows(table, weights, contents), [*notes, *_list_constant(constant)]
+
+
+def _list_constant(found: list[ConstantColumnWarning]) -> list[str]:
+    """Say which columns are constant, in one sentence."""
+    if len(found) < 2:
+        return [str(own) for own in found]
+    names = preview([own.column for own in found])
+    return [f"{len(found)} columns are constant ({names}): they get no parameters and no edges."]
 
 
 def _choose_columns(frame: pl.DataFrame, how: Reading) -> list[str]:

@@ -105,7 +105,7 @@ class Suspicion:
     ----------
     kind : str
         What it is: "missing code", "missing word", "variants", "rare", "count", "row names", "frequencies",
-        "copies", "mostly missing", "rows left out", "few rows" or "taken word".
+        "copies", "mostly missing", "empty rows", "rows left out", "few rows" or "taken word".
     problem : str
         What there is.
     remedy : str
@@ -184,6 +184,10 @@ class UnknownLettersWarning(UserWarning):
 
 def check_file(path: Path) -> None:
     """Refuse the path of a file that is not there, or is a folder."""
+    if not path.exists() and str(path) == "-":
+        raise FileNotFoundError("There is no file '-': what another command writes is read from /dev/stdin.")
+    if not path.exists() and re.match(r"\w{2,}:/", str(path)):
+        raise FileNotFoundError(f"{str(path)!r} is no file, nor an address that is read: https://... or http://...")
     if not path.exists():
         near = sorted(other.name for other in path.parent.glob(f"*{path.suffix}")) if path.parent.is_dir() else []
         hint = f" The folder has {preview(near)}." if near and path.suffix else ""

@@ -123,6 +123,20 @@ def find_mostly_missing(table: Table) -> list[Suspicion]:
     ]
 
 
+def find_empty_rows(table: Table) -> list[Suspicion]:
+    """Find rows without any value, as spreadsheets write them below a table: they count as rows, and say nothing."""
+    n_empty = int((table.codes == MISSING).all(axis=1).sum())
+    if not n_empty:
+        return []
+    return [
+        Suspicion(
+            kind="empty rows",
+            problem=f"{n_empty} of {table.n_rows} rows have no value in any variable, and count as rows all the same",
+            remedy="Remove them, unless this is meant",
+        )
+    ]
+
+
 def find_gone_rows(whole: Table, kept: Table) -> list[Suspicion]:
     """Say how many rows remain where those with a missing value are dropped."""
     if kept.n_rows == whole.n_rows:

@@ -97,17 +97,17 @@ def read_contents(
     given = path if isinstance(path, Source) else open_source(path)
     kind, notes = find_kind(given)
     source = replace(given, notes=(*given.notes, *notes))
+    # Columns with types say themselves what is missing, by and large: words that else mean it are levels there.
+    added = [marker for marker in markers if marker not in MISSING_MARKERS]
     if kind in SHEETS:
         contents = read_sheet(source, sheet, markers, header, as_text=as_text)
     elif sheet is not None:
         raise source.error("is no workbook, and has no sheets", "leave {option} out", option="sheet")
     elif kind in SURVEYS:
-        contents = read_survey(source, kind)
+        contents = read_survey(source, kind, added)
     elif kind in FRAMES:
         contents = read_frame(source, kind)
     else:
         contents = read_text(source, markers, separator, header, as_text=as_text)
-    # Columns with types say themselves what is missing, by and large: words that else mean it are levels there.
-    added = [marker for marker in markers if marker not in MISSING_MARKERS]
     frame = drop_marked(contents.frame, added) if added else contents.frame
     return replace(contents, frame=frame, source=given)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -12,6 +12,7 @@ import polars as pl
 from sparsefield.data._contents import Contents, Note
 from sparsefield.data._frames import make_categories
 from sparsefield.data._listing import preview
+from sparsefield.data._marked import drop_marked
 from sparsefield.data._sheets import as_whole
 from sparsefield.data._source import Source
 
@@ -25,13 +26,14 @@ _READERS = {
 }
 
 
-def read_survey(source: Source, kind: str) -> Contents:
+def read_survey(source: Source, kind: str, markers: Sequence[str] = ()) -> Contents:
     """Read a file of SPSS, Stata or SAS.
 
     Columns whose codes all have labels become categories, in the order of their codes; ordered ones where the file
-    declares the variable to be ordinal.
+    declares the variable to be ordinal. Codes that are markers of missing values need no label.
     """
     frame, about = _read(source, kind)
+    frame = drop_marked(frame, markers)
     notes = []
     columns = []
     for column in frame.iter_columns():

@@ -11,6 +11,7 @@ from sparsefield.data._errors import Suspicion
 from sparsefield.data._missing_codes import find_codes, find_words
 from sparsefield.data._odd_columns import (
     find_copies,
+    find_empty_rows,
     find_few_rows,
     find_frequencies,
     find_gone_rows,
@@ -28,8 +29,8 @@ def find_suspicions(
     """Look for what is legal in a table and may not have been meant.
 
     Numbers and words that stand for missing values; levels that differ in case and blanks alone, or are seen once or
-    twice; counts; columns that name the rows, say the same, or are mostly missing; rows that are left out, and too few
-    of them. The rules are made for few false alarms: they ask, and change nothing.
+    twice; counts; columns that name the rows, say the same, or are mostly missing; rows that are empty or left out, and
+    too few of them. The rules are made for few false alarms: they ask, and change nothing.
 
     Parameters
     ----------
@@ -65,6 +66,7 @@ def find_suspicions(
         *find_rare(table, whole),
         *find_copies(table),
         *find_mostly_missing(counted),
+        *find_empty_rows(table),
         *find_gone_rows(counted, table),
         *find_few_rows(table, weights),
     )
