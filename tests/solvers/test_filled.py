@@ -71,6 +71,17 @@ def test_the_status_says_how_missing_values_were_filled():
     np.testing.assert_array_equal(theta_of(mrf), theta_of(again))
 
 
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.6])
+def test_the_more_is_missing_the_more_often_it_is_drawn(share, monkeypatch):
+    monkeypatch.setattr("sparsefield.solvers._filled._FILLED_ROWS", 1)
+    table = make_incomplete(TRUTHS["two levels"], share=share)
+    mrf = PseudoLikelihood(ALPHA, random_state=1).fit(table)
+    seen = ~table.mask
+    both = np.mean([(seen[:, i] & seen[:, j]).mean() for i in range(4) for j in range(i)])
+    n = int(np.clip(np.ceil(10 * (1 - both) / both), 5, 30))
+    assert f"drawn {n} times from the fit itself" in mrf.status_.sentence
+
+
 def test_nothing_missing_is_the_same_fit_bit_for_bit():
     observed = make_table()
     fits = [theta_of(PseudoLikelihood(0.02, missing=m).fit(observed)) for m in ("model", "zero", "drop", "error")]
