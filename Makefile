@@ -18,8 +18,10 @@ demo: $(INSTALLED)
 paper: $(INSTALLED)
 	$(RUN)/sparsefield paper --output docs/paper
 
+# Tests run in two processes: most of them use one processor.
+JOBS ?= 2
 test: $(INSTALLED) browser
-	$(RUN)/python -m pytest
+	OPENBLAS_NUM_THREADS=1 $(RUN)/python -m pytest -n $(JOBS) --dist loadfile
 
 # The interactive page is tested in a real browser. Where it cannot be installed these tests say so and are skipped.
 browser:
