@@ -247,3 +247,12 @@ def test_titles_above_the_names_are_spoken_of(write):
         read(write("Results of 2024\n\na,b,c\n1,0,1\n"))
     with pytest.raises(TableError, match="one name, 'Results', for 2 columns: name all of them; if it is a title"):
         read(write("Results,\na,b\n1,0\n"))
+
+
+def test_a_row_that_describes_all_but_the_first_columns_is_left_out(write):
+    rows = [f"{1000 + k},{k % 5},{k % 3}" for k in range(20)]
+    frame, notes = read(write("\n".join(["RespondentID,How happy?,How sad?", ",Response,Response", *rows])))
+    assert frame["How sad?"] == [k % 3 for k in range(20)]
+    assert notes == ["A row below the names ('Response', 'Response') seems to describe the columns, and is left out."]
+    words = [f"{k % 2},{k % 3},word {k}" for k in range(20)]
+    assert len(read(write("\n".join(["a,b,c", ",,first", *words])))[0]["a"]) == 21

@@ -115,11 +115,10 @@ def _count_descriptions(below: Sequence[Record], markers: Sequence[str]) -> int:
     if len(below) <= _FEWEST_ROWS or len(below[0]) < 2:
         return 0
     texts, rest = below[0], below[1:]
-    if any(not cell.strip() or cell.strip() in markers or is_number(cell) for cell in texts):
+    described = [j for j, cell in enumerate(texts) if cell.strip()]  # SurveyMonkey describes no column of its own
+    if any(texts[j].strip() in markers or is_number(texts[j]) or _occurs(j, texts[j].strip(), rest) for j in described):
         return 0
-    if any(_occurs(j, cell.strip(), rest) for j, cell in enumerate(texts)):
-        return 0
-    n_numeric = sum(_is_numeric([record[j] for record in rest if j < len(record)], markers) for j in range(len(texts)))
+    n_numeric = sum(_is_numeric([record[j] for record in rest if j < len(record)], markers) for j in described)
     return int(2 * n_numeric >= len(texts))
 
 
