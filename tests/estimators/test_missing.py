@@ -21,7 +21,7 @@ def test_weights_are_repeated_rows():
     weighted = SparseMRF(**options).fit(observed, sample_weight=weights)
     repeated = sf.Table(observed.domain, np.repeat(observed.codes, weights, axis=0))
     np.testing.assert_allclose(theta_of(weighted), theta_of(SparseMRF(**options).fit(repeated)), atol=1e-12)
-    for bad in (np.ones(59), -np.ones(60), np.full(60, np.nan)):
+    for bad in (np.ones(59), -np.ones(60), np.full(60, np.nan), ["often"] * 60):
         with pytest.raises(ValueError, match="Weights must be 60 numbers"):
             SparseMRF(**options).fit(observed, sample_weight=bad)
     with pytest.raises(ValueError, match="add up to zero"):

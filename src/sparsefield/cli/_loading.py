@@ -27,6 +27,7 @@ from sparsefield.data import (
     TableError,
     UnknownLettersWarning,
     columns_have,
+    count,
     encode,
     find_suspicions,
     find_taken,
@@ -54,9 +55,9 @@ class Rows:
         """Say in a line what there is."""
         table = self.table
         n = int(table.n_missing.sum())
-        missing = f", {n} missing values ({n / table.codes.size:.1%})" if n else ", no missing values"
+        missing = f", {count(n, 'missing value')} ({n / table.codes.size:.1%})" if n else ", no missing values"
         counted = "" if self.weights is None else f" that count as {self.weights.sum():.10g}"
-        return f"{table.n_rows} rows{counted}, {table.domain.n_variables} variables{missing}."
+        return f"{count(table.n_rows, 'row')}{counted}, {count(table.domain.n_variables, 'variable')}{missing}."
 
 
 def load(path: Path, how: Reading, out: Output, missing: str) -> Rows:

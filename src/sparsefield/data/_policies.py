@@ -58,7 +58,10 @@ def take_counted(table: Table, sample_weight: ArrayLike | None) -> tuple[Table, 
     """Check the weights of rows, and leave out the rows that do not count."""
     if sample_weight is None:
         return table, None
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"Weights must be {table.n_rows} numbers from zero on, one per row.") from error
     check_weights(weights, table.n_rows)
     if weights.all():
         return table, weights
