@@ -184,3 +184,15 @@ def test_many_rows_with_blank_lines_keep_their_lines(write):
         at.append(len(lines))
     contents = read_contents(write("\n".join(lines)))
     assert [contents.line_of(row) for row in range(3000)] == at
+
+
+def test_numbers_with_zeros_in_front_are_one_level_which_is_said(tmp_path):
+    path = tmp_path / "places.csv"
+    path.write_text("month,place,share\n01,007,0.05\n02,7,1.005\n01,010,0.05\n")
+    with pytest.warns(
+        sf.ReadingWarning, match=r"^Column 'place': '007', '7' are one number, 7, and one level.$"
+    ) as told:
+        found = sf.read_table(path)
+    assert len(told) == 1
+    assert found["place"].to_list() == [7, 7, 10]
+    assert found["month"].to_list() == [1, 2, 1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -14,6 +15,7 @@ from sparsefield.data._layout import Layout, find_layout
 from sparsefield.data._scan import Scan, StrayQuoteError, describe_uneven, scan_records
 from sparsefield.data._settle import settle_columns
 from sparsefield.data._source import Source
+from sparsefield.data._spelled_numbers import list_respelled
 
 # Rows from which the types of columns are told: all 10^6 rows of 50 columns take five times as long to read (8.1
 # instead of 1.5 s). Cells further down that do not fit make the reader tell the types from all rows.
@@ -51,13 +53,14 @@ def read_text(
         scan = scan_records(source, raw, _find_start(raw, layout.first_line), layout)
     except StrayQuoteError:
         text, lines = _quote_again(source, raw, layout)
-        frame = _parse(source, text, 0, layout, words, as_text) if lines.n_rows else None
+        read = partial(_parse, source, text, 0, layout, words)
     else:
         lines = scan.lines
         readable = source.readable if raw is given else io.BytesIO(bytes(raw))
-        frame = _parse_rows(source, readable, scan, layout, words, as_text) if lines.n_rows else None
-    if frame is None:
-        frame = pl.DataFrame({str(k): [] for k in range(len(layout.names))})
+        read = partial(_parse_rows, source, readable, scan, layout, words)
+    frame = read(as_text) if lines.n_rows else pl.DataFrame({str(k): [] for k in range(len(layout.names))})
+    if not as_text:
+        notes = (*notes, *list_respelled(raw, frame, partial(read, True), layout.names))
     frame, more = settle_columns(
         source,
         frame,
