@@ -304,7 +304,7 @@ def test_an_interrupt_leaves_a_usable_result(answers, monkeypatch):
 
     monkeypatch.setattr(_newton, "find_move", stop_at_the_second)
     said = run("fit", answers, "--id", "person", "--alpha", 0.05, code=130)
-    assert "Interrupted after 1 iterations: this is what there was by then." in said
+    assert "Interrupted after 1 iteration: this is what there was by then." in said
     assert Fit.load(answers.with_suffix(".field")).status.code == "interrupted"
 
 

@@ -61,7 +61,7 @@ def test_a_confidence_and_another_run_are_named_by_their_options(table, tmp_path
 
 def test_a_fit_that_ends_early_names_the_option_that_goes_on(table):
     words = ["fit", str(table), "--alpha", "0.001", "--gap", "1e-9", "--max-iter", "1", "--no-certify"]
-    sentence = "Stopped after --max-iter = 1 iterations"
+    sentence = "Stopped after --max-iter = 1 iteration"
     said = " ".join(CliRunner().invoke(app, words).stderr.split())
     assert sentence in said
     assert "raise --max-iter to go on" in said

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sparsefield._rounding import at_most
+from sparsefield.data import count
 from sparsefield.fits import Status, StepInfo
 from sparsefield.solvers._fall import Stand
 from sparsefield.solvers._move import Move
@@ -28,8 +29,8 @@ def say_noise(here: Stand, move: Move, k: int, *, is_limited: bool) -> Status:
         "choosing it"
     )
     if is_limited:
-        return Status("noise floor", f"After {k} iterations {about}, and no more are made.")
-    return Status("converged", f"Converged in {k} iterations: {about}. A smaller gap makes more of them.")
+        return Status("noise floor", f"After {count(k, 'iteration')} {about}, and no more are made.")
+    return Status("converged", f"Converged in {count(k, 'iteration')}: {about}. A smaller gap makes more of them.")
 
 
 def add_advice(status: Status, steps: Sequence[StepInfo]) -> Status:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sparsefield.certificates import Certificate
-from sparsefield.data import Moments
+from sparsefield.data import Moments, count
 from sparsefield.fits import Fit, NewtonStep, Status, StepInfo
 from sparsefield.gradients import Estimate
 from sparsefield.inference import Backend, States
@@ -137,7 +137,7 @@ class _Following:
         said = f"the smallest subgradient is down to {left:.2g}"
         if self._enough:
             said = f"the objective is less than {self._enough:.2g} above its optimum, as its curvature has it"
-        return Status("converged", f"Converged in {k} iterations: {said}, without simulation error.")
+        return Status("converged", f"Converged in {count(k, 'iteration')}: {said}, without simulation error.")
 
     def _remember(self, before: ExactStand, there: ExactStand) -> ExactStand:
         """Return where a step led, with what it changed of the moments."""

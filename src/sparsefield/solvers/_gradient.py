@@ -11,6 +11,7 @@ import numpy as np
 
 from sparsefield._rounding import at_most
 from sparsefield.certificates import Disagreement
+from sparsefield.data import count
 from sparsefield.fits import Fit, GradientStep, Status, StepInfo
 from sparsefield.gradients import Estimate, Point, Schedule, Simulation
 from sparsefield.inference import ChainStates
@@ -227,7 +228,7 @@ class _GradientSteps:
         """Say whether the step map vanished, or steps cannot be told from noise."""
         info = self._steps[-1]
         if info.step_map_norm <= self._tol:
-            said = f"Converged in {len(steps)} iterations: the step map is down to {info.step_map_norm:.2g}."
+            said = f"Converged in {count(len(steps), 'iteration')}: the step map is down to {info.step_map_norm:.2g}."
             return Status("converged", said)
         if len(steps) % _WINDOW == 0 and self._is_at_noise():
             return Status(

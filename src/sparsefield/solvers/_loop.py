@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from sparsefield._deadline import OutOfTimeError, until
+from sparsefield.data import count
 from sparsefield.fits import Status, StepInfo
 from sparsefield.inference import OutOfReachError
 
@@ -114,13 +115,15 @@ def run(method: Method, limits: Limits, watch: Watch | None = None) -> tuple[tup
             # An iteration takes as long as the last one at least: where it would not fit, it is not begun.
             status = status or _check_time(limits, 2 * time.perf_counter() - began - clock, info.iteration)
     except KeyboardInterrupt:
-        status = Status("interrupted", f"Interrupted after {len(steps)} iterations: this is what there was by then.")
+        status = Status(
+            "interrupted", f"Interrupted after {count(len(steps), 'iteration')}: this is what there was by then."
+        )
     except OutOfTimeError:
         status = _say_time(limits, len(steps))
     except OutOfReachError as error:
         if not steps:
             raise
-        status = Status("not certified", f"Stopped after {len(steps)} iterations. {error}")
+        status = Status("not certified", f"Stopped after {count(len(steps), 'iteration')}. {error}")
     return tuple(steps), status
 
 
@@ -129,7 +132,7 @@ def _check_count(limits: Limits, info: StepInfo) -> Status | None:
     if info.iteration >= limits.max_iter:
         return Status(
             "max_iter",
-            f"Stopped after max_iter = {limits.max_iter} iterations{info.progress}: raise max_iter to go on.",
+            f"Stopped after max_iter = {count(limits.max_iter, 'iteration')}{info.progress}: raise max_iter to go on.",
         )
     return None
 
@@ -144,7 +147,7 @@ def _check_time(limits: Limits, expected: float, n_made: int) -> Status | None:
 def _say_time(limits: Limits, n_made: int) -> Status:
     """Say after how long the time was up."""
     seconds = time.perf_counter() - limits.clock
-    after = f"{n_made} iterations" if n_made else "before the first iteration: this is where it started"
+    after = count(n_made, "iteration") if n_made else "before the first iteration: this is where it started"
     return Status(
         "time", f"Stopped after {seconds:.1f} s {'and ' if n_made else ''}{after}. Raise max_seconds to go on."
     )
@@ -152,5 +155,5 @@ def _say_time(limits: Limits, n_made: int) -> Status:
 
 def stalled(n_made: int) -> Status:
     """Say that no step leads down any more, though there should be one."""
-    said = f"Stopped after {n_made} iterations: no step, however short, lowers the objective any further."
+    said = f"Stopped after {count(n_made, 'iteration')}: no step, however short, lowers the objective any further."
     return Status("stalled", said)

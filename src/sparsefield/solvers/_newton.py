@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._deadline import OutOfTimeError, until
+from sparsefield.data import count
 from sparsefield.fits import Fit, NewtonStep, Status, StepInfo
 from sparsefield.gradients import Point, Schedule, Simulation
 from sparsefield.inference import check_request
@@ -157,7 +158,7 @@ def run_newton(
     except OutOfTimeError:
         status = replace(status, sentence=f"{status.sentence} There was no time to mark what noise leaves open.")
     except KeyboardInterrupt:
-        said = f"Interrupted after {len(steps)} iterations, while what noise leaves open was marked."
+        said = f"Interrupted after {count(len(steps), 'iteration')}, while what noise leaves open was marked."
         status = Status("interrupted", said)
     facts = describe_penalty(problem.penalty)
     fit = Fit(problem.model(method.theta), add_advice(status, steps), steps, undecided, **facts)
@@ -319,7 +320,9 @@ class _NewtonSteps:
         if here.is_exact:
             return self._judge_exact(move, k, left)
         if left <= self._limits.tol:
-            return Status("converged", f"Converged in {k} iterations: the smallest subgradient is down to {left:.2g}.")
+            return Status(
+                "converged", f"Converged in {count(k, 'iteration')}: the smallest subgradient is down to {left:.2g}."
+            )
         n = here.n_asked
         is_limited = not here.estimate.is_exact and here.estimate.n_chains < n  # by the schedule, which makes no more
         if move.share > 0 or (n < _ENOUGH * self._wanted and not is_limited):
@@ -381,8 +384,8 @@ class _NewtonSteps:
         self.theta = self._ahead
         if left > self._limits.tol:
             return stalled(k)
-        said = f"Converged in {k} iterations: the smallest subgradient is down to {left:.2g}, without simulation error."
-        return Status("converged", said)
+        said = f"Converged in {count(k, 'iteration')}: the smallest subgradient is down to {left:.2g}"
+        return Status("converged", f"{said}, without simulation error.")
 
     def find_undecided(self, status: Status) -> NDArray[np.bool_] | None:
         """Mark what noise leaves open, by the draws at the end of the last step, which had no say in it.

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sparsefield._deadline import OutOfTimeError
 from sparsefield._rounding import as_confidence, at_most
-from sparsefield.data import Moments, Table, TableError
+from sparsefield.data import Moments, Table, TableError, count
 from sparsefield.fits import Fit, Status
 from sparsefield.gradients import Simulation
 from sparsefield.model import Matrix, count_once
@@ -176,7 +176,7 @@ def _go_on(fit: Fit, further: Fit) -> Fit:
     n = len(fit.steps)
     is_same = {type(step) for step in fit.steps} == {type(step) for step in further.steps}
     steps = tuple(replace(step, iteration=n + step.iteration) for step in further.steps)
-    before = f"{n} iterations were for a larger gap"
+    before = f"{count(n, 'iteration')} {'was' if n == 1 else 'were'} for a larger gap"
     said = (
         f"{before}. {further.status.sentence}" if is_same else f"{before}, of another kind. {further.status.sentence}"
     )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._kernels._descent import descend_pairs
-from sparsefield.data import Table, check_observed, find_unseen
+from sparsefield.data import Table, check_observed, count, find_unseen
 from sparsefield.fits import Fit, NewtonStep, Status, StepInfo
 from sparsefield.model import Matrix, PairwiseMRF, count_once, independent_theta, norm, scatter
 from sparsefield.objective import (
@@ -140,7 +140,7 @@ class _PseudoSteps:
         left = steps[-1].violation
         if left > self._tol:
             return stalled(len(steps)) if self._is_stalled else None
-        said = f"Converged in {len(steps)} iterations: the smallest subgradient is down to {left:.2g}."
+        said = f"Converged in {count(len(steps), 'iteration')}: the smallest subgradient is down to {left:.2g}."
         return Status("converged", said)
 
     def _descend_pairs(self, violation: Matrix) -> tuple[float, float]:
