@@ -34,14 +34,7 @@ def find_codes(table: Table) -> list[Suspicion]:
         if codes:
             found.setdefault(codes, []).append(name)
     return [
-        Suspicion(
-            kind="missing code",
-            problem=f"{columns_have(columns)} {_number(codes)} apart from the other levels",
-            remedy="If this means a missing value, leave such cells empty, or read the file with {option}",
-            columns=tuple(columns),
-            values=codes,
-            option="missing_markers",
-        )
+        _ask("missing code", f"{columns_have(columns)} {_number(codes)} apart from the other levels", columns, codes)
         for codes, columns in found.items()
     ]
 
@@ -114,16 +107,26 @@ def find_words(table: Table) -> list[Suspicion]:
         if words and not ("+" in levels and set(words) == {"-"}):
             found.setdefault(words, []).append(name)
     return [
-        Suspicion(
-            kind="missing word",
-            problem=f"{columns_have(columns)} {preview(words)} as {'levels' if len(words) > 1 else 'a level'}",
-            remedy="If this means a missing value, leave such cells empty, or read the file with {option}",
-            columns=tuple(columns),
-            values=words,
-            option="missing_markers",
+        _ask(
+            "missing word",
+            f"{columns_have(columns)} {preview(words)} as {'levels' if len(words) > 1 else 'a level'}",
+            columns,
+            words,
         )
         for words, columns in found.items()
     ]
+
+
+def _ask(kind: str, problem: str, columns: Sequence[str], values: tuple[Level, ...]) -> Suspicion:
+    """Ask whether levels of some columns mean missing values."""
+    return Suspicion(
+        kind=kind,
+        problem=problem,
+        remedy="If this means a missing value, leave such cells empty, or read the file with {option}",
+        columns=tuple(columns),
+        values=values,
+        option="missing_markers",
+    )
 
 
 def _is_alignment(table: Table) -> bool:
