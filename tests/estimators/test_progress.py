@@ -1,6 +1,7 @@
 """Bars that say how far many fits are."""
 
 import re
+from types import SimpleNamespace
 
 import pytest
 
@@ -41,6 +42,26 @@ def test_people_are_told_that_a_first_fit_compiles(capsys, monkeypatch, make):
     said = shown(capsys)
     assert "compiling kernels, once" in said
     assert "fitting" not in said
+
+
+@pytest.mark.parametrize("doing", [None, "compiling kernels, in every run, 10 to 25 s"])
+def test_nothing_is_cut_in_a_terminal_of_80_columns(capsys, monkeypatch, doing):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("sparsefield.estimators._progress.describe_compiling", lambda: doing)
+    step = SimpleNamespace(iteration=1000, violation=1.234e-5, n_nonzero=12345)
+    with ProgressBar(True, 1000) as watch:
+        watch(step)
+    steps = shown(capsys)
+    with PiecesBar(True, "penalties") as watch:
+        watch(100, 100, 36000.0)
+    pieces = shown(capsys)
+    assert "…" not in steps + pieces
+    if doing is None:
+        assert "step 1000 of up to 1000, gradient 1.2e-05, 12345 nonzero 0:00:00" in steps
+        assert "fitting 100 of 100 penalties, about 10:00:00 left, since 0:00:00" in pieces
+    else:
+        assert f"{doing} since 0:00:00" in steps
+        assert f"{doing} since 0:00:00" in pieces
 
 
 def test_no_bar_is_shown_where_nobody_looks(capsys):

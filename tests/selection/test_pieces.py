@@ -143,8 +143,9 @@ def test_watch_hears_of_every_piece(tmp_path):
     run_pieces(square, range(3), identity=IDENTITY, checkpoint=tmp_path, watch=watch)
     run_pieces(square, range(3), identity=IDENTITY, checkpoint=tmp_path, watch=watch)
     assert [(n_done, n_all) for n_done, n_all, _ in said] == [(0, 3), (1, 3), (2, 3), (3, 3), (3, 3)]
-    assert said[0][2] is None
-    assert said[1][2] > 0
+    # The first piece may have compiled: it tells nothing of the others.
+    assert said[0][2] is said[1][2] is None
+    assert said[2][2] > 0
     assert said[3][2] == said[4][2] == 0
 
 

@@ -15,9 +15,7 @@ from rich.progress import (
     ProgressColumn,
     Task,
     TaskID,
-    TextColumn,
     TimeElapsedColumn,
-    TimeRemainingColumn,
 )
 from rich.table import Column
 from rich.text import Text
@@ -36,10 +34,11 @@ class _Bar:
     def __init__(self, wanted: bool | str) -> None:
         self._is_shown = sys.stderr.isatty() if wanted == "auto" else bool(wanted)
 
-    def _start(self, *columns: ProgressColumn, total: float | None, **shown: Any) -> TaskID:
-        """Begin to show a bar between texts, and the time since then after them."""
+    def _start(self, line: ProgressColumn, *, total: float | None, **shown: Any) -> TaskID:
+        """Begin to show what is done, a bar in the room that texts leave, a line about it, and the time since then."""
         console = Console(stderr=True, force_terminal=True)
-        self._progress = Progress(*columns, TimeElapsedColumn(), console=console, transient=True)
+        columns = (_Doing(), BarColumn(bar_width=None), line, TimeElapsedColumn())
+        self._progress = Progress(*columns, console=console, transient=True, expand=True)
         self._progress.start()
         return self._progress.add_task("", total=total, **shown)
 
@@ -58,19 +57,10 @@ class ProgressBar(_Bar):
     def __enter__(self) -> Any:
         if not self._is_shown:
             return None
-        task = self._start(
-            _Doing(),
-            BarColumn(),
-            TextColumn("{task.completed} of at most {task.total} steps, {task.fields[said]}"),
-            TextColumn("at most"),
-            TimeRemainingColumn(),
-            TextColumn("left, since"),
-            total=self._n,
-            said="",
-        )
+        task = self._start(_StepsDone(), total=self._n, said="")
 
         def watch(info: StepInfo) -> None:
-            said = f"gradient {info.violation:.3g}, {info.n_nonzero} parameters"
+            said = f", gradient {info.violation:.2g}, {info.n_nonzero} nonzero"
             self._progress.update(task, completed=info.iteration, said=said)
 
         return watch
@@ -96,7 +86,7 @@ class PiecesBar(_Bar):
     def __enter__(self) -> WatchPieces | None:
         if not self._is_shown:
             return None
-        task = self._start(_Doing(), BarColumn(), _PiecesLeft(), total=None, what=self._what, end=None)
+        task = self._start(_PiecesLeft(), total=None, what=self._what, end=None)
 
         def watch(n_done: int, n_all: int, seconds_left: float | None) -> None:
             end = None if seconds_left is None else monotonic() + seconds_left
@@ -105,32 +95,42 @@ class PiecesBar(_Bar):
         return watch
 
 
-class _Doing(ProgressColumn):
-    """What is done now: a first fit compiles for many seconds before it gets anywhere."""
+class _Line(ProgressColumn):
+    """A text that is never cut: the bar is shorter where it is long."""
 
     def get_table_column(self) -> Column:
-        """Let the bar be shorter where the words are long."""
+        """Keep the text in one line."""
         return Column(no_wrap=True)
+
+
+class _Doing(_Line):
+    """What is done now: a first fit compiles for many seconds before it gets anywhere."""
 
     def render(self, task: Task) -> Text:  # noqa: ARG002  # asked for by rich
         """Return the text before the bar."""
         return Text(describe_compiling() or "fitting")
 
 
-class _PiecesLeft(ProgressColumn):
-    """How many pieces are done, and how long the others will take, in one line."""
-
-    def get_table_column(self) -> Column:
-        """Let the bar be shorter where the line is too long."""
-        return Column(no_wrap=True)
+class _StepsDone(_Line):
+    """How many steps are done. How long the others take is not known: a fit ends when it is good enough."""
 
     def render(self, task: Task) -> Text:
         """Return the text before the time since the start."""
-        if task.total is None:
+        if describe_compiling():
+            return Text("since")
+        return Text(f"step {task.completed:.0f} of up to {task.total:.0f}{task.fields['said']}")
+
+
+class _PiecesLeft(_Line):
+    """How many pieces are done, and how long the others will take."""
+
+    def render(self, task: Task) -> Text:
+        """Return the text before the time since the start."""
+        if task.total is None or describe_compiling():
             return Text("since")
         done = f"{task.completed:.0f} of {task.total:.0f} {task.fields['what']}"
         end = task.fields["end"]
-        if end is None or describe_compiling():  # compiling is no measure of what comes after it
+        if end is None:
             return Text(f"{done}, since")
         left = timedelta(seconds=round(max(0.0, end - monotonic())))
         return Text(f"{done}, about {left} left, since")

@@ -200,11 +200,13 @@ def _check_refit(refit: str, criterion: str) -> Refit:
 
 
 def _watch_fits(watch: Watch) -> WatchFits:
-    """Tell how many penalties are done, and how long the rest takes if they go on as they did."""
-    began = time.perf_counter()
+    """Tell how many penalties are done, and how long the rest takes, by those after the first, which compiles."""
+    ends: list[float] = []
 
     def tell(n_done: int, n_all: int, fit: Fit) -> None:  # noqa: ARG001
-        watch(n_done, n_all, (time.perf_counter() - began) * (n_all - n_done) / n_done)
+        ends.append(time.perf_counter())
+        n_timed = len(ends) - 1
+        watch(n_done, n_all, (ends[-1] - ends[0]) / n_timed * (n_all - n_done) if n_timed else None)
 
     return tell
 

@@ -57,7 +57,7 @@ def run_pieces(
         Threads for each piece. By default the processors of a machine are shared by all pieces that run at a time.
     watch : callable, optional
         `watch(n_done, n_all, seconds_left)` is called at the start and after each piece. The time that is left is None
-        until a piece is finished.
+        until each worker has finished a piece, in which it may have compiled, and one of them another one.
 
     Returns
     -------
@@ -136,11 +136,12 @@ class _Progress:
             self._watch(self._n_done, self._n_pieces, self._left())
 
     def _left(self) -> float | None:
-        """Return the mean time of a piece, times the rounds of pieces that are to come."""
+        """Return the mean time of pieces after the first ones, which may compile, times the rounds that are to come."""
         n_rounds = math.ceil((self._n_pieces - self._n_done) / self._n_workers)
         if n_rounds == 0:
             return 0.0
-        return n_rounds * fmean(self._seconds) if self._seconds else None
+        timed = self._seconds[self._n_workers :]
+        return n_rounds * fmean(timed) if timed else None
 
 
 def _whole_identity(identity: Mapping[str, object], n_pieces: int) -> dict[str, str]:
