@@ -1,5 +1,6 @@
-"""The network behind a field: edges, graph, centralities, recovery of a known truth, files of other programs."""
+"""The network behind a field: edges, graph, centralities, clusters, recovery of a truth, files of other programs."""
 
+from sparsefield.network._clusters import Clusters, find_clusters
 from sparsefield.network._contacts import correct_strengths, rank_contacts
 from sparsefield.network._export import FORMATS, export
 from sparsefield.network._graph import centrality_table, make_graph
@@ -8,12 +9,14 @@ from sparsefield.network._recovery import edge_auc
 
 __all__ = [
     "FORMATS",
+    "Clusters",
     "Network",
     "centrality_table",
     "correct_strengths",
     "edge_auc",
     "edge_table",
     "export",
+    "find_clusters",
     "make_graph",
     "rank_contacts",
 ]
