@@ -1,9 +1,12 @@
 """How the documentation is built: `make docs`, in which warnings are errors."""
 
 import os
+import sys
 from pathlib import Path
 
 import sparsefield
+
+sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
 project = "sparsefield"
 author = copyright = "The sparsefield authors"
@@ -11,6 +14,7 @@ release = version = sparsefield.__version__
 
 extensions = [
     "myst_parser",
+    "outputs",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
@@ -18,6 +22,8 @@ extensions = [
 ]
 exclude_patterns = ["_build", "gallery/README.txt", "gallery/*.py"]
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["pages.css"]
 html_title = f"sparsefield {release}"
 
 autosummary_generate = True
