@@ -1,0 +1,115 @@
+"""How sure one can be of the edges of a fit, what they do not say, and what to do next, in plain words."""
+
+from __future__ import annotations
+
+import shlex
+
+import numpy as np
+import polars as pl
+
+from sparsefield._rounding import as_confidence, at_most
+from sparsefield.fits import Fit
+from sparsefield.network import Network
+from sparsefield.report._counting import count_of
+from sparsefield.selection import Bootstrap
+
+_OFTEN, _SELDOM = 0.95, 0.5  # shares of resamples: edges that are nearly always found, and those that mostly are not
+
+
+def describe_end(fit: Fit) -> str:
+    """Warn of a fit that is not finished."""
+    return f"The fit is not finished, so that edges may be wrong. {fit.status.sentence}" if fit.is_serious else ""
+
+
+def describe_simulation(fit: Fit, network: Network) -> str:
+    """Say how many edges simulation error leaves open, or that there is none."""
+    if is_pseudo(fit):
+        return "The pseudo-likelihood, which was fitted, needs no simulation, so that there is no simulation error."
+    n, n_pairs = network.n_undecided, network.n_open_pairs
+    if n is None or n_pairs is None:
+        return ""
+    if not (fit.steps and fit.steps[-1].n_chains):
+        return "All states of the model were enumerated, so that there is no simulation error."
+    edges = count_of(network.n_edges, "edge")
+    of = f"{n:,} of {edges}" if n else f"none of the {edges}" if network.n_edges > 1 else "no edge"
+    others = ""
+    if n_pairs:
+        others = f", and whether {count_of(n_pairs, 'other pair')} {'has' if n_pairs == 1 else 'have'} one"
+    said = f"Simulation error leaves {of} open{others}"
+    return f"{said}: more simulated samples would tell." if n or n_pairs else f"{said}."
+
+
+def describe_resamples(bootstrap: Bootstrap | None) -> str:
+    """Say how many edges nearly all resamples have, or that sampling error is not known."""
+    if bootstrap is None:
+        return "Sampling error is another matter: whether other rows would show the same edges has not been tried here."
+    edges = bootstrap.table.filter(pl.col("weight") != 0)
+    n_often = len(edges.filter(pl.col("selected") >= _OFTEN))
+    n_seldom = len(edges.filter(pl.col("selected") < _SELDOM))
+    were = "is" if n_often == 1 else "are"
+    return (
+        f"Sampling error: {n_often:,} of {count_of(len(edges), 'edge')} {were} found in at least {_OFTEN:.0%} of "
+        f"{count_of(bootstrap.n_resamples, 'resample')} of the rows, and {n_seldom:,} in fewer than half."
+    )
+
+
+def describe_certificate(fit: Fit) -> str:
+    """Say in one sentence how far the fit can be from the best one, where that is certified."""
+    known = fit.optimality
+    if known is None or not np.isfinite(known.gap):
+        return ""
+    bound = f"The fit is certified to be at most {at_most(known.gap)} nats per row from the best one for this penalty"
+    return f"{bound}." if known.kind == "exact" else f"{bound}, with confidence {as_confidence(known.confidence)}."
+
+
+ABSENT = "A pair without an edge is not proven to be independent: with this penalty and these rows, no edge shows."
+
+
+def describe_limits(fit: Fit) -> list[str]:
+    """Say what edges do not mean."""
+    alpha = alpha_of(fit)
+    at = "" if alpha is None else f" (alpha = {alpha:.3g})"
+    said = [
+        "Edges are not causes: they say which variables go together once all others in the table are known, not why.",
+        f"A pair without an edge is not proven to be independent: what is too weak for this penalty{at} is left out.",
+    ]
+    if fit.support is not None:
+        said.append(
+            "The weights are those of the chosen edges without their penalty; the same rows chose the edges, which "
+            "makes their weights rather too large than too small."
+        )
+    elif alpha != 0:
+        said.append(
+            "The penalty shrinks weights towards zero: the odds ratios that are told here are rather too close to 1 "
+            "than too far from it."
+        )
+    return said
+
+
+def advise(fit: Fit, *, has_edges: bool) -> tuple[str, str]:
+    """Return what to do next, and the command that does it."""
+    alpha = alpha_of(fit)
+    words = ["sparsefield", "bootstrap" if has_edges else "fit", "DATA"]
+    words += ["--objective", "pseudolikelihood"] if is_pseudo(fit) and has_edges else []
+    if has_edges:
+        words += [] if alpha is None else ["--alpha", f"{alpha:.6g}"]
+        return "Resampling the rows tells how many edges sampling error leaves:", shlex.join(
+            [*words, "--report", "page.html"]
+        )
+    if "choice" in fit.settings:
+        half = [] if not alpha else ["--alpha", f"{alpha / 2:.3g}"]
+        said = "More rows would show weaker edges. A smaller penalty shows edges of which some may be noise:"
+        return said, shlex.join([*words, *half, "--report", "page.html"])
+    said = "Take a smaller penalty, or leave it out to have it chosen:"
+    return said, shlex.join([*words, "--report", "page.html"])
+
+
+def alpha_of(fit: Fit) -> float | None:
+    """Return the penalty of a fit, where it is known."""
+    known = fit.settings.get("alpha") if fit.alpha is None else fit.alpha
+    return float(known) if isinstance(known, int | float) else None
+
+
+def is_pseudo(fit: Fit) -> bool:
+    """Say whether the pseudo-likelihood was penalised, which takes no draws."""
+    return bool(fit.steps) and fit.steps[-1].reason == "no sampling"
