@@ -31,7 +31,7 @@ autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
-myst_enable_extensions = ["deflist"]
+myst_enable_extensions = ["attrs_block", "deflist"]
 myst_heading_anchors = 3
 # The README and some pages lead to files outside of this folder; a test checks that every such file is there.
 suppress_warnings = ["myst.xref_missing"]
