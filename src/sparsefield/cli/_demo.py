@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # the command imports these when it runs: its help need not w
     from sparsefield.fits import Fit
     from sparsefield.network import Network
 
-_COLORS = {"D": "#1f5fa8", "R": "#b3202c", "I": "#4d9221"}
+_COLORS = {"D": "#243ae1", "R": "#a82207", "I": "#440253"}  # the first three of plotting.PALETTE
 
 
 @app.command()

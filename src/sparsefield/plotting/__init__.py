@@ -1,8 +1,9 @@
 """Pictures, with matplotlib: displays that know their data, and the functions that draw them."""
 
-from sparsefield.plotting._agreement import choose_colors, plot_agreement
+from sparsefield.plotting._agreement import plot_agreement
 from sparsefield.plotting._bootstrap import DifferencesDisplay, SharesDisplay
 from sparsefield.plotting._choice import ChoiceDisplay
+from sparsefield.plotting._colors import PALETTE, choose_colors, style_groups
 from sparsefield.plotting._curves import Curve, plot_curves, plot_dots
 from sparsefield.plotting._heatmap import HeatmapDisplay
 from sparsefield.plotting._names import as_percent
@@ -14,6 +15,7 @@ from sparsefield.plotting._stability import StabilityDisplay
 from sparsefield.plotting._trace import TraceDisplay
 
 __all__ = [
+    "PALETTE",
     "ChoiceDisplay",
     "Curve",
     "DifferencesDisplay",
@@ -32,4 +34,5 @@ __all__ = [
     "plot_dots",
     "plot_network",
     "show_fit",
+    "style_groups",
 ]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import cycle
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -15,11 +14,7 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
 from sparsefield.data import Table, count_codes, encode
-
-GROUP_COLORS = (
-    *("#1f5fa8", "#b3202c", "#4d9221", "#7b3294", "#e08214"),
-    *("#17a2a2", "#8c564b", "#d6539d", "#7f7f7f", "#b5a100"),
-)
+from sparsefield.plotting._colors import choose_colors
 
 
 def plot_agreement(
@@ -90,12 +85,6 @@ def order_by_likeness(share: NDArray[np.float64]) -> NDArray[np.int64]:
     np.fill_diagonal(distance, 0)
     tree = linkage(squareform(distance, checks=False), method="average", optimal_ordering=True)
     return np.asarray(leaves_list(tree), dtype=np.int64)
-
-
-def choose_colors(groups: Iterable[str], colors: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return a colour for each group: those given, and others for the rest."""
-    rest = sorted(set(groups) - set(colors or {}))
-    return {**dict(zip(rest, cycle(GROUP_COLORS), strict=False)), **(colors or {})}
 
 
 def write_names(ax: Axes, names: Sequence[str]) -> None:

@@ -13,13 +13,15 @@ from matplotlib.patches import Patch, Rectangle
 from numpy.typing import NDArray
 
 from sparsefield.plotting._agreement import write_names
+from sparsefield.plotting._colors import LIGHT
 from sparsefield.plotting._curves import clear_frame
 from sparsefield.plotting._display import Display, check_result
 from sparsefield.plotting._names import as_percent, name_edge
 from sparsefield.selection import Bootstrap
 
-_WEIGHT, _INTERVAL, _ZERO = "#1f5fa8", "#9db8d9", "#9a9a9a"
-_SAME, _DIFFERENT, _OWN = "#d9d9d9", "#111111", "#ffffff"
+_WEIGHT, _ZERO = LIGHT["groups"][0], LIGHT["faint"]
+_FADED = 0.35  # the interval of a weight, in its colour
+_SAME, _DIFFERENT, _OWN = "#d9d9d9", "#000000", "#ffffff"  # as bootnet draws them
 
 
 class SharesDisplay(Display):
@@ -59,7 +61,9 @@ class SharesDisplay(Display):
         heights = np.arange(len(table))
         clear_frame(ax)
         ax.axvline(0, color=_ZERO, linewidth=0.8)
-        ax.hlines(heights, table["low"], table["high"], color=_INTERVAL, linewidth=4, label="95% of the resamples")
+        ax.hlines(
+            heights, table["low"], table["high"], color=_WEIGHT, alpha=_FADED, linewidth=4, label="95% of the resamples"
+        )
         ax.plot(table["weight"], heights, "o", color=_WEIGHT, markersize=4.5, label="weight in the fit")
         names = [name_edge(row["first"], row["second"]) for row in table.iter_rows(named=True)]
         ax.set_yticks(heights, names, fontsize=8)

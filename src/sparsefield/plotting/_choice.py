@@ -8,11 +8,13 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from sparsefield.fits import Fitted, as_fit
+from sparsefield.plotting._colors import LIGHT
 from sparsefield.plotting._curves import Curve, plot_curves, scale_alphas
 from sparsefield.plotting._display import Display, check_result
 from sparsefield.selection import Choice
 
-_LINE, _EDGES, _CHOSEN, _THRESHOLD = "#1f5fa8", "#4d9221", "#111111", "#b3202c"
+_LINE, _THRESHOLD, _, _EDGES = LIGHT["groups"][:4]
+_CHOSEN = LIGHT["text"]
 _NAMES = {
     "held_out": "log-likelihood of rows held out, nats per row",
     "instability": "share of pairs on which two subsamples disagree",

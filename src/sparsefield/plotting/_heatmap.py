@@ -7,17 +7,21 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
 from numpy.typing import NDArray
 
 from sparsefield.fits import Fit, Fitted
 from sparsefield.model import PairwiseMRF
 from sparsefield.network import Network
-from sparsefield.plotting._agreement import choose_colors, order_by_likeness, write_names
+from sparsefield.plotting._agreement import order_by_likeness, write_names
+from sparsefield.plotting._colors import LIGHT, choose_colors
 from sparsefield.plotting._display import Display
+
+_SIGNS = LinearSegmentedColormap.from_list("signs", [LIGHT["negative"], LIGHT["background"], LIGHT["positive"]])
 
 
 class HeatmapDisplay(Display):
-    """The matrix of interactions, ordered by cluster; blue is positive and red negative.
+    """The matrix of interactions, ordered by cluster; blue is positive and orange negative, as edges are.
 
     Parameters
     ----------
@@ -67,7 +71,7 @@ class HeatmapDisplay(Display):
         # Variables that exclude each other do not belong together.
         order = order_by_likeness(np.maximum(self.strengths, 0.0) / most)
         image = ax.imshow(
-            self.strengths[np.ix_(order, order)], cmap="RdBu", vmin=-most, vmax=most, interpolation="nearest"
+            self.strengths[np.ix_(order, order)], cmap=_SIGNS, vmin=-most, vmax=most, interpolation="nearest"
         )
         self.figure_.colorbar(image, ax=ax, shrink=0.6, label="interaction").outline.set_visible(False)
         names = [self.names[k] for k in order]

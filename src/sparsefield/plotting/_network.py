@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sparsefield.fits import Fit, Fitted
 from sparsefield.model import PairwiseMRF
 from sparsefield.network import Network, make_graph
-from sparsefield.plotting._agreement import choose_colors
+from sparsefield.plotting._colors import choose_colors
 from sparsefield.plotting._display import Display
 
 Positions = Mapping[Any, Any]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import cycle
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,13 +12,13 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from sparsefield.model import has_sign, pair_weights
-from sparsefield.plotting._agreement import GROUP_COLORS
+from sparsefield.plotting._colors import LIGHT
 from sparsefield.plotting._curves import clear_frame, scale_alphas
 from sparsefield.plotting._display import Display, check_result
 from sparsefield.plotting._names import name_edge, spread
 from sparsefield.selection import Path
 
-_OTHERS, _CHOSEN = "#c8cdd3", "#111111"
+_OTHERS, _CHOSEN = "#c8cdd3", LIGHT["text"]
 _FONT = 7.5  # points
 _LINE = 1.25  # height of a line, in multiples of the font
 
@@ -93,7 +94,7 @@ class PathDisplay(Display):
         weights, alphas = self.weights[is_shown], np.asarray(self.alphas)[is_shown]
         last = weights[-1]
         strongest = [k for k in np.argsort(-np.abs(last), kind="stable") if last[k] != 0][: self.labels]
-        colors = {k: GROUP_COLORS[place % len(GROUP_COLORS)] for place, k in enumerate(strongest)}
+        colors = dict(zip(strongest, cycle(LIGHT["groups"]), strict=False))
         order = sorted(range(len(self.names)), key=lambda k: k in colors)  # those with names on top
         lines = LineCollection(
             [np.column_stack([alphas, weights[:, k]]) for k in order],
@@ -102,7 +103,7 @@ class PathDisplay(Display):
             linestyles=["-" if self.is_signed[k] else "--" for k in order],
         )
         ax.add_collection(lines)
-        ax.axhline(0, color="#9a9a9a", linewidth=0.8)
+        ax.axhline(0, color=LIGHT["faint"], linewidth=0.8)
         ax.margins(y=0.05)
         ax.autoscale_view(scalex=False)
         if not self.names:
@@ -123,7 +124,7 @@ class PathDisplay(Display):
                 Line2D([], [], color=_CHOSEN, linewidth=1.0, linestyle=":", label=f"chosen: {self.chosen:.3g}")
             )
         if not self.is_signed.all():
-            marks.append(Line2D([], [], color="#777777", linestyle="--", label="of unordered levels: no sign"))
+            marks.append(Line2D([], [], color=LIGHT["unsigned"], linestyle="--", label="of unordered levels: no sign"))
         if marks:
             ax.legend(handles=marks, frameon=False, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2)
 

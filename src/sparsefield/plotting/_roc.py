@@ -10,6 +10,7 @@ from sklearn.metrics import roc_curve
 from sparsefield.fits import Fit, Fitted
 from sparsefield.model import PairwiseMRF
 from sparsefield.network import Network, edge_auc
+from sparsefield.plotting._colors import LIGHT
 from sparsefield.plotting._curves import Curve, plot_curves
 from sparsefield.plotting._display import Display
 
@@ -56,8 +57,8 @@ class RocDisplay(Display):
         return cls.from_fit(estimator, truth).plot(ax)
 
     def _draw(self, ax: Axes) -> None:
-        curve = Curve(f"AUC {self.auc:.3f}", self.false_positives, self.true_positives, color="#1f5fa8")
-        random = Curve("at random", [0, 1], [0, 1], color="#9a9a9a", style=":")
+        curve = Curve(f"AUC {self.auc:.3f}", self.false_positives, self.true_positives, color=LIGHT["groups"][0])
+        random = Curve("at random", [0, 1], [0, 1], color=LIGHT["faint"], style=":")
         plot_curves(ax, [curve, random], x="share of pairs without an edge", y="share of edges found")
         ax.set_aspect("equal")
         ax.legend(frameon=False, loc="lower right")

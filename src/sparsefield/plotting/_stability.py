@@ -8,13 +8,14 @@ import numpy as np
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from sparsefield.plotting._colors import LIGHT
 from sparsefield.plotting._curves import clear_frame
 from sparsefield.plotting._display import Display, check_result
 from sparsefield.selection import Stability
 
 _REACHED = 0.7  # the correlation that CS coefficients ask for (Epskamp, Borsboom and Fried 2018)
 _BAND = (0.05, 0.95)  # the lower end is at 0.7 where 95% of the subsamples reach it, as CS coefficients ask
-_COLORS = ("#1f5fa8", "#c2410c")
+_COLORS = LIGHT["groups"][:2]
 
 Values = NDArray[np.float64]
 
@@ -83,7 +84,7 @@ class StabilityDisplay(Display):
             ax.plot(self.shares, curve.mean, "o-", color=color, label=label, linewidth=1.6)
         ax.axhline(
             self.reached,
-            color="#9a9a9a",
+            color=LIGHT["faint"],
             linestyle="--",
             linewidth=1.0,
             label=f"{self.reached:g}: what CS coefficients ask for",

@@ -7,8 +7,11 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
 from sparsefield.fits import Fit, Fitted, as_fit
+from sparsefield.plotting._colors import LIGHT
 from sparsefield.plotting._curves import Curve, plot_curves
 from sparsefield.plotting._display import Display
+
+_GRADIENT, _CERTIFICATE, _, _SWEEPS = LIGHT["groups"][:4]
 
 
 class TraceDisplay(Display):
@@ -52,9 +55,9 @@ class TraceDisplay(Display):
         # The norm that is zero at the optimum: of the step map, or of the smallest subgradient.
         violations = np.array([step.violation for step in self.fit.steps])
         columns = {
-            "penalised gradient": (violations, "#1f5fa8", "o-"),
-            "its noise": (trace["noise_norm"].to_numpy(), "#9a9a9a", "o:"),
-            "certificate: its bias is at most": (trace["certificate"].to_numpy().astype(float), "#b3202c", "o-"),
+            "penalised gradient": (violations, _GRADIENT, "o-"),
+            "its noise": (trace["noise_norm"].to_numpy(), LIGHT["faint"], "o:"),
+            "certificate: its bias is at most": (trace["certificate"].to_numpy().astype(float), _CERTIFICATE, "o-"),
         }
         curves = []
         for label, (values, color, style) in columns.items():
@@ -64,8 +67,8 @@ class TraceDisplay(Display):
         ax.set_yscale("log")
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
         sweeps = ax.twinx()
-        sweeps.plot(x, trace["n_sweeps"].to_numpy(), color="#4d9221", linestyle="--", linewidth=1.2, label="sweeps")
-        sweeps.set_ylabel("sweeps", color="#4d9221")
+        sweeps.plot(x, trace["n_sweeps"].to_numpy(), color=_SWEEPS, linestyle="--", linewidth=1.2, label="sweeps")
+        sweeps.set_ylabel("sweeps", color=_SWEEPS)
         sweeps.set_ylim(bottom=0)
         sweeps.spines[["top"]].set_visible(False)
         handles = [*ax.get_legend_handles_labels()[0], *sweeps.get_legend_handles_labels()[0]]
