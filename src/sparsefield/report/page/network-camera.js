@@ -1,0 +1,181 @@
+"use strict";
+// Where the picture is seen from, which nodes and edges are under a point, how nodes are coloured, and how a layout is followed.
+(() => {
+  const { makeLayout, mix } = NetworkView.parts;
+  const FARTHEST = 0.4, NEAREST = 24; // of the zoom at which everything fits
+  const SETTLED = 0.3; // pixels from the place where a node belongs
+  const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+  function makeCamera(furniture, ask, findShown, isEmpty) {
+    const { canvas } = furniture;
+    let at = { k: 1, x: 0, y: 0 }, whole = 1, longest = 0, moving = null, isTouched = false, size = { width: 0, height: 0 };
+    const measure = () => {
+      size = { width: Math.max(1, canvas.clientWidth), height: Math.max(1, canvas.clientHeight) };
+      const dense = window.devicePixelRatio || 1;
+      const [wide, high] = [Math.round(size.width * dense), Math.round(size.height * dense)];
+      if (canvas.width !== wide || canvas.height !== high) [canvas.width, canvas.height] = [wide, high];
+    };
+    const project = ([x, y]) => [at.k * x + at.x, at.k * y + at.y];
+
+    // The largest zoom at which all that is shown is inside, with room for names at the sides; few nodes are not blown up.
+    function findFit() {
+      const shown = findShown();
+      if (!shown.length) return { k: 1, x: size.width / 2, y: size.height / 2 };
+      const [xs, ys] = [0, 1].map((axis) => shown.map((point) => point[axis]));
+      const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+      const aside = Math.min(longest + 24, 0.12 * size.width), below = Math.min(36, 0.1 * size.height), above = isEmpty() ? furniture.said() + below : below;
+      const k = Math.min((size.width - 2 * aside) / Math.max(1e-6, right - left), (size.height - above - below) / Math.max(1e-6, bottom - top), 2);
+      return { k, x: size.width / 2 - (k * (left + right)) / 2, y: (size.height + above - below) / 2 - (k * (top + bottom)) / 2 };
+    }
+
+    function go(to, isSoft) {
+      cancelAnimationFrame(moving);
+      moving = null;
+      if (!isSoft || isStill()) {
+        at = to;
+        return ask();
+      }
+      const from = at, start = performance.now();
+      const step = (now) => {
+        const part = Math.min(1, (now - start) / 250), eased = part * (2 - part);
+        at = Object.fromEntries(["k", "x", "y"].map((key) => [key, from[key] + eased * (to[key] - from[key])]));
+        ask();
+        moving = part < 1 ? requestAnimationFrame(step) : null;
+      };
+      moving = requestAnimationFrame(step);
+    }
+
+    measure();
+    return {
+      project,
+      unproject: (x, y) => [(x - at.x) / at.k, (y - at.y) / at.k],
+      size: () => size,
+      leave(width) { longest = width; },
+      zoomed: () => at.k / whole,
+      seen: () => at,
+      look(other) {
+        const isNew = ["k", "x", "y"].some((key) => other[key] !== at[key]);
+        if (isNew) at = { ...other };
+        return isNew;
+      },
+      isMoving: () => moving !== null,
+      // Dots and lines grow with the zoom, more slowly than the distances between them.
+      thickness: () => Math.min(2, Math.max(0.7, Math.sqrt(at.k / whole))),
+      radius: (n) => Math.min(8, Math.max(3, 0.08 * Math.sqrt((size.width * size.height) / Math.max(1, n)))) * Math.min(2, Math.max(0.7, Math.sqrt(at.k / whole))),
+      prepare(context) {
+        const dense = window.devicePixelRatio || 1;
+        context.setTransform(dense, 0, 0, dense, 0, 0);
+      },
+      pan(dx, dy) {
+        isTouched = true;
+        go({ ...at, x: at.x + dx, y: at.y + dy }, false);
+      },
+      zoom(factor, x = size.width / 2, y = size.height / 2) {
+        isTouched = true;
+        const k = Math.min(NEAREST * whole, Math.max(FARTHEST * whole, at.k * factor)), real = k / at.k;
+        go({ k, x: x + (at.x - x) * real, y: y + (at.y - y) * real }, false);
+      },
+      fit(isSoft) {
+        isTouched = false;
+        const to = findFit();
+        whole = to.k;
+        go(to, isSoft);
+      },
+      // A view that nobody moved stays fitted; another keeps its middle.
+      onResize() {
+        new ResizeObserver(() => {
+          const before = size;
+          measure();
+          if (!isTouched) this.fit(false);
+          else go({ ...at, x: at.x + (size.width - before.width) / 2, y: at.y + (size.height - before.height) / 2 }, false);
+        }).observe(canvas);
+      },
+    };
+  }
+
+  // The node or edge at a point; a finger is broader than a pointer.
+  function findHit(x, y, isTouch, points, radius, state) {
+    let best = null, least = radius + (isTouch ? 14 : 4);
+    for (const k of state.visible) {
+      const far = Math.hypot(points[k][0] - x, points[k][1] - y);
+      if (far <= least) [best, least] = [{ node: k }, far];
+    }
+    if (best) return best;
+    least = isTouch ? 11 : 5;
+    for (const edge of state.shown) {
+      const [a, b] = [points[edge.a], points[edge.b]], [dx, dy] = [b[0] - a[0], b[1] - a[1]];
+      const part = Math.min(1, Math.max(0, ((x - a[0]) * dx + (y - a[1]) * dy) / (dx * dx + dy * dy || 1)));
+      const far = Math.hypot(a[0] + part * dx - x, a[1] + part * dy - y) - edge.style.width / 2;
+      if (far < least) [best, least] = [{ edge: edge.index }, far];
+    }
+    return best;
+  }
+
+  // Colour and shape of nodes by one of their properties.
+  function makeColoring(data, theme) {
+    const { nodes } = data, strengths = nodes.map((node) => node.strength);
+    const range = [Math.min(...strengths), Math.max(...strengths)];
+    const clusters = [...new Set(nodes.map((node) => node.cluster).filter((cluster) => cluster !== null))].sort((one, other) => one - other);
+    const ways = {
+      group: { keys: Object.keys(data.groups), keyOf: (node) => node.group, nameOf: (key) => key, colorOfKey: (key) => data.groups[key][theme.name], shapeOfKey: (key) => data.groups[key].shape },
+      cluster: { keys: clusters, keyOf: (node) => node.cluster, nameOf: (key) => `cluster ${key + 1}`,
+        colorOfKey: (key) => theme.colors.clusters[key % theme.colors.clusters.length], shapeOfKey: () => "circle" },
+      none: { keys: [], keyOf: () => null, nameOf: () => "", colorOfKey: () => theme.colors.node, shapeOfKey: () => "circle" },
+    };
+    const coloring = {
+      range,
+      set(by) {
+        coloring.by = by;
+        Object.assign(coloring, ways[by] ?? ways.none);
+      },
+      shapeOf: (k) => (coloring.keys.includes(coloring.keyOf(nodes[k])) ? coloring.shapeOfKey(coloring.keyOf(nodes[k])) : "circle"),
+      colorOf(k) {
+        if (coloring.by === "strength") return range[1] > range[0] ? mix(theme.colors.scale, (nodes[k].strength - range[0]) / (range[1] - range[0])) : theme.colors.node;
+        const key = coloring.keyOf(nodes[k]);
+        return coloring.keys.includes(key) ? coloring.colorOfKey(key) : theme.colors.node;
+      },
+    };
+    coloring.set(Object.keys(data.groups).length ? "group" : "none");
+    return coloring;
+  }
+
+  // Let nodes glide to where the layout wants them while it comes to rest; whoever grabs a node stops it.
+  function animateLayout(state, positions, camera, ask) {
+    const { width, height } = camera.size();
+    const layout = makeLayout(positions.length, state.visible, state.shown, positions, width / height);
+    const run = { isRunning: true };
+    run.done = new Promise((resolve) => {
+      run.stop = () => {
+        run.isRunning = false;
+        resolve();
+      };
+      const frame = () => {
+        if (!run.isRunning) return;
+        const until = performance.now() + (isStill() ? 50 : 8); // milliseconds: half a frame is left to the painter
+        let goesOn = true;
+        do goesOn = layout.tick(); while (goesOn && performance.now() < until);
+        let farthest = 0;
+        const targets = layout.targets(), part = isStill() ? (goesOn ? 0 : 1) : 0.2;
+        for (const [k, x, y] of targets) {
+          const [u, v] = positions[k];
+          positions[k] = [u + part * (x - u), v + part * (y - v)];
+          farthest = Math.max(farthest, Math.hypot(x - u, y - v));
+        }
+        if (part > 0) camera.fit(false);
+        ask();
+        if (!goesOn && farthest * camera.seen().k * (1 - part) < SETTLED) return run.stop();
+        requestAnimationFrame(frame);
+      };
+      requestAnimationFrame(frame);
+    });
+    return run;
+  }
+
+  // Where nothing is joined there is nothing to see settle.
+  function setInRows(positions, { width, height }) {
+    const all = positions.map((_, k) => k);
+    for (const [k, x, y] of makeLayout(all.length, all, [], positions, width / height).targets()) positions[k] = [x, y];
+  }
+
+  Object.assign(NetworkView.parts, { setInRows, makeCamera, findHit, makeColoring, animateLayout });
+})();

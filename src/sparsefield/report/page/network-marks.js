@@ -1,0 +1,83 @@
+"use strict";
+// The network as people see it. The files network-*.js are joined in a fixed order (report/_view.py names it) into one plain script
+// with one global, NetworkView; network.js, which comes last, makes views of the parts that the others add.
+const NetworkView = { parts: {} };
+
+// What marks look like: shapes of nodes, styles of edges, and the theme. Colours come from Python, so that page and PNG have one code.
+(() => {
+  const corners = (n, turn) => Array.from({ length: n }, (_, k) => {
+    const angle = turn + (2 * Math.PI * k) / n;
+    return [Math.sin(angle), -Math.cos(angle)];
+  });
+  const star = (n, inner) => corners(2 * n, 0).map(([x, y], k) => (k % 2 ? [inner * x, inner * y] : [x, y]));
+  const cross = [[-1, -3], [1, -3], [1, -1], [3, -1], [3, 1], [1, 1], [1, 3], [-1, 3], [-1, 1], [-3, 1], [-3, -1], [-1, -1]]
+    .map(([x, y]) => [x / 3, y / 3]);
+  // Outlines within a circle of radius one, and by how much each is enlarged: all cover the same area as the circle does.
+  const OUTLINES = {
+    square: corners(4, Math.PI / 4), diamond: corners(4, 0), triangle: corners(3, 0), "triangle-down": corners(3, Math.PI),
+    pentagon: corners(5, 0), hexagon: corners(6, 0), star: star(5, 0.5), cross,
+  };
+  const area = (points) => Math.abs(points.reduce((sum, [x, y], k) => {
+    const [u, v] = points[(k + 1) % points.length];
+    return sum + (x * v - u * y) / 2;
+  }, 0));
+  const SCALED = Object.fromEntries(Object.entries(OUTLINES).map(([name, points]) => {
+    const factor = Math.sqrt(Math.PI / area(points));
+    return [name, points.map(([x, y]) => [factor * x, factor * y])];
+  }));
+
+  function traceShape(context, shape, x, y, radius) {
+    context.beginPath();
+    if (!(shape in SCALED)) return context.arc(x, y, radius, 0, 2 * Math.PI);
+    SCALED[shape].forEach(([u, v], k) => context[k ? "lineTo" : "moveTo"](x + radius * u, y + radius * v));
+    context.closePath();
+  }
+
+  const LEVELS = 16; // of widths and of shares: lines that follow each other mostly have one style, which is set once
+  const stepped = (part) => Math.round(LEVELS * part) / LEVELS;
+
+  // Few lines are drawn boldly; of many each gets fainter, and where they lie on each other they add up. A fifth, which 5,000 lines
+  // get, still shows alone.
+  const opacityFor = (n) => Math.min(0.85, Math.max(0.2, Math.sqrt(200 / Math.max(1, n))));
+
+  // Width tells the weight, colour the sign, dashes that the draws do not decide, opacity the share of resamples. No code is used twice.
+  function styleOf(edge, most, opacity) {
+    return {
+      color: !edge.hasSign ? "unsigned" : edge.weight > 0 ? "positive" : "negative",
+      width: 0.6 + 3.4 * stepped(edge.size / most),
+      opacity: opacity * (edge.share === null ? 1 : 0.15 + 0.85 * stepped(edge.share)),
+      dashed: edge.undecided === true,
+    };
+  }
+
+  const dashes = (width) => [3 + 2 * width, 3 + 1.5 * width];
+
+  // A page may set its theme (`data-theme` of the document); without, the system's holds.
+  function makeTheme(palette, changed) {
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    const root = document.documentElement;
+    const find = () => (["light", "dark"].includes(root.dataset.theme) ? root.dataset.theme : dark.matches ? "dark" : "light");
+    const theme = { name: find(), colors: palette[find()] };
+    const follow = () => {
+      if (find() === theme.name) return;
+      theme.name = find();
+      theme.colors = palette[theme.name];
+      changed();
+    };
+    dark.addEventListener("change", follow);
+    const observer = new MutationObserver(follow);
+    observer.observe(root, { attributes: true, attributeFilter: ["data-theme"] });
+    return theme;
+  }
+
+  // A colour of a scale that has a few: linear between its neighbours.
+  function mix(scale, part) {
+    const at = Math.min(1, Math.max(0, part)) * (scale.length - 1);
+    const k = Math.min(scale.length - 2, Math.floor(at));
+    const read = (color) => [1, 3, 5].map((from) => parseInt(color.slice(from, from + 2), 16));
+    const [low, high] = [read(scale[k]), read(scale[k + 1])];
+    return `rgb(${low.map((value, i) => Math.round(value + (at - k) * (high[i] - value))).join(" ")})`;
+  }
+
+  Object.assign(NetworkView.parts, { traceShape, styleOf, opacityFor, dashes, makeTheme, mix });
+})();

@@ -1,0 +1,81 @@
+"use strict";
+// Which names are written, and where: the important ones first, and none over another.
+(() => {
+  const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, "Noto Sans", sans-serif';
+  const HEIGHT = 15, PAD = 2; // of a line of 12 px, and the halo around it
+  const LONGEST = 22; // characters; whole names are in the tooltip
+  const CELL = 48; // of the grid in which names are looked up: about as wide as a short name
+
+  // Line breaks and marks that turn the direction of text would move what stands beside them.
+  const clean = (name) => name.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, " ").replace(/[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "");
+
+  function cut(name) {
+    const letters = [...clean(name)];
+    return letters.length <= LONGEST ? letters.join("") : letters.slice(0, LONGEST - 1).join("").trimEnd() + "…";
+  }
+
+  // Boxes in a grid of cells, so that a new one is compared with its neighbours only.
+  function makeGrid() {
+    const cells = new Map();
+    const around = (box, visit) => {
+      for (let i = Math.floor(box.left / CELL); i <= Math.floor(box.right / CELL); i++) {
+        for (let j = Math.floor(box.top / CELL); j <= Math.floor(box.bottom / CELL); j++) {
+          if (visit(`${i},${j}`) === false) return false;
+        }
+      }
+      return true;
+    };
+    return {
+      add: (box) => around(box, (key) => { (cells.get(key) ?? cells.set(key, []).get(key)).push(box); }),
+      isFree: (box) => around(box, (key) => !(cells.get(key) ?? []).some((other) =>
+        box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom)),
+      count: (box) => {
+        const found = new Set();
+        around(box, (key) => {
+          for (const other of cells.get(key) ?? []) {
+            if (box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom) found.add(other);
+          }
+        });
+        return found.size;
+      },
+    };
+  }
+
+  // Right, left, above, below, and the corners, at a distance from the dot.
+  function sidesOf(x, y, width, gap) {
+    const wide = width + 2 * PAD, high = HEIGHT, near = 0.7 * gap;
+    const at = (left, top) => ({ left, top, right: left + wide, bottom: top + high });
+    return [
+      at(x + gap, y - high / 2), at(x - gap - wide, y - high / 2), at(x - wide / 2, y - gap - high), at(x - wide / 2, y + gap),
+      at(x + near, y - near - high), at(x + near, y + near), at(x - near - wide, y - near - high), at(x - near - wide, y + near),
+    ];
+  }
+
+  // Give the names that have room. `order` has nodes, the most important first; only names of `wanted` ones may cover dots. Names
+  // stay off what is `taken` by buttons.
+  function placeNames({ order, visible, points, radius, widthOf, size, wanted, taken }) {
+    const dots = makeGrid(), names = makeGrid(), placed = [];
+    for (const box of taken) names.add(box);
+    for (const k of visible) {
+      const [x, y] = points[k];
+      dots.add({ left: x - radius, right: x + radius, top: y - radius, bottom: y + radius });
+    }
+    for (const k of order) {
+      const [x, y] = points[k];
+      if (x < 0 || y < 0 || x > size.width || y > size.height) continue;
+      let best = null;
+      for (const box of sidesOf(x, y, widthOf(k), radius + 3)) {
+        if (box.left < 0 || box.top < 0 || box.right > size.width || box.bottom > size.height || !names.isFree(box)) continue;
+        const covered = dots.count(box);
+        if (best === null || covered < best.covered) best = { node: k, covered, ...box };
+        if (covered === 0) break;
+      }
+      if (best === null || (best.covered > 0 && !wanted.has(k))) continue;
+      names.add(best);
+      placed.push(best);
+    }
+    return placed;
+  }
+
+  Object.assign(NetworkView.parts, { clean, cut, placeNames, FONT, HEIGHT, PAD });
+})();

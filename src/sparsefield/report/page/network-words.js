@@ -1,0 +1,110 @@
+"use strict";
+// What is said beside the picture: the legend, with each code that is in use and no other, and the words of tooltips. All of it is set as text.
+(() => {
+  const { traceShape, dashes, mix, clean } = NetworkView.parts;
+
+  function tell(text, tag, className) {
+    const element = document.createElement(tag);
+    element.textContent = text;
+    if (className) element.className = className;
+    return element;
+  }
+
+  // A small canvas, sharp on any screen, with a mark as it is in the picture.
+  function sample(width, paint) {
+    const canvas = document.createElement("canvas"), dense = window.devicePixelRatio || 1, height = 16;
+    canvas.width = Math.round(width * dense);
+    canvas.height = Math.round(height * dense);
+    Object.assign(canvas.style, { width: `${width}px`, height: `${height}px` });
+    canvas.setAttribute("aria-hidden", "true");
+    const context = canvas.getContext("2d");
+    context.scale(dense, dense);
+    paint(context, height / 2);
+    return canvas;
+  }
+
+  const line = (color, { width = 2.5, isDashed = false, opacity = 1 } = {}) => sample(26, (context, y) => {
+    context.strokeStyle = color;
+    context.lineWidth = width;
+    context.globalAlpha = opacity;
+    context.setLineDash(isDashed ? dashes(1) : []);
+    context.beginPath();
+    context.moveTo(1, y);
+    context.lineTo(25, y);
+    context.stroke();
+  });
+  const dot = (color, shape) => sample(16, (context, y) => {
+    traceShape(context, shape, 8, y, 5);
+    context.fillStyle = color;
+    context.fill();
+  });
+
+  const short = (value) => Number(value.toPrecision(3)).toString().replace("-", "−");
+
+  function edgeEntries(edges, colors) {
+    const entries = [];
+    const has = (wanted) => edges.some(wanted);
+    const anySign = has((edge) => edge.hasSign);
+    if (has((edge) => edge.hasSign && edge.weight > 0)) entries.push([line(colors.positive), "positive edge"]);
+    if (has((edge) => edge.hasSign && edge.weight < 0)) entries.push([line(colors.negative), "negative edge"]);
+    if (has((edge) => !edge.hasSign)) entries.push([line(colors.unsigned), anySign ? "edge without a sign" : "edge"]);
+    const plain = anySign ? colors.muted : colors.unsigned;
+    const sizes = edges.map((edge) => edge.size);
+    if (edges.length && Math.max(...sizes) > 1.05 * Math.min(...sizes)) entries.push([line(plain, { width: 5 }), "wider: stronger"]);
+    if (has((edge) => edge.undecided === true)) entries.push([line(plain, { isDashed: true }), "dashed: undecided (simulation error)"]);
+    if (has((edge) => edge.share !== null && edge.share < 1)) entries.push([line(plain, { opacity: 0.35 }), "fainter: in fewer resamples"]);
+    return entries;
+  }
+
+  function nodeEntries(nodes, coloring, scene) {
+    if (coloring.by === "strength") return [];
+    return coloring.keys.filter((key) => nodes.some((node) => coloring.keyOf(node) === key))
+      .map((key) => [dot(coloring.colorOfKey(key), coloring.shapeOfKey(key)), clean(coloring.nameOf(key))]);
+  }
+
+  function strengthBar(coloring, colors) {
+    const bar = sample(90, (context) => {
+      for (let x = 0; x < 90; x++) {
+        context.fillStyle = mix(colors.scale, x / 89);
+        context.fillRect(x, 2, 1, 12);
+      }
+    });
+    const entry = document.createElement("span");
+    entry.className = "network-entry";
+    entry.append(tell(`strength ${short(coloring.range[0])}`, "span"), bar, tell(short(coloring.range[1]), "span"));
+    return entry;
+  }
+
+  function writeLegend(element, nodes, edges, coloring, colors) {
+    const entries = [...nodeEntries(nodes, coloring), ...edgeEntries(edges, colors)].map(([mark, text]) => {
+      const entry = document.createElement("span");
+      entry.className = "network-entry";
+      entry.append(mark, tell(text, "span"));
+      return entry;
+    });
+    if (coloring.by === "strength" && coloring.range[1] > coloring.range[0]) entries.unshift(strengthBar(coloring, colors));
+    element.classList.add("network-legend");
+    element.replaceChildren(...entries);
+  }
+
+  const count = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
+  const percent = (share) => `${Math.round(100 * share)}%`;
+
+  function describeNode(node) {
+    const lines = [clean(node.name)];
+    if (node.group !== null) lines.push(clean(node.group));
+    lines.push(node.degree ? `${count(node.degree, "edge")}, strength ${short(node.strength)}` : "no edges");
+    return lines;
+  }
+
+  function describeEdge(edge, nodes) {
+    const weight = edge.hasSign ? `${edge.weight > 0 ? "positive, +" : "negative, "}${short(edge.weight)}` : `${short(edge.size)}, without a sign`;
+    const lines = [`${clean(nodes[edge.a].name)} – ${clean(nodes[edge.b].name)}`, weight];
+    if (edge.low !== null && edge.high !== null && edge.low !== undefined) lines.push(`interval ${short(edge.low)} to ${short(edge.high)}`);
+    if (edge.share !== null) lines.push(`found in ${percent(edge.share)} of the resamples`);
+    if (edge.undecided === true) lines.push("undecided: the simulation error leaves open whether the optimum has it");
+    return lines;
+  }
+
+  Object.assign(NetworkView.parts, { tell, writeLegend, describeNode, describeEdge });
+})();

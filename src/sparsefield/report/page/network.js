@@ -1,0 +1,202 @@
+"use strict";
+// The view: NetworkView.make(container, data, options) draws a network that people can drag, zoom, filter and lay out again.
+//
+//   data      what describe_network of report/_view.py returns
+//   options   legend: the element that explains the codes, or null; names: whether names are written (true);
+//             empty: what is said where there is no edge; label: what screen readers hear; controls: buttons for zooming (true)
+//   edges, nodes          the objects; an edge is {index, a, b, weight, size, undecided, hasSign, share, low, high}
+//   showEdges(keep)       which edges are shown; returns how many
+//   hideIsolated(is)      whether nodes without a shown edge are hidden
+//   layOut()              lay what is shown out again; a promise of the end
+//   colorNodes(by)        "group", "cluster", "strength" or "none"
+//   select(what)          null, {node: k} or {edge: k}; onSelect(call) is told when a person does it
+//   showNames(is), fit(), follow(other), snapshot(), state(), destroy()
+(() => {
+  const { paintScene, placeNames, cut, styleOf, opacityFor, makeTheme, makeColoring, makeCamera, makeFurniture, writeLegend, describeNode, describeEdge,
+    animateLayout, setInRows, listen, findHit, FONT } = NetworkView.parts;
+  const UNIT = 500; // positions come as numbers about one; here they are about the pixels of a screen
+
+  const readEdge = ([a, b, weight, undecided, hasSign, share = null, low = null, high = null], index) => (
+    { index, a, b, weight, size: Math.abs(weight), undecided, hasSign, share, low, high });
+
+  NetworkView.make = (container, data, options = {}) => {
+    const nodes = data.nodes, edges = data.edges.map(readEdge);
+    const most = edges.reduce((largest, edge) => Math.max(largest, edge.size), 0) || 1;
+    const positions = nodes.map((node) => [UNIT * node.x, -UNIT * node.y]); // up is up in Python, and down on screens
+    const texts = nodes.map((node) => cut(node.name));
+    const importance = nodes.map((_, k) => k).sort((one, other) => nodes[other].strength - nodes[one].strength || nodes[other].degree - nodes[one].degree || one - other);
+    const state = { shown: [], visible: [], keep: () => true, hidesIsolated: false, names: options.names ?? true, selection: null, hovered: null, placed: [], frames: 0 };
+    const listeners = { select: [], move: [] };
+    const theme = makeTheme(data.palette, () => restyle());
+    const coloring = makeColoring(data, theme);
+    const furniture = makeFurniture(container, nodes, edges, options);
+    const camera = makeCamera(furniture, ask, () => state.visible.map((k) => positions[k]), () => state.shown.length === 0);
+    const context = furniture.canvas.getContext("2d");
+    const widths = ["", "600 "].map((weight) => {
+      context.font = `${weight}${FONT}`;
+      return texts.map((text) => context.measureText(text).width);
+    });
+    camera.leave(Math.max(...widths[0], 0));
+
+    // --- What is shown ---
+    function refresh() {
+      state.shown = edges.filter(state.keep);
+      const opacity = opacityFor(state.shown.length), styles = new Map();
+      for (const edge of state.shown) {
+        const style = styleOf(edge, most, opacity), key = JSON.stringify(style);
+        edge.style = styles.get(key) ?? styles.set(key, style).get(key); // one object for one style: the painter compares objects
+      }
+      state.lines = state.shown.toReversed(); // strongest last, on top
+      const joined = new Set(state.shown.flatMap((edge) => [edge.a, edge.b]));
+      state.visible = importance.filter((k) => !state.hidesIsolated || joined.has(k));
+      furniture.sayEmpty(state.shown.length === 0 ? (edges.length === 0 ? options.empty : "No edge is that strong: none is shown.") : null);
+      restyle();
+    }
+
+    function restyle() {
+      if (options.legend) writeLegend(options.legend, state.visible.map((k) => nodes[k]), state.shown, coloring, theme.colors);
+      ask();
+    }
+
+    // What a selection keeps bright: a node with its edges and neighbours, or an edge with its two nodes.
+    function reach(selection) {
+      if (selection === null) return null;
+      const own = selection.edge === undefined ? state.shown.filter((edge) => edge.a === selection.node || edge.b === selection.node) : [edges[selection.edge]];
+      const ends = own.flatMap((edge) => [edge.a, edge.b]);
+      return { edges: new Set(own), nodes: new Set(selection.node === undefined ? ends : [selection.node, ...ends]), centre: selection.node === undefined ? ends : [selection.node] };
+    }
+
+    // --- Painting: at most once a frame, and only where something changed ---
+    let asked = null;
+    function ask() {
+      asked ??= requestAnimationFrame(() => {
+        asked = null;
+        paint();
+      });
+    }
+
+    function makeScene() {
+      const { width, height } = camera.size();
+      const picked = reach(state.selection), hovered = reach(state.hovered);
+      const points = positions.map(camera.project), radius = camera.radius(state.visible.length);
+      const centre = new Set([...(picked?.centre ?? []), ...(hovered?.centre ?? [])]), wanted = new Set([...(picked?.nodes ?? []), ...centre]);
+      const order = [...state.visible.filter((k) => wanted.has(k)), ...state.visible.filter((k) => !wanted.has(k))];
+      const named = state.names ? order : order.filter((k) => wanted.has(k));
+      const widthOf = (k) => widths[centre.has(k) ? 1 : 0][k]; // names of what is picked are bold
+      const names = placeNames({ order: named, visible: state.visible, points, radius, widthOf, size: { width, height }, wanted, taken: furniture.taken() });
+      return {
+        width, height, points, radius, picked, hovered, texts, names, centre, colors: theme.colors, zoomed: camera.thickness(), edges: state.lines, nodes: state.visible.toReversed(),
+        colorOf: coloring.colorOf, shapeOf: coloring.shapeOf,
+      };
+    }
+
+    function paint() {
+      const scene = makeScene();
+      state.placed = scene.names;
+      camera.prepare(context);
+      paintScene(context, scene);
+      state.frames += 1;
+      for (const call of listeners.move) call();
+    }
+
+    // --- What people do ---
+    const isSame = (one, other) => one?.node === other?.node && one?.edge === other?.edge;
+    function select(selection, byPerson = false) {
+      state.selection = selection;
+      furniture.announce(selection === null ? "" : describe(selection).join(", "));
+      ask();
+      if (byPerson) for (const call of listeners.select) call(selection);
+    }
+    const describe = (hit) => (hit.edge === undefined ? describeNode(nodes[hit.node]) : describeEdge(edges[hit.edge], nodes));
+    let layout = null;
+
+    listen(container, furniture.canvas, {
+      hit: (x, y, isTouch) => findHit(x, y, isTouch, positions.map(camera.project), camera.radius(state.visible.length), state),
+      grab: () => layout?.stop(),
+      drag: (k, x, y) => {
+        positions[k] = camera.unproject(x, y);
+        ask();
+      },
+      drop: () => {},
+      pan: camera.pan, zoom: camera.zoom, fit: () => camera.fit(true),
+      tap: (hit) => select(isSame(hit, state.selection) ? null : hit, true),
+      hover: (hit, x, y) => {
+        furniture.canvas.style.cursor = hit === null ? "grab" : "pointer";
+        furniture.point(hit === null ? null : describe(hit), x, y);
+        if (!isSame(hit, state.hovered)) ask();
+        state.hovered = hit;
+      },
+      escape: () => (state.selection === null ? container.blur() : select(null, true)),
+      hint: furniture.hint,
+    });
+    furniture.onButtons({ zoom: camera.zoom, fit: () => camera.fit(true) });
+    camera.onResize();
+
+    const view = {
+      nodes, edges,
+      showEdges(keep) {
+        state.keep = keep;
+        refresh();
+        return state.shown.length;
+      },
+      hideIsolated(is) {
+        state.hidesIsolated = is;
+        refresh();
+      },
+      layOut() {
+        layout?.stop();
+        layout = animateLayout(state, positions, camera, ask);
+        return layout.done;
+      },
+      colorNodes(by) {
+        coloring.set(by);
+        restyle();
+      },
+      select: (selection) => select(selection),
+      onSelect: (call) => { listeners.select.push(call); },
+      showNames(is) {
+        state.names = is;
+        ask();
+      },
+      fit: () => camera.fit(true),
+      // Two views of the same variables move as one: whoever is moved, the other goes with it.
+      follow(other) {
+        const places = new Map(other.nodes.map((node, k) => [node.name, k]));
+        const pairs = nodes.map((node, k) => [k, places.get(node.name)]).filter(([, k]) => k !== undefined);
+        const share = (from, into, reversed) => () => {
+          const moved = pairs.filter(([own, its]) => into.place(reversed ? its : own, from.where(reversed ? own : its)));
+          if (into.look(from.seen()) || moved.length) into.ask();
+        };
+        other.linked.onMove(share(other.linked, view.linked, false));
+        listeners.move.push(share(view.linked, other.linked, true));
+        share(other.linked, view.linked, false)();
+      },
+      linked: {
+        ask, where: (k) => positions[k], seen: camera.seen, look: camera.look, onMove: (call) => { listeners.move.push(call); },
+        place(k, position) {
+          const isNew = positions[k][0] !== position[0] || positions[k][1] !== position[1];
+          positions[k] = position;
+          return isNew;
+        },
+      },
+      snapshot() {
+        const picture = document.createElement("canvas"), sharp = 2, { width, height } = camera.size();
+        [picture.width, picture.height] = [sharp * width, sharp * height];
+        const paper = picture.getContext("2d");
+        paper.scale(sharp, sharp);
+        paintScene(paper, makeScene());
+        return new Promise((resolve) => picture.toBlob(resolve, "image/png"));
+      },
+      state: () => ({
+        zoom: camera.zoomed(), theme: theme.name, frames: state.frames, isResting: asked === null && !camera.isMoving() && !(layout?.isRunning ?? false),
+        names: state.placed.map((box) => box.node), boxes: state.placed, visible: [...state.visible].sort((one, other) => one - other),
+        shown: state.shown.map((edge) => edge.index), positions: positions.map(camera.project), radius: camera.radius(state.visible.length),
+        styles: state.shown.map((edge) => edge.style), selection: state.selection, colors: theme.colors,
+      }),
+    };
+    refresh();
+    if (edges.length === 0) setInRows(positions, camera.size());
+    camera.fit(false);
+    return view;
+  };
+})();
