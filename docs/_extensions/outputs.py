@@ -17,6 +17,8 @@ from matplotlib import pyplot as plt
 BLOCK = re.compile(r"```python\n(.*?)```", flags=re.DOTALL)
 # As many characters of code as a page of the theme shows beside its two columns at 1280 px.
 WIDTH = 88
+# A network with 800 edges, the Senate's, has 670 kB as lines and 127 kB as points (150 to the inch).
+LARGEST = 150_000
 FRAME = re.compile(r"[┌│├└╞]")
 
 
@@ -49,6 +51,10 @@ def save_figures(folder: Path, stem: str) -> list[tuple[Path, str]]:
         titles = [figure.get_suptitle(), *(ax.get_title() for ax in figure.axes)]
         path = folder / f"{stem}-{k}.svg"
         figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
+        if path.stat().st_size > LARGEST:
+            path.unlink()
+            path = path.with_suffix(".png")
+            figure.savefig(path, bbox_inches="tight", dpi=150)
         found.append((path, next((title for title in titles if title), "What these lines draw.")))
     plt.close("all")
     return found

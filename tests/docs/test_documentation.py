@@ -71,3 +71,18 @@ def test_tests_that_pages_name_are_there():
             assert re.search(rf"^def {test}\(", (ROOT / path).read_text(encoding="utf-8"), flags=re.MULTILINE), test
             named += 1
     assert named >= 15
+
+
+def test_terms_that_pages_link_to_are_in_the_glossary():
+    entries = re.search(
+        r"```\{glossary\}\n(.*?)```", (ROOT / "docs/glossary.md").read_text(encoding="utf-8"), re.DOTALL
+    )[1]
+    terms = re.findall(r"^(\S.*)$", entries, flags=re.MULTILINE)
+    anchors = {f"term-{term.replace(' ', '-')}" for term in terms}
+    linked = {
+        anchor for page in PAGES for anchor in re.findall(r"glossary\.md#([\w-]+)", page.read_text(encoding="utf-8"))
+    }
+    assert linked
+    assert linked <= anchors
+    first = [entry.split("\n")[0].lower() for entry in entries.strip().split("\n\n")]
+    assert first == sorted(first)
