@@ -18,7 +18,6 @@ from sparsefield.plotting import (
     NetworkDisplay,
     RocDisplay,
     TraceDisplay,
-    place_nodes,
     plot_curves,
     plot_dots,
     plot_network,
@@ -44,31 +43,6 @@ def test_names_do_not_cover_each_other(graph):
 def test_names_asked_for_come_first(graph):
     ax = plot_network(graph, labels=["x3", "alone"], seed=1)
     assert [text.get_text() for text in ax.texts] == ["x3", "alone"]
-
-
-def test_nodes_without_edges_are_in_sight_below_the_others(graph):
-    places = place_nodes(graph, seed=1)
-    assert set(places) == set(graph)
-    alone = [places[name] for name in ("alone", "also alone", "alone too")]
-    lowest = min(places[node][1] for node in graph if graph.degree(node))
-    assert all(place[1] < lowest for place in alone)
-    assert len({tuple(place) for place in alone}) == 3
-
-
-def test_nodes_without_positive_edges_do_not_fly_away(graph):
-    graph.add_edge("alone", "x1", weight=-1.0)
-    places = place_nodes(graph, seed=1)
-    assert places["alone"][1] == -1.25
-    assert max(np.abs(place).max() for place in places.values()) <= 1.25
-    only = nx.Graph()
-    only.add_weighted_edges_from([("a", "b", -1.0), ("b", "c", -2.0)])
-    assert len({tuple(place) for place in place_nodes(only, seed=1).values()}) == 3
-
-
-def test_places_depend_on_the_seed_alone(graph):
-    first, again, other = (place_nodes(graph, seed=seed) for seed in (1, 1, 2))
-    assert all(np.array_equal(first[node], again[node]) for node in graph)
-    assert any(not np.array_equal(first[node], other[node]) for node in graph)
 
 
 def test_colours_say_sign_or_group():

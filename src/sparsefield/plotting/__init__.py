@@ -6,8 +6,9 @@ from sparsefield.plotting._choice import ChoiceDisplay
 from sparsefield.plotting._colors import PALETTE, choose_colors, style_groups
 from sparsefield.plotting._curves import Curve, plot_curves, plot_dots
 from sparsefield.plotting._heatmap import HeatmapDisplay
+from sparsefield.plotting._layout import place_nodes
 from sparsefield.plotting._names import as_percent
-from sparsefield.plotting._network import NetworkDisplay, place_nodes, plot_network
+from sparsefield.plotting._network import NetworkDisplay, plot_network
 from sparsefield.plotting._notebook import show_fit
 from sparsefield.plotting._path import PathDisplay
 from sparsefield.plotting._roc import RocDisplay

@@ -20,38 +20,11 @@ from sparsefield.model import PairwiseMRF
 from sparsefield.network import Network, make_graph
 from sparsefield.plotting._colors import choose_colors
 from sparsefield.plotting._display import Display
+from sparsefield.plotting._layout import place_nodes
 
 Positions = Mapping[Any, Any]
-_ROOM = 5  # what a spring is long, in multiples of what nodes spread evenly over the plane would have
-_WEAK = 0.02  # a spring of a negative edge, beside that of a positive one
-_BEND = 0.6  # how deep the row below is, where it is an arc; the picture above is two high
 _SIDES = ((0, 5, "center", "bottom"), (0, -5, "center", "top"), (5, 0, "left", "center"), (-5, 0, "right", "center"))
 _POSITIVE, _NEGATIVE, _UNSIGNED, _ACROSS, _NODE = "#3b6fb5", "#c2410c", "#555555", "#111111", "#777777"
-
-
-def place_nodes(graph: nx.Graph, *, seed: int) -> dict[Any, Any]:
-    """Place the nodes of a network: those with positive edges by springs, the others in a row below them.
-
-    The row is an arc where some of its nodes have edges with each other, so that these do not cover each other.
-    """
-    edges = list(graph.edges(data="weight", default=1.0))
-    pulled = {node for a, b, weight in edges if weight > 0 for node in (a, b)}
-    pulled = pulled or {node for a, b, _ in edges for node in (a, b)}  # where all are negative, these must do
-    joined, alone = ([node for node in graph if (node in pulled) == wanted] for wanted in (True, False))
-    positions: dict[Any, Any] = {}
-    if joined:
-        # Springs of one strength: strong edges would pull their nodes on top of each other. Negative ones hardly pull.
-        springs = nx.Graph()
-        springs.add_nodes_from(joined)
-        springs.add_weighted_edges_from(
-            (a, b, 1.0 if weight > 0 else _WEAK) for a, b, weight in edges if a in pulled and b in pulled
-        )
-        positions = nx.spring_layout(springs, k=_ROOM / np.sqrt(len(joined)), iterations=300, seed=seed)
-    bend = _BEND if graph.subgraph(alone).number_of_edges() else 0.0
-    for k, node in enumerate(alone):
-        x = (k + 0.5) / len(alone) * 2 - 1
-        positions[node] = np.array([x, -1.25 - bend * (1 - x**2)])
-    return positions
 
 
 def plot_network(
