@@ -9,7 +9,7 @@ export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
 
 .PHONY: browser demo docs paper test lint format bench bench-kernels bench-levels bench-certificates bench-learner \
 	bench-newton bench-optimality bench-constants bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap \
-	bench-choice bench-large bench-proteins clean
+	bench-choice bench-large bench-proteins bench-page clean
 
 demo: $(INSTALLED)
 	$(RUN)/sparsefield demo
@@ -48,7 +48,7 @@ format: $(INSTALLED)
 
 bench: bench-kernels bench-levels bench-certificates bench-learner bench-newton bench-optimality bench-constants \
 	bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap bench-choice bench-large \
-	$(if $(SPARSEFIELD_OUTSIDE),bench-proteins)
+	bench-page $(if $(SPARSEFIELD_OUTSIDE),bench-proteins)
 
 # `make bench PEERS=1` also measures jax, thrml, skglm and adabmDCA, which it installs.
 bench-kernels: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
@@ -106,6 +106,10 @@ bench-large: $(INSTALLED)
 # Contacts of a protein family, which SPARSEFIELD_OUTSIDE has: mean-field DCA, pseudo-likelihood and likelihood.
 bench-proteins: $(INSTALLED)
 	$(RUN)/python benchmarks/proteins.py
+
+# Frames a second of the network of a page, in Chromium: a minute. PEERS=1 fetches other engines from the npm registry.
+bench-page: $(INSTALLED) browser
+	$(RUN)/python benchmarks/page.py $(if $(PEERS),--peers)
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -15,6 +15,7 @@ _SCRIPTS = (
     "vendor/d3-force.min.js",
     "network-marks.js",
     "network-names.js",
+    "network-layer.js",
     "network-paint.js",
     "network-layout.js",
     "network-camera.js",

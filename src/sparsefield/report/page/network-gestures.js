@@ -7,7 +7,7 @@
   const STILL = 4, STILL_FINGER = 10; // pixels that a click or a tap may move
   const STEP = 60, FACTOR = 1.3; // of an arrow key, and of + and -
 
-  // `moves`: hit(x, y, isTouch), grab(k), drag(k, x, y), drop(k), pan(dx, dy), zoom(factor, x, y), tap(hit), fit(), hover(hit, x, y), escape(), hint(how)
+  // `moves`: hit(x, y, isTouch), hold(k or null), drag(k, x, y), release(), pan(dx, dy), zoom(factor, x, y), tap(hit), fit(), hover(hit, x, y), escape(), hint(how)
   function listen(container, canvas, moves) {
     const pointers = new Map();
     let held = null; // what the pointers that are down do: {hit, start, moved}
@@ -40,7 +40,7 @@
         held = { hit, start: [x, y], isTouch, moved: false, mayMove: !isTouch || isActive() };
         if (held.mayMove) canvas.setPointerCapture(event.pointerId);
       } else if (held) {
-        if (held.moved && held.hit?.node !== undefined) moves.drop(held.hit.node);
+        moves.release();
         held = { hit: null, moved: true, mayMove: false };
       }
       if (!isTouch) container.focus({ preventScroll: true });
@@ -63,7 +63,7 @@
       if (!held || (!held.moved && Math.hypot(x - held.start[0], y - held.start[1]) < (held.isTouch ? STILL_FINGER : STILL))) return;
       pointers.set(event.pointerId, [x, y]);
       if (!held.mayMove) return;
-      if (!held.moved && held.hit?.node !== undefined) moves.grab(held.hit.node);
+      if (!held.moved) moves.hold(held.hit?.node ?? null);
       held.moved = true;
       if (held.hit?.node !== undefined) moves.drag(held.hit.node, x, y);
       else moves.pan(x - u, y - v);
@@ -71,7 +71,7 @@
 
     const release = (event, isCancelled) => {
       if (!pointers.delete(event.pointerId) || !held) return;
-      if (held.moved && held.hit?.node !== undefined) moves.drop(held.hit.node);
+      moves.release();
       if (!held.moved && !isCancelled) {
         container.focus({ preventScroll: true });
         moves.tap(held.hit);

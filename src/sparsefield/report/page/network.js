@@ -12,7 +12,7 @@
 //   select(what)          null, {node: k} or {edge: k}; onSelect(call) is told when a person does it
 //   showNames(is), fit(), follow(other), snapshot(), state(), destroy()
 (() => {
-  const { paintScene, placeNames, cut, styleOf, opacityFor, makeTheme, makeColoring, makeCamera, makeFurniture, writeLegend, describeNode, describeEdge,
+  const { makePainter, placeNames, cut, styleOf, opacityFor, makeTheme, makeColoring, makeCamera, makeFurniture, writeLegend, describeNode, describeEdge,
     animateLayout, setInRows, listen, findHit, FONT } = NetworkView.parts;
   const UNIT = 500; // positions come as numbers about one; here they are about the pixels of a screen
 
@@ -25,13 +25,13 @@
     const positions = nodes.map((node) => [UNIT * node.x, -UNIT * node.y]); // up is up in Python, and down on screens
     const texts = nodes.map((node) => cut(node.name));
     const importance = nodes.map((_, k) => k).sort((one, other) => nodes[other].strength - nodes[one].strength || nodes[other].degree - nodes[one].degree || one - other);
-    const state = { shown: [], visible: [], keep: () => true, hidesIsolated: false, names: options.names ?? true, selection: null, hovered: null, placed: [], frames: 0 };
+    const state = { shown: [], visible: [], keep: () => true, hidesIsolated: false, names: options.names ?? true, selection: null, hovered: null, placed: [], frames: 0, revision: 0, held: null, isMoving: false };
     const listeners = { select: [], move: [] };
     const theme = makeTheme(data.palette, () => restyle());
     const coloring = makeColoring(data, theme);
     const furniture = makeFurniture(container, nodes, edges, options);
     const camera = makeCamera(furniture, ask, () => state.visible.map((k) => positions[k]), () => state.shown.length === 0);
-    const context = furniture.canvas.getContext("2d");
+    const context = furniture.canvas.getContext("2d"), paintScene = makePainter();
     const widths = ["", "600 "].map((weight) => {
       context.font = `${weight}${FONT}`;
       return texts.map((text) => context.measureText(text).width);
@@ -87,6 +87,8 @@
       return {
         width, height, points, radius, picked, hovered, texts, names, centre, colors: theme.colors, zoomed: camera.thickness(), edges: state.lines, nodes: state.visible.toReversed(),
         colorOf: coloring.colorOf, shapeOf: coloring.shapeOf,
+        view: { left: 0, top: 0, right: width, bottom: height }, dense: window.devicePixelRatio || 1, at: camera.seen(), zoom: camera.seen().k,
+        selection: state.selection, held: state.held, isMoving: state.isMoving, revision: state.revision,
       };
     }
 
@@ -112,12 +114,18 @@
 
     listen(container, furniture.canvas, {
       hit: (x, y, isTouch) => findHit(x, y, isTouch, positions.map(camera.project), camera.radius(state.visible.length), state),
-      grab: () => layout?.stop(),
+      hold(k) { // null: the plane
+        if (k !== null) layout?.stop();
+        Object.assign(state, { held: k, isMoving: true, revision: state.revision + 1 });
+      },
       drag: (k, x, y) => {
         positions[k] = camera.unproject(x, y);
         ask();
       },
-      drop: () => {},
+      release() {
+        Object.assign(state, { held: null, isMoving: false });
+        ask();
+      },
       pan: camera.pan, zoom: camera.zoom, fit: () => camera.fit(true),
       tap: (hit) => select(isSame(hit, state.selection) ? null : hit, true),
       hover: (hit, x, y) => {
@@ -145,7 +153,7 @@
       },
       layOut() {
         layout?.stop();
-        layout = animateLayout(state, positions, camera, ask);
+        layout = animateLayout(state, positions, camera, () => { state.revision += 1, ask(); });
         return layout.done;
       },
       colorNodes(by) {
@@ -176,6 +184,7 @@
         place(k, position) {
           const isNew = positions[k][0] !== position[0] || positions[k][1] !== position[1];
           positions[k] = position;
+          if (isNew) state.revision += 1;
           return isNew;
         },
       },
@@ -184,7 +193,7 @@
         [picture.width, picture.height] = [sharp * width, sharp * height];
         const paper = picture.getContext("2d");
         paper.scale(sharp, sharp);
-        paintScene(paper, makeScene());
+        paintScene(paper, { ...makeScene(), isMoving: false });
         return new Promise((resolve) => picture.toBlob(resolve, "image/png"));
       },
       state: () => ({
