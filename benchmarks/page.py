@@ -2,9 +2,9 @@
 
     make bench-page [PEERS=1]
 
-A browser without a graphics card shows 300 nodes and 5,000 edges, 1280 by 1000 pixels, while a pointer drags a node, drags the
-plane, and turns the wheel. Frames are counted by the page; the processor time of all processes of the browser is divided by
-them. The engines of others are fetched from the npm registry with PEERS=1.
+A browser without a graphics card shows 300 nodes and 5,000 edges, 1280 by 1000 pixels, while a pointer drags a node,
+drags the plane, and turns the wheel. Frames are counted by the page; the processor time of all processes of the browser
+is divided by them. The engines of others are fetched from the npm registry with PEERS=1.
 """
 
 from __future__ import annotations
@@ -46,18 +46,22 @@ const view = NetworkView.make(box, data);
 window.where = (k) => view.state().positions[k];""",
     "cytoscape": """
 const cy = cytoscape({ container: box, layout: { name: "preset", fit: true, padding: 40 }, elements: [
-  ...data.nodes.map((node, k) => ({ data: { id: `n${k}`, name: node.name }, position: { x: 500 * node.x, y: -500 * node.y } })),
-  ...data.edges.map(([a, b, weight], k) => ({ data: { id: `e${k}`, source: `n${a}`, target: `n${b}`, size: Math.abs(weight),
-    color: weight > 0 ? data.palette.light.positive : data.palette.light.negative } }))],
+  ...data.nodes.map((node, k) => ({ data: { id: `n${k}`, name: node.name },
+    position: { x: 500 * node.x, y: -500 * node.y } })),
+  ...data.edges.map(([a, b, weight], k) => ({ data: { id: `e${k}`, source: `n${a}`, target: `n${b}`,
+    size: Math.abs(weight), color: colors[weight > 0 ? "positive" : "negative"] } }))],
   style: [
-    { selector: "node", style: { width: 8, height: 8, label: "data(name)", "font-size": 12, "min-zoomed-font-size": 8 } },
-    { selector: "edge", style: { width: "mapData(size, 0, 1, 0.6, 4)", "line-color": "data(color)", opacity: 0.2, "curve-style": "haystack" } }] });
+    { selector: "node", style: { width: 8, height: 8, label: "data(name)", "font-size": 12,
+      "min-zoomed-font-size": 8 } },
+    { selector: "edge", style: { width: "mapData(size, 0, 1, 0.6, 4)", "line-color": "data(color)", opacity: 0.2,
+      "curve-style": "haystack" } }] });
 window.where = (k) => { const { x, y } = cy.$id(`n${k}`).renderedPosition(); return [x, y]; };""",
     "sigma": """
 const graph = new graphology.Graph();
-data.nodes.forEach((node, k) => graph.addNode(`n${k}`, { x: node.x, y: node.y, size: 4, label: node.name, color: "#5b6470" }));
+data.nodes.forEach((node, k) => graph.addNode(`n${k}`, { x: node.x, y: node.y, size: 4, label: node.name,
+  color: colors.node }));
 data.edges.forEach(([a, b, weight]) => graph.addEdge(`n${a}`, `n${b}`, { size: 0.6 + 3.4 * Math.abs(weight),
-  color: (weight > 0 ? data.palette.light.positive : data.palette.light.negative) + "33" }));
+  color: colors[weight > 0 ? "positive" : "negative"] + "33" }));
 const renderer = new Sigma(graph, box);
 let held = null;
 renderer.on("downNode", ({ node }) => { held = node; renderer.setCustomBBox(renderer.getBBox()); });
@@ -68,11 +72,15 @@ renderer.on("moveBody", ({ event }) => {
   event.preventSigmaDefault();
 });
 for (const name of ["upNode", "upStage"]) renderer.on(name, () => { held = null; });
-window.where = (k) => { const { x, y } = renderer.graphToViewport(graph.getNodeAttributes(`n${k}`)); return [x, y]; };""",
+window.where = (k) => {
+  const { x, y } = renderer.graphToViewport(graph.getNodeAttributes(`n${k}`));
+  return [x, y];
+};""",
 }
 PAGE = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><style>body {{ margin: 0 }} {style}
-#network {{ width: 1280px; height: 1000px }}</style></head><body><div id="network"></div><script>{engine}</script><script>
-const box = document.getElementById("network"), data = {data};
+#network {{ width: 1280px; height: 1000px }}</style></head><body><div id="network"></div><script>{engine}</script>
+<script>
+const box = document.getElementById("network"), data = {data}, colors = data.palette.light;
 {script}
 document.body.dataset.ready = "yes";</script></body></html>"""
 COUNT = """() => {
@@ -196,11 +204,10 @@ def main() -> None:
         lines.append("| " + " | ".join(cells) + " |")
     text = (
         f"# The network of a page: {N_NODES} nodes, {N_EDGES} edges\n\n"
-        f"Made by `make bench-page{' PEERS=1' if options.peers else ''}` on {name_machine()}, in Chromium without a graphics "
-        f"card; versions and commit are in page.json. Frames a second are the best of {ROUNDS} rounds, milliseconds are "
-        "processor time of the whole browser. kB are those of the engine; ours has the legend, tooltips and gestures too.\n\n"
-        + "\n".join(lines)
-        + "\n"
+        f"Made by `make bench-page{' PEERS=1' if options.peers else ''}` on {name_machine()}, in Chromium without a "
+        "graphics card; versions and commit are in page.json. Frames a second are the best of "
+        f"{ROUNDS} rounds, milliseconds are processor time of the whole browser. kB are those of the engine; ours has "
+        "the legend, tooltips and gestures too.\n\n" + "\n".join(lines) + "\n"
     )
     console.print(text)
     store({"rows": rows}, options.output / "page.json")

@@ -24,8 +24,8 @@ from sparsefield.model import PairwiseMRF, has_text, read_text, write_parameters
 # What certify=True promises unless a gap is asked for: nats per row, whatever the number of rows.
 PROMISED_GAP = 0.05
 
-# A room above draws the picture, with matplotlib, which fits do not know: it is looked up once a notebook asks.
-_SHOWN_BY = "sparsefield.plotting:show_fit"
+# A room above shows the network, which fits do not know: it is looked up once a notebook asks.
+_SHOWN_BY = "sparsefield.report:show_fit"
 
 _STATUS, _TRACE, _FACTS = "status.json", "trace.csv", "fit.json"
 

@@ -9,7 +9,6 @@ from sparsefield.plotting._heatmap import HeatmapDisplay
 from sparsefield.plotting._layout import place_nodes
 from sparsefield.plotting._names import as_percent
 from sparsefield.plotting._network import NetworkDisplay, plot_network
-from sparsefield.plotting._notebook import show_fit
 from sparsefield.plotting._path import PathDisplay
 from sparsefield.plotting._roc import RocDisplay
 from sparsefield.plotting._stability import StabilityDisplay
@@ -34,6 +33,5 @@ __all__ = [
     "plot_curves",
     "plot_dots",
     "plot_network",
-    "show_fit",
     "style_groups",
 ]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from importlib.resources import files
 from typing import Any
 
-from sparsefield.network import Network, centrality_table, make_graph
-from sparsefield.plotting import choose_colors, place_nodes
+from sparsefield.network import Clusters, Network, make_graph
+from sparsefield.plotting import PALETTE, place_nodes, style_groups
 from sparsefield.report._sections import Resampled, of_edge, short
 
 # Each adds to what those before it made: `network-marks.js` begins, and `network.js` puts the parts together.
@@ -25,32 +26,6 @@ _SCRIPTS = (
     "network.js",
 )
 
-_SHARED = {"clusters": ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb"]}
-_PALETTE = {
-    "light": {
-        "background": "#ffffff",
-        "ink": "#1b1f24",
-        "muted": "#6b7280",
-        "positive": "#3b6fb5",
-        "negative": "#c2410c",
-        "unsigned": "#777777",
-        "node": "#5b6470",
-        "scale": ["#fde725", "#5ec962", "#21918c", "#3b528b", "#440154"],
-        **_SHARED,
-    },
-    "dark": {
-        "background": "#14171c",
-        "ink": "#e8eaed",
-        "muted": "#9aa3af",
-        "positive": "#6ea8fe",
-        "negative": "#ff8c42",
-        "unsigned": "#a0a0a0",
-        "node": "#aeb6c2",
-        "scale": ["#440154", "#3b528b", "#21918c", "#5ec962", "#fde725"],
-        **_SHARED,
-    },
-}
-
 
 def describe_network(
     network: Network,
@@ -59,6 +34,8 @@ def describe_network(
     colors: Mapping[str, str] | None,
     seed: int,
     resampled: Resampled | None = None,
+    clusters: Clusters | None = None,
+    only: Collection[str] | None = None,
 ) -> dict[str, Any]:
     """Return what the view draws: nodes with their positions, edges, strongest first, and the codes of colours.
 
@@ -74,10 +51,15 @@ def describe_network(
         Where the random numbers of the placing start.
     resampled : mapping of pairs to what resamples say of them, optional
         The share of the resamples in which a pair has an edge, and the ends of the interval of its weight.
+    clusters : Clusters, optional
+        What `find_clusters` found, for colours by cluster.
+    only : collection of variables, optional
+        Those that are drawn; all unless given. Degrees and strengths are those of the whole network.
     """
-    graph = make_graph(network)
+    whole = make_graph(network)
+    graph = whole if only is None else whole.subgraph([name for name in whole if name in set(only)])
     positions = place_nodes(graph, seed=seed)
-    central = {row["node"]: row for row in centrality_table(graph).to_dicts()}
+    cluster_of = {} if clusters is None else clusters.cluster_of
     numbers = {name: k for k, name in enumerate(graph)}
     nodes = [
         {
@@ -85,9 +67,9 @@ def describe_network(
             "x": round(float(positions[name][0]), 4),
             "y": round(float(positions[name][1]), 4),
             "group": None if groups is None else str(groups[name]),
-            "cluster": None,
-            "degree": central[name]["degree"],
-            "strength": round(central[name]["strength"], 4),
+            "cluster": cluster_of.get(name),
+            "degree": whole.degree[name],
+            "strength": round(sum(abs(own["weight"]) for own in whole[name].values()), 4),
         }
         for name in graph
     ]
@@ -103,13 +85,23 @@ def describe_network(
         ]
         for a, b, own in edges
     ]
-    chosen = {} if groups is None else choose_colors(map(str, groups.values()), colors)
-    styles = {group: {"light": color, "dark": color, "shape": "circle"} for group, color in sorted(chosen.items())}
-    return {"nodes": nodes, "edges": rows, "groups": styles, "palette": _PALETTE}
+    return {
+        "nodes": nodes,
+        "edges": rows,
+        "groups": {} if groups is None else style_groups(map(str, groups.values()), colors),
+        # Styles are given in the order of names, which is that of the clusters.
+        "clusters": list(style_groups(f"{k:09}" for k in set(cluster_of.values())).values()),
+        "palette": PALETTE,
+    }
 
 
 def read_view() -> tuple[str, str]:
-    """Return the scripts of the view, joined in their order, and its style; neither holds data."""
+    """Return the scripts of the view, joined in their order, and its style; neither holds data.
+
+    Lines of comments and indentation, which are for readers of the source, are left out: every notebook output holds
+    the scripts.
+    """
     folder = files("sparsefield.report") / "page"
-    scripts = (folder.joinpath(name).read_text(encoding="utf-8") for name in _SCRIPTS)
-    return "\n".join(scripts), folder.joinpath("network.css").read_text(encoding="utf-8")
+    texts = (folder.joinpath(name).read_text(encoding="utf-8") for name in (*_SCRIPTS, "network.css"))
+    *scripts, style = (re.sub(r"^[ ]*(//.*\n)?", "", text, flags=re.MULTILINE) for text in texts)
+    return "\n".join(scripts), style

@@ -63,6 +63,7 @@
       thickness: () => Math.min(2, Math.max(0.7, Math.sqrt(at.k / whole))),
       radius: (n) => Math.min(8, Math.max(3, 0.08 * Math.sqrt((size.width * size.height) / Math.max(1, n)))) * Math.min(2, Math.max(0.7, Math.sqrt(at.k / whole))),
       prepare(context) {
+        measure(); // a window may come to a screen of another density
         const dense = window.devicePixelRatio || 1;
         context.setTransform(dense, 0, 0, dense, 0, 0);
       },
@@ -118,8 +119,8 @@
     const clusters = [...new Set(nodes.map((node) => node.cluster).filter((cluster) => cluster !== null))].sort((one, other) => one - other);
     const ways = {
       group: { keys: Object.keys(data.groups), keyOf: (node) => node.group, nameOf: (key) => key, colorOfKey: (key) => data.groups[key][theme.name], shapeOfKey: (key) => data.groups[key].shape },
-      cluster: { keys: clusters, keyOf: (node) => node.cluster, nameOf: (key) => `cluster ${key + 1}`,
-        colorOfKey: (key) => theme.colors.clusters[key % theme.colors.clusters.length], shapeOfKey: () => "circle" },
+      cluster: { keys: clusters, keyOf: (node) => node.cluster, nameOf: (key) => `cluster ${key + 1}`, colorOfKey: (key) => data.clusters[key][theme.name],
+        shapeOfKey: (key) => data.clusters[key].shape },
       none: { keys: [], keyOf: () => null, nameOf: () => "", colorOfKey: () => theme.colors.node, shapeOfKey: () => "circle" },
     };
     const coloring = {
@@ -130,7 +131,7 @@
       },
       shapeOf: (k) => (coloring.keys.includes(coloring.keyOf(nodes[k])) ? coloring.shapeOfKey(coloring.keyOf(nodes[k])) : "circle"),
       colorOf(k) {
-        if (coloring.by === "strength") return range[1] > range[0] ? mix(theme.colors.scale, (nodes[k].strength - range[0]) / (range[1] - range[0])) : theme.colors.node;
+        if (coloring.by === "strength") return range[1] > range[0] ? mix(theme.colors.sequence, (nodes[k].strength - range[0]) / (range[1] - range[0])) : theme.colors.node;
         const key = coloring.keyOf(nodes[k]);
         return coloring.keys.includes(key) ? coloring.colorOfKey(key) : theme.colors.node;
       },
@@ -171,11 +172,18 @@
     return run;
   }
 
+  // A quarter turn, where the picture then fits a window much better: a phone is high, a desk is wide. Names stay upright.
+  function turnToFit(positions, { width, height }) {
+    const [wide, high] = [0, 1].map((axis) => Math.max(...positions.map((point) => point[axis])) - Math.min(...positions.map((point) => point[axis])));
+    const fits = (across, along) => Math.min(width / Math.max(1e-6, across), height / Math.max(1e-6, along));
+    if (positions.length > 1 && fits(high, wide) > 1.3 * fits(wide, high)) for (const point of positions) [point[0], point[1]] = [point[1], -point[0]];
+  }
+
   // Where nothing is joined there is nothing to see settle.
   function setInRows(positions, { width, height }) {
     const all = positions.map((_, k) => k);
     for (const [k, x, y] of makeLayout(all.length, all, [], positions, width / height).targets()) positions[k] = [x, y];
   }
 
-  Object.assign(NetworkView.parts, { setInRows, makeCamera, findHit, makeColoring, animateLayout });
+  Object.assign(NetworkView.parts, { setInRows, turnToFit, makeCamera, findHit, makeColoring, animateLayout });
 })();

@@ -45,7 +45,7 @@
       simulation: d3.forceSimulation(bodies).stop()
         .force("link", pull)
         .force("push", d3.forceManyBody().strength(-4 * SPRING).distanceMax(20 * SPRING))
-        .force("x", d3.forceX().strength(PULL / shape)).force("y", d3.forceY().strength(PULL * shape))
+        .force("x", d3.forceX().strength(PULL / Math.sqrt(shape))).force("y", d3.forceY().strength(PULL * Math.sqrt(shape)))
         .force("apart", d3.forceCollide(0.25 * SPRING)),
     };
   }

@@ -48,11 +48,11 @@
     if (has((edge) => edge.hasSign && edge.weight > 0)) entries.push([line(colors.positive), "positive edge"]);
     if (has((edge) => edge.hasSign && edge.weight < 0)) entries.push([line(colors.negative), "negative edge"]);
     if (has((edge) => !edge.hasSign)) entries.push([line(colors.unsigned), anySign ? "edge without a sign" : "edge"]);
-    const plain = anySign ? colors.muted : colors.unsigned;
+    const plain = anySign ? colors.text : colors.unsigned, opacity = 0.65;
     const sizes = edges.map((edge) => edge.size);
-    if (edges.length && Math.max(...sizes) > 1.05 * Math.min(...sizes)) entries.push([line(plain, { width: 5 }), "wider: stronger"]);
-    if (has((edge) => edge.undecided === true)) entries.push([line(plain, { isDashed: true }), "dashed: undecided (simulation error)"]);
-    if (has((edge) => edge.share !== null && edge.share < 1)) entries.push([line(plain, { opacity: 0.35 }), "fainter: in fewer resamples"]);
+    if (edges.length && Math.max(...sizes) > 1.05 * Math.min(...sizes)) entries.push([line(plain, { width: 5, opacity }), "wider: stronger"]);
+    if (has((edge) => edge.undecided === true)) entries.push([line(plain, { isDashed: true, opacity }), "dashed: undecided (simulation error)"]);
+    if (has((edge) => edge.share !== null && edge.share < 1)) entries.push([line(plain, { opacity: 0.25 }), "fainter: in fewer resamples"]);
     return entries;
   }
 
@@ -65,7 +65,7 @@
   function strengthBar(coloring, colors) {
     const bar = sample(90, (context) => {
       for (let x = 0; x < 90; x++) {
-        context.fillStyle = mix(colors.scale, x / 89);
+        context.fillStyle = mix(colors.sequence, x / 89);
         context.fillRect(x, 2, 1, 12);
       }
     });

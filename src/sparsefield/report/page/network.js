@@ -13,7 +13,7 @@
 //   showNames(is), fit(), follow(other), snapshot(), state(), destroy()
 (() => {
   const { makePainter, placeNames, cut, styleOf, opacityFor, makeTheme, makeColoring, makeCamera, makeFurniture, writeLegend, describeNode, describeEdge,
-    animateLayout, setInRows, listen, findHit, FONT } = NetworkView.parts;
+    animateLayout, setInRows, turnToFit, listen, findHit, FONT } = NetworkView.parts;
   const UNIT = 500; // positions come as numbers about one; here they are about the pixels of a screen
 
   const readEdge = ([a, b, weight, undecided, hasSign, share = null, low = null, high = null], index) => (
@@ -205,6 +205,7 @@
     };
     refresh();
     if (edges.length === 0) setInRows(positions, camera.size());
+    else turnToFit(positions, camera.size());
     camera.fit(false);
     return view;
   };

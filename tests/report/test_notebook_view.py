@@ -1,20 +1,21 @@
 """What notebooks and terminals show of a fit and of other results."""
 
+import json
 import re
-from base64 import b64decode
 from dataclasses import replace
-from io import BytesIO
+from html.parser import HTMLParser
 
-import matplotlib.image as mpimg
 import numpy as np
+import polars as pl
 import pytest
 
 import sparsefield as sf
+from pages import ARTEFACTS
 from problems import make_table
 from sparsefield.datasets import make_field
 from sparsefield.fits import Fit, Optimality, Status
 from sparsefield.network import Network, make_graph
-from sparsefield.plotting import place_nodes, show_fit
+from sparsefield.report import show_fit
 
 TABLE = make_table(5, 300)
 LONGEST = 100  # letters of a line
@@ -29,9 +30,28 @@ def fit_of(model, **more):
     return Fit(model, Status("converged", "It ended <b>well</b>."), (), alpha=0.1, **more)
 
 
-def picture_in(html):
-    (picture,) = re.findall(r'src="data:image/png;base64,([^"]+)"', html)
-    return mpimg.imread(BytesIO(b64decode(picture)))
+class Frames(HTMLParser):
+    """What stands in a frame, and the text beside it."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.tags, self.documents, self.text = [], [], ""
+        self.feed(html)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        if tag == "iframe":
+            self.documents.append(dict(attributes)["srcdoc"])
+            assert dict(attributes)["sandbox"] == "allow-scripts"
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def data_in(html):
+    (document,) = Frames(html).documents
+    (text,) = re.findall(r'<script id="data" type="application/json">(.*?)</script>', document, re.DOTALL)
+    return json.loads(text)
 
 
 def test_a_fit_is_one_line(fit):
@@ -96,43 +116,75 @@ def test_edges_are_pairs_of_variables_and_not_of_levels(reference):
 
 def test_a_notebook_shows_the_network_and_the_sentences(fit):
     html = fit._repr_html_()
-    picture = picture_in(html)
-    assert picture.std() > 0  # something is drawn
+    network = Network.of(fit)
+    drawn = data_in(html)
+    assert [node["name"] for node in drawn["nodes"]] == list(network.names)
+    assert len(drawn["edges"]) == network.n_edges
     for line in str(fit).splitlines():
-        assert line in html
+        assert line in Frames(html).text
+
+
+def test_where_frames_are_stripped_the_sentences_remain(fit):
+    html = re.sub(r"<iframe.*?</iframe>", "", fit._repr_html_(), flags=re.DOTALL)
+    assert Frames(html).tags == ["div", "p", "p", "p"]
+    assert Frames(html).text.split("\n")[-1] == "".join(str(fit).splitlines())
+
+
+def test_an_output_is_small_and_asks_for_nothing_from_outside(fit):
+    html = fit._repr_html_()
+    assert len(html.encode()) < 100_000
+    (document,) = Frames(html).documents
+    assert "default-src 'none'" in document
+    assert not re.findall(r"https?://", document)
 
 
 def test_names_and_sentences_cannot_be_markup():
-    names = ["<script>alert(1)</script>", "$x_1$", "\u732b", "a&b"]  # a letter that the font lacks, too
+    names = ["<script>alert(1)</script>", "' onload='alert(1)", "</iframe>&#39;", "a&b"]
     model = sf.PairwiseMRF.binary(np.zeros(4), np.ones((4, 4)) - np.eye(4), names=names)
     html = show_fit(fit_of(model))
-    assert "<script" not in html
-    assert "It ended &lt;b&gt;well&lt;/b&gt;." in html
+    assert [node["name"] for node in data_in(html)["nodes"]] == names
+    assert Frames(html).tags == ["div", "iframe", "p", "p", "p"]
+    assert "<script>alert" not in html + Frames(html).documents[0]
+    assert "It ended <b>well</b>." in Frames(html).text
 
 
 def test_of_large_networks_the_strongest_edges_are_shown():
-    model = make_field(300, degree=3, seed=1)
+    model = make_field(400, degree=3, seed=1)
     html = show_fit(fit_of(model))
-    assert "The picture has the 50 variables with the strongest edges." in html
-    assert len(html) < 300_000
-    assert "The picture has" not in show_fit(fit_of(make_field(50, degree=3, seed=1)))
+    assert "The picture has the 300 variables with the strongest edges." in html
+    network = Network.of(model)
+    drawn = data_in(html)
+    assert len(drawn["nodes"]) == 300
+    strongest = network.edges.sort(pl.col("weight").abs(), descending=True).row(0, named=True)
+    first, second, *_ = drawn["edges"][0]
+    assert {drawn["nodes"][first]["name"], drawn["nodes"][second]["name"]} == {strongest["first"], strongest["second"]}
+    degrees = dict(make_graph(network).degree)
+    assert all(node["degree"] == degrees[node["name"]] for node in drawn["nodes"])  # of the whole network
+    assert "The picture has" not in show_fit(fit_of(make_field(30, degree=3, seed=1)))
 
 
 def test_a_network_without_edges_is_shown():
     one, many = (show_fit(fit_of(sf.PairwiseMRF.binary(np.zeros(p), np.zeros((p, p))))) for p in (1, 60))
-    assert picture_in(one).std() > 0
-    assert "60 variables, 0 edges" in many
-    assert "picture" not in many
-    assert "<img" not in many
+    assert len(data_in(one)["nodes"]) == 1
+    assert len(data_in(many)["nodes"]) == 60
+    assert "60 variables, 0 edges" in Frames(many).text
 
 
-def test_edges_between_nodes_of_the_row_below_do_not_cover_each_other():
-    names = [f"n{k}" for k in range(6)]
-    interactions = np.zeros((6, 6))
-    interactions[0, 1] = 1.0
-    interactions[2, 3] = interactions[2, 5] = -1.0
-    graph = make_graph(sf.PairwiseMRF.binary(np.zeros(6), interactions + interactions.T, names=names))
-    below = [place_nodes(graph, seed=1)[name] for name in names[2:]]
-    for k in range(2):  # no three in a line: the triangle that they make has an area
-        a, b, c = below[k : k + 3]
-        assert abs(np.cross([*(b - a), 0], [*(c - a), 0])[2]) > 0.01
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_network_of_a_notebook_can_be_moved(fit, browser, tmp_path, theme):
+    (tmp_path / "output.html").write_text(f"<!DOCTYPE html><meta charset=utf-8>{fit._repr_html_()}", encoding="utf-8")
+    page = browser.new_page(viewport={"width": 900, "height": 700}, color_scheme=theme)
+    complaints = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.goto((tmp_path / "output.html").as_uri())
+    (frame,) = (own for own in page.frames if own is not page.main_frame)
+    frame.wait_for_selector("body[data-ready=yes]")
+    network = frame.locator("#network")
+    before = network.screenshot()
+    network.press("+")
+    assert network.screenshot() != before
+    assert frame.locator("#legend").inner_text().split("\n")[0].endswith("edge")
+    ARTEFACTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=ARTEFACTS / f"notebook-{theme}.png")
+    page.close()
+    assert complaints == []
