@@ -7,12 +7,14 @@ from pathlib import Path
 import sparsefield
 
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
+from left_out import find_left_out
 
 project = "sparsefield"
 author = copyright = "The sparsefield authors"
 release = version = sparsefield.__version__
 
 extensions = [
+    "left_out",
     "myst_parser",
     "outputs",
     "numpydoc",
@@ -36,20 +38,19 @@ myst_heading_anchors = 3
 # The README and some pages lead to files outside of this folder; a test checks that every such file is there.
 suppress_warnings = ["myst.xref_missing"]
 
-# Examples on data that are not part of the project are built where the data are.
-_OUTSIDE = {"symptoms": "adhd/adhd_bgms.csv", "spikes": "spikes", "protein": "pf00014"}
-_folder = os.environ.get("SPARSEFIELD_OUTSIDE")
-_absent = [name for name, path in _OUTSIDE.items() if _folder is None or not (Path(_folder) / path).exists()]
+# Examples on data that are not part of the project are built where these are; elsewhere a page says where to get them.
+left_out = find_left_out(os.environ.get("SPARSEFIELD_OUTSIDE"))
 
 sphinx_gallery_conf = {
     "examples_dirs": "gallery",
     "gallery_dirs": "examples",
     "filename_pattern": "/plot_",
-    "ignore_pattern": "|".join(f"plot_{name}" for name in _absent) or "nothing is left out",
+    "ignore_pattern": "|".join(rf"(^|/){name}\.py$" for name in left_out) or "nothing is left out",
     "abort_on_example_error": True,
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_signature": False,
     "capture_repr": (),
     "matplotlib_animations": False,
+    "write_computation_times": False,
 }
