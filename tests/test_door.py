@@ -11,7 +11,7 @@ import sparsefield as sf
 from sparsefield import data, estimators
 from sparsefield.cli import _options
 
-SLOW = {"joblib", "matplotlib", "networkx", "numba", "numpy", "pandas", "plotly", "polars", "scipy", "sklearn"}
+SLOW = {"joblib", "matplotlib", "networkx", "numba", "numpy", "pandas", "polars", "scipy", "sklearn"}
 ROOMS = ("data", "estimators", "experiments", "fits", "model", "network", "objective", "plotting", "report", "solvers")
 
 
@@ -52,7 +52,7 @@ except SystemExit as end:
     assert not end.code
 print(json.dumps(sorted(name for name in sys.modules if "." not in name)))
 """
-    assert not {"sklearn", "matplotlib", "pandas", "plotly"} & set(run_python(call))
+    assert not {"sklearn", "matplotlib", "pandas"} & set(run_python(call))
     assert path.with_suffix(".field").exists()
 
 

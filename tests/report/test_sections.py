@@ -75,26 +75,48 @@ def page(whole, browser):
         yield visit(whole[0])
 
 
-def drawn(page, name):
-    """Return the traces of a plot by their names."""
-    traces = page.evaluate(
-        f"document.getElementById('{name}').data.map(own => "
-        "({name: own.name ?? null, x: Array.from(own.x), y: Array.from(own.y)}))"
+def said(page, name):
+    """Return what the points of a chart say."""
+    return page.eval_on_selector_all(f"#{name} .dot title", "found => found.map(own => own.textContent)")
+
+
+def legend(page, name):
+    return page.eval_on_selector_all(f"#{name} .legend li", "found => found.map(own => own.textContent)")
+
+
+def heights(page, selector):
+    """Return the heights of points of lines, from the top, in thousandths of the chart."""
+    return page.eval_on_selector_all(
+        selector, "found => found.map(own => own.getAttribute('points').split(' ').map(p => Number(p.split(',')[1])))"
     )
-    return {trace["name"]: trace for trace in traces}
 
 
 def test_the_choice_is_drawn_and_told(page):
     assert page.text_content("#choice").startswith(SENTENCE)
     assert "The choice is alpha = 0.2, but the fit of this page has alpha = 0.1." in page.text_content("#choice")
-    traces = drawn(page, "choice-plot")
-    curve = traces["log-likelihood of rows held out, nats per row"]
-    assert (curve["x"], curve["y"]) == ([0.4, 0.2, 0.1], [-3.0, -2.0, -1.5])
-    assert traces[None]["y"] == [-3.5, -2.25, -2.5]  # the lower end of the band has no name
-    assert traces["one standard error"]["y"] == [-2.5, -1.75, -0.5]
-    assert traces["best less one standard error: -2.5"]["y"] == [-2.5, -2.5]
-    assert traces["chosen: 0.2"]["x"] == [0.2, 0.2]
-    assert traces["edges"]["y"] == [0, 2, 4]
+    assert said(page, "choice-plot") == [
+        "alpha = 0.4: -3, 0 edges",
+        "alpha = 0.2: -2, 2 edges",
+        "alpha = 0.1: -1.5, 4 edges",
+    ]
+    assert legend(page, "choice-plot") == [
+        "log-likelihood of rows held out, nats per row",
+        "one standard error",
+        "best less one standard error: -2.5",
+        "chosen: 0.2",
+    ]
+    edges = page.eval_on_selector_all("#choice-plot .chart-above span", "found => found.map(own => own.textContent)")
+    assert edges == ["0", "2", "4"]
+    (line,) = heights(page, "#choice-plot polyline")
+    (band,) = heights(page, "#choice-plot polygon")
+    # A unit of the criterion is the same everywhere: the curve rises by 1 and 0.5, and the band is one error away.
+    unit = line[0] - line[1]
+    assert line[1] - line[2] == pytest.approx(unit / 2, abs=0.2)  # points are written to a tenth
+    errors = np.array([0.5, 0.25, 1.0])
+    assert np.array(band[:3]) - line == pytest.approx(unit * errors, abs=0.2)
+    assert np.array(band[:2:-1]) - line == pytest.approx(-unit * errors, abs=0.2)
+    level = page.get_attribute("#choice-plot line.dashed", "y1")
+    assert float(level) == pytest.approx(line[1] + unit / 2, abs=0.2)
     cells = "rows => rows.map(row => [...row.cells].map(cell => cell.textContent))"
     rows = page.eval_on_selector_all("#choice-table tbody tr", cells)
     assert rows == [[f"{value:.6g}" for value in row] for row in TABLE.iter_rows()]
@@ -138,22 +160,10 @@ def test_the_second_slider_hides_edges_that_are_seldom_found(whole, page):
     settle(page, "#edge-count", str(expected))
     assert 0 < expected < len(shares)
     assert page.text_content("#found-in-value") == f"{least}%"
-    lines = "document.getElementById('network').data.filter(t => t.mode === 'lines')"
-    count = f"{lines}.reduce((sum, t) => sum + t.x.filter(v => v === null).length, 0)"
-    assert page.evaluate(count) == expected
+    assert page.evaluate("Page.view.state().shown.length") == expected
     page.evaluate("document.getElementById('found-in').value = 0")
     page.dispatch_event("#found-in", "input")
     settle(page, "#edge-count", str(len(shares)))
-
-
-def test_edges_that_are_seldom_found_are_faint(page):
-    lines = "document.getElementById('network').data.filter(t => t.mode === 'lines')"
-    shades = page.evaluate(f"{lines}.map(t => t.opacity)")
-    assert max(shades) == 0.9  # the first edge is in all resamples
-    assert len(set(shades)) > 1
-    texts = page.evaluate("document.getElementById('network').data.find(t => t.marker && t.marker.opacity === 0).text")
-    assert len(texts) == len(HOSTILE)
-    assert texts[0].endswith("found in 100% of resamples")
 
 
 def test_resamples_have_a_section_that_certificates_point_to(whole, page):
@@ -161,12 +171,24 @@ def test_resamples_have_a_section_that_certificates_point_to(whole, page):
     assert page.text_content("#bootstrap") == bootstrap.sentence
     assert "not probabilities" in page.inner_text("#resamples")
     links = page.eval_on_selector_all("a", "links => links.map(link => link.getAttribute('href'))")
-    assert links == ["#resamples", "#resamples"]
-    traces = drawn(page, "intervals-plot")
+    assert links.count("#resamples") == 2  # among the sections, and at the certificate
     edges = bootstrap.table.filter(pl.col("weight") != 0)
-    assert traces["weight in the fit"]["x"] == pytest.approx(edges["weight"].to_list())
-    ends = [end for end in traces["95% of the resamples"]["x"] if end is not None]
-    assert ends == pytest.approx(np.column_stack([edges["low"], edges["high"]]).ravel(), rel=1e-4)
+    ends = "found => found.map(own => ['x', 'width'].map(key => parseFloat(own.getAttribute(key))))"
+    bars = np.array(page.eval_on_selector_all("#intervals rect", ends))
+    dots = page.eval_on_selector_all(
+        "#intervals circle", "found => found.map(own => parseFloat(own.getAttribute('cx')))"
+    )
+    zero = float(page.get_attribute("#intervals .zero", "x1").rstrip("%"))
+    weights, low, high = (edges[name].to_numpy() for name in ("weight", "low", "high"))
+    unit = (np.array(dots) - zero) @ weights / (weights @ weights)  # percent of the width
+    assert np.array(dots) - zero == pytest.approx(unit * weights, abs=0.02)
+    assert bars[:, 0] - zero == pytest.approx(unit * low, abs=0.02)
+    assert bars[:, 1] == pytest.approx(unit * (high - low), abs=0.02)
+    titles = page.eval_on_selector_all(".interval", "found => found.map(own => own.title)")
+    assert all(
+        text.endswith(f"found in {as_percent(own)} of resamples")
+        for text, own in zip(titles, edges["selected"], strict=True)
+    )
 
 
 def test_pairs_that_only_resamples_join_are_listed_most_often_found_first(whole, page):
@@ -184,23 +206,27 @@ def test_pairs_that_only_resamples_join_are_listed_most_often_found_first(whole,
 def test_stability_is_drawn_with_its_coefficients(whole, page):
     _, _, stability = whole
     assert page.text_content("#stability") == stability.sentence
-    traces = drawn(page, "stability-plot")
-    for curve in StabilityDisplay.from_stability(stability).curves:
-        trace = traces[f"{curve.name} (CS coefficient {curve.coefficient:.3g})"]
-        assert trace["x"] == [0.75, 0.5, 0.25]
-        assert trace["y"] == pytest.approx(curve.mean, rel=1e-4)
-    assert traces["0.7: what CS coefficients ask for"]["y"] == [0.7, 0.7]
-    said = page.inner_text("#resamples")
-    assert f"{stability.coefficient('edges'):.3g} for weights of edges" in said
-    assert "more than 0.25" in said
+    display = StabilityDisplay.from_stability(stability)
+    assert legend(page, "stability-plot") == [
+        *(f"{curve.name} (CS coefficient {curve.coefficient:.3g})" for curve in display.curves),
+        "0.7: what CS coefficients ask for",
+    ]
+    assert said(page, "stability-plot") == [
+        f"{share:g} of the rows, {curve.name}: {mean:.3g}"
+        for curve in display.curves
+        for share, mean in zip((0.75, 0.5, 0.25), curve.mean, strict=True)
+    ]
+    told = page.inner_text("#resamples")
+    assert f"{stability.coefficient('edges'):.3g} for weights of edges" in told
+    assert "more than 0.25" in told
 
 
 def test_hostile_names_are_not_run_in_the_sections(page):
     page.wait_for_timeout(100)
     assert page.evaluate("window.hit") is None
     assert page.eval_on_selector_all("img", "found => found.length") == 0
-    assert page.eval_on_selector_all("#only b, #intervals-plot b, #choice b:not(:last-child)", "f => f.length") == 0
-    ticks = page.eval_on_selector_all("#intervals-plot .ytick text", "f => f.map(own => own.textContent)")
+    assert page.eval_on_selector_all("#only b, #intervals b, #choice b:not(:last-child)", "f => f.length") == 0
+    ticks = page.eval_on_selector_all(".interval-name", "f => f.map(own => own.textContent)")
     for name in ("<script>", "<b>bold</b>"):
         assert sum(name in text for text in ticks) == 2  # each variable has two edges
 
@@ -256,10 +282,10 @@ def test_what_is_not_known_of_a_choice_stays_empty(tmp_path):
     write_report(make_fit(), tmp_path / "a.html", choice=Choice(1, 0.2, table, SENTENCE, -2.5))
     text = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert text.count('<td class="number"></td>') == 2 * len(table)
-    data = json.loads(
+    json.loads(
         text.split('<script id="data" type="application/json">')[1].split("</script>")[0], parse_constant=pytest.fail
     )
-    assert (data["choice"]["low"], data["choice"]["high"]) == (None, None)
+    assert "polygon" not in text  # no band
 
 
 def test_stability_alone_has_its_section(tmp_path):
@@ -267,8 +293,8 @@ def test_stability_alone_has_its_section(tmp_path):
     write_report(fit, tmp_path / "a.html", stability=make_stability(fit))
     text = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert 'id="stability-plot"' in text
-    assert 'id="intervals-plot"' not in text
-    assert text.count('href="#resamples"') == 1
+    assert 'id="intervals"' not in text
+    assert text.count('href="#resamples"') == 2
 
 
 def test_resamples_of_other_variables_are_refused(tmp_path):
@@ -292,7 +318,7 @@ def test_an_edge_of_another_fit_is_listed_where_its_share_belongs():
     shares = [row["selected"] for row in found["only"]]
     assert shares == sorted(shares, reverse=True)
     assert (found["only"][-1]["first"], found["only"][-1]["second"]) == ("a", "b")
-    assert ["a", "b"] not in [row[:2] for row in found["drawn"]]
+    assert ("a", "b") not in [(row["first"], row["second"]) for row in found["intervals"]]
 
 
 def test_edges_are_matched_by_names_whatever_their_order(tmp_path):

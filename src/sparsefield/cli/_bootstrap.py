@@ -152,7 +152,7 @@ def _write(results: _Results, files: _Files, rows: Rows, groups: Groups) -> None
     if files.field is not None:
         found.fit.save(files.field)
     if any(files.pictures):
-        # matplotlib takes a moment to import, and so does plotly.
+        # matplotlib takes a moment to import.
         from sparsefield.plotting import DifferencesDisplay, SharesDisplay, StabilityDisplay
 
         if files.picture is not None:

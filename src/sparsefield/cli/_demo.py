@@ -74,7 +74,7 @@ def _describe(out: Output, senate: Senate) -> None:
 
 
 def _write(out: Output, senate: Senate, fit: Fit, network: Network, folder: Path) -> None:
-    # Imported here: matplotlib and plotly take a second, which other commands need not wait for.
+    # Imported here: matplotlib takes a second, which other commands need not wait for.
     from sparsefield.plotting import NetworkDisplay
     from sparsefield.report import write_report
 

@@ -189,13 +189,13 @@ def _draw(
     """Write the page and the picture that are asked for."""
     files = []
     if report is not None:
-        from sparsefield.report import write_report  # plotly takes a moment to import
+        from sparsefield.report import write_report  # matplotlib takes a moment to import
 
         more: dict[str, Any] = {"network": network, "choice": choice, "sample_weight": rows.weights}
         write_report(found, report, table=rows.table, groups=groups.group_of, **more)
         files.append(report)
     if picture is not None:
-        from sparsefield.plotting import NetworkDisplay  # and so does matplotlib
+        from sparsefield.plotting import NetworkDisplay
 
         NetworkDisplay.from_fit(network, groups=groups.group_of).save(picture)
         files.append(picture)

@@ -32,11 +32,12 @@ def describe_simulation(fit: Fit, network: Network) -> str:
         return "All states of the model were enumerated, so that there is no simulation error."
     edges = count_of(network.n_edges, "edge")
     of = f"{n:,} of {edges}" if n else f"none of the {edges}" if network.n_edges > 1 else "no edge"
-    others = ""
+    others = f"whether {count_of(n_pairs, 'other pair')} {'has' if n_pairs == 1 else 'have'} one"
+    if n and n_pairs:
+        return f"Simulation error leaves {of} open, and {others}: more simulated samples would tell."
     if n_pairs:
-        others = f", and whether {count_of(n_pairs, 'other pair')} {'has' if n_pairs == 1 else 'have'} one"
-    said = f"Simulation error leaves {of} open{others}"
-    return f"{said}: more simulated samples would tell." if n or n_pairs else f"{said}."
+        return f"Simulation error leaves {of} open. It leaves open {others}: more simulated samples would tell."
+    return f"Simulation error leaves {of} open{': more simulated samples would tell' if n else ''}."
 
 
 def describe_resamples(bootstrap: Bootstrap | None) -> str:

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import pathlib
+from collections.abc import Mapping
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 from numpy.typing import ArrayLike
-from plotly.offline import get_plotlyjs
 
-from sparsefield._rounding import at_most
 from sparsefield._writing import write_text
 from sparsefield.data import Table, encode
 from sparsefield.fits import Fit, Fitted, as_fit
-from sparsefield.network import Network, centrality_table, make_graph
-from sparsefield.plotting import choose_colors, place_nodes
-from sparsefield.report._sections import Resampled, describe_many, find_shares, of_edge, short
-from sparsefield.selection import Bootstrap, Choice, Stability
+from sparsefield.network import Clusters, Network, find_clusters
+from sparsefield.report._alternatives import describe_alternatives
+from sparsefield.report._charts import draw_path, draw_trace
+from sparsefield.report._sections import describe_many, find_shares
+from sparsefield.report._style import write_themes
+from sparsefield.report._view import describe_network, read_view
+from sparsefield.report._words import describe
+from sparsefield.selection import Bootstrap, Choice, Path, PathWeights, Stability
 
 _MOST_VARIABLES = 2000  # springs compare all pairs of nodes
+_SCRIPTS = ("texts.js", "theme.js", "table.js", "compare.js", "report.js")  # each may use those before it
 
 
 def write_report(
@@ -39,8 +42,9 @@ def write_report(
     bootstrap: Bootstrap | None = None,
     stability: Stability | None = None,
     sample_weight: ArrayLike | None = None,
+    alternatives: Path | PathWeights | None = None,
 ) -> None:
-    """Write a page about a fit: its network, edges, certificates, data and settings.
+    """Write a page about a fit: what was found in plain words, its network, edges, certificates, data and settings.
 
     It is one file with all that it needs, opens in any browser without a network, and is written whole or not at all.
 
@@ -70,6 +74,8 @@ def write_report(
         Fits of fewer rows (`stability`), for how few rows would have told the same.
     sample_weight : array-like of shape (n_rows,), optional
         How often each row of the table counts.
+    alternatives : Path or PathWeights, optional
+        Fits with other penalties (`path`), two of which can be compared side by side; those of the choice unless given.
 
     Examples
     --------
@@ -80,6 +86,8 @@ def write_report(
     >>> write_report(mrf, "fit.html", table=table)
     """
     choice = getattr(fit, "choice_", None) if choice is None else choice
+    if alternatives is None and choice is not None:
+        alternatives = choice.weights
     fit = as_fit(fit)
     names = fit.model.domain.names
     if len(names) > _MOST_VARIABLES:
@@ -91,29 +99,37 @@ def write_report(
     network = Network.of(fit) if network is None else network
     if table is not None and not isinstance(table, Table):
         table = encode(table, domain=fit.model.domain)
+    clusters = find_clusters(network, seed=seed)
+    drawn = _draw_network(network, groups, colors, seed, bootstrap, clusters)
     sections = describe_many(fit, network, choice, bootstrap, stability)
+    if sections["bootstrap"] is not None:
+        _number_intervals(sections["bootstrap"]["intervals"], drawn)
+    chosen = None if choice is None else choice.alpha
+    other = PathWeights.of(alternatives) if isinstance(alternatives, Path) else alternatives
     environment = Environment(
         loader=PackageLoader("sparsefield.report", "page"),
         autoescape=select_autoescape(default=True),
         undefined=StrictUndefined,
     )
+    view_script, view_style = read_view()
+    # Scripts and styles are texts of this package and of what it comes with, which hold no data.
     page = environment.get_template("report.html").render(
         title=title or "The network behind the data",
         fit=fit,
-        network=_draw_network(network, groups, colors, seed, None if bootstrap is None else find_shares(bootstrap)),
-        trace=_trace(fit),
+        words=describe(fit, network, clusters, bootstrap=bootstrap, table=table),
+        network=drawn,
+        has_clusters=bool(clusters.members),
+        trace=draw_trace(fit),
         summary=_summary(table, sample_weight),
         **sections,
-        n_edges=network.n_edges,
-        n_pairs=network.n_pairs,
+        alternatives=None if other is None else describe_alternatives(other, fit),
+        path_chart=None if other is None else draw_path(other, chosen),
         n_undecided=network.n_undecided,
         n_open_pairs=network.n_open_pairs,
-        # Texts of this package and of plotly, which hold no data.
-        plotly=Markup(get_plotlyjs()),
-        script=Markup("\n".join(_read(environment, name) for name in ("texts.js", "plots.js", "report.js"))),
-        style=Markup(_read(environment, "report.css")),
+        script=Markup("\n".join([view_script, *(_read(environment, name) for name in _SCRIPTS)])),
+        style=Markup("\n".join([write_themes(), view_style, _read(environment, "report.css")])),
     )
-    write_text(Path(path), page)
+    write_text(pathlib.Path(path), page)
 
 
 def _read(environment: Environment, name: str) -> str:
@@ -127,54 +143,23 @@ def _draw_network(
     groups: Mapping[str, str] | None,
     colors: Mapping[str, str] | None,
     seed: int,
-    resampled: Resampled | None,
+    bootstrap: Bootstrap | None,
+    clusters: Clusters,
 ) -> dict[str, Any]:
-    """Return nodes with their positions, and edges, strongest first, with what resamples say of them."""
-    graph = make_graph(network)
-    positions = place_nodes(graph, seed=seed)
-    central = {row["node"]: row for row in centrality_table(graph).to_dicts()}
-    numbers = {name: k for k, name in enumerate(graph)}
-    nodes = [
-        {
-            "name": name,
-            "x": round(float(positions[name][0]), 4),
-            "y": round(float(positions[name][1]), 4),
-            "group": None if groups is None else str(groups[name]),
-            "degree": central[name]["degree"],
-            "strength": round(central[name]["strength"], 4),
-        }
-        for name in graph
-    ]
-    edges = sorted(graph.edges(data=True), key=lambda edge: -abs(edge[2]["weight"]))
-    rows = [
-        [
-            numbers[a],
-            numbers[b],
-            short(own["weight"]),
-            own.get("undecided"),
-            own.get("signed", True),
-            *(() if resampled is None else of_edge(resampled, a, b)),
-        ]
-        for a, b, own in edges
-    ]
-    own_colors = {} if groups is None else choose_colors(map(str, groups.values()), colors)
-    return {"nodes": nodes, "edges": rows, "colors": own_colors}
+    """Return what the view draws, with the cluster of each node."""
+    resampled = None if bootstrap is None else find_shares(bootstrap)
+    drawn = describe_network(network, groups=groups, colors=colors, seed=seed, resampled=resampled)
+    for node in drawn["nodes"]:
+        node["cluster"] = clusters.cluster_of.get(node["name"])
+    return drawn
 
 
-def _trace(fit: Fit) -> dict[str, Any]:
-    """Return the columns of the trace that are drawn; zeros cannot be shown on a scale of powers."""
-
-    def positive(values: Iterable[float | None]) -> list[float | None]:
-        return [value if value is not None and value > 0 else None for value in values]
-
-    return {
-        "iteration": [step.iteration for step in fit.steps],
-        "violation": positive(step.violation for step in fit.steps),
-        "noise": positive(step.noise_norm for step in fit.steps),
-        "certificate": positive(step.certificate for step in fit.steps),
-        "bound": ["" if step.certificate is None else at_most(step.certificate) for step in fit.steps],
-        "sweeps": [step.n_sweeps for step in fit.steps],
-    }
+def _number_intervals(intervals: list[dict[str, Any]], drawn: dict[str, Any]) -> None:
+    """Give each interval the number of its edge in the network, by which they are linked."""
+    names = [node["name"] for node in drawn["nodes"]]
+    number = {frozenset((names[a], names[b])): k for k, (a, b, *_) in enumerate(drawn["edges"])}
+    for row in intervals:
+        row["edge"] = number[frozenset((row["first"], row["second"]))]
 
 
 def _summary(table: Table | None, sample_weight: ArrayLike | None) -> dict[str, Any] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,8 @@ import polars as pl
 
 from sparsefield.fits import Fit
 from sparsefield.network import Network
-from sparsefield.plotting import ChoiceDisplay, StabilityDisplay, as_percent
+from sparsefield.plotting import StabilityDisplay, as_percent
+from sparsefield.report._charts import draw_choice, draw_stability, place_intervals
 from sparsefield.selection import Bootstrap, Choice, Stability
 
 Pair = frozenset[str]
@@ -44,34 +44,14 @@ def _check_variables(what: str, other: Fit, fit: Fit) -> None:
 
 
 def _describe_choice(choice: Choice, fit: Fit) -> dict[str, Any]:
-    """Return the sentence, what is drawn, and the table of a choice; where no penalty was tried, the sentence alone."""
+    """Return the sentence, the chart, and the table of a choice; where no penalty was tried, the sentence alone."""
     return {
         "sentence": choice.sentence,
         "remark": _compare_alphas("The choice is", choice.alpha, fit),
         "columns": choice.table.columns,
         "rows": [[_as_text(value) for value in row] for row in choice.table.iter_rows()],
         "index": choice.index,
-        "drawn": _draw_choice(choice) if (choice.table["alpha"] > 0).any() else None,
-    }
-
-
-def _draw_choice(choice: Choice) -> dict[str, Any]:
-    """Return the criterion of each penalty but zero, which is not on a scale of powers."""
-    display, is_shown = ChoiceDisplay.from_choice(choice), choice.table["alpha"] > 0
-    table = choice.table.filter(is_shown)
-    values = table[choice.criterion]
-    errors = None if display.errors is None else display.errors.filter(is_shown)
-    return {
-        "alpha": table["alpha"].to_list(),
-        "value": values.to_list(),
-        "low": None if errors is None else (values - errors).to_list(),
-        "high": None if errors is None else (values + errors).to_list(),
-        "edges": table["edges"].to_list(),
-        "chosen": choice.alpha if choice.alpha > 0 else None,
-        "threshold": choice.threshold,
-        "value_name": display.value_name,
-        "error_name": display.error_name,
-        "threshold_name": display.threshold_name,
+        "chart": draw_choice(choice) if (choice.table["alpha"] > 0).any() else None,
     }
 
 
@@ -96,6 +76,12 @@ def _describe_bootstrap(bootstrap: Bootstrap, network: Network, fit: Fit) -> dic
     joined = {frozenset(pair) for pair in edges.select("first", "second").iter_rows()}
     others = bootstrap.table.sort("selected", descending=True, maintain_order=True).iter_rows(named=True)
     only = [row for row in others if frozenset((row["first"], row["second"])) not in joined]
+    intervals, ticks = place_intervals(
+        [
+            (first, second, short(weight), *of_edge(resampled, first, second))
+            for first, second, weight in strongest.select("first", "second", "weight").iter_rows()
+        ]
+    )
     return {
         "sentence": bootstrap.sentence,
         "remark": _compare_alphas("Resamples were fitted with", bootstrap.fit.settings.get("alpha"), fit),
@@ -109,10 +95,8 @@ def _describe_bootstrap(bootstrap: Bootstrap, network: Network, fit: Fit) -> dic
             }
             for row in only[:_MOST_OTHERS]
         ],
-        "drawn": [
-            [first, second, short(weight), *of_edge(resampled, first, second)]
-            for first, second, weight in strongest.select("first", "second", "weight").iter_rows()
-        ],
+        "intervals": intervals,
+        "ticks": ticks,
     }
 
 
@@ -123,29 +107,13 @@ def _describe_stability(stability: Stability, fit: Fit) -> dict[str, Any]:
         "sentence": stability.sentence,
         "remark": _compare_alphas("Subsamples were fitted with", stability.fit.settings.get("alpha"), fit),
         "coefficients": [(curve.name, f"{curve.coefficient:.3g}") for curve in display.curves],
-        "drawn": {
-            "shares": display.shares.tolist(),
-            "reached": display.reached,
-            "curves": [
-                {
-                    "name": f"{curve.name} (CS coefficient {curve.coefficient:.3g})",
-                    "mean": _shorten(curve.mean),
-                    "low": _shorten(curve.low),
-                    "high": _shorten(curve.high),
-                }
-                for curve in display.curves
-            ],
-        },
+        "chart": draw_stability(stability),
     }
 
 
 def short(value: float) -> float:
     """Round to five digits, which is what the page needs."""
     return float(f"{value:.5g}")
-
-
-def _shorten(values: Sequence[float] | np.ndarray[Any, np.dtype[np.float64]]) -> list[float]:
-    return [short(value) for value in values]
 
 
 def _compare_alphas(what: str, alpha: float | None, fit: Fit) -> str:

@@ -8,6 +8,7 @@ from sparsefield.selection._ends import Ends
 from sparsefield.selection._learn import Alpha, choose, learn, learn_with
 from sparsefield.selection._likelihoods import Likelihood
 from sparsefield.selection._path import Objective, Path, path
+from sparsefield.selection._path_weights import PathWeights
 from sparsefield.selection._pieces import run_pieces
 from sparsefield.selection._relax import relax
 from sparsefield.selection._stability import Stability, stability
@@ -21,6 +22,7 @@ __all__ = [
     "Likelihood",
     "Objective",
     "Path",
+    "PathWeights",
     "Stability",
     "alpha_max",
     "bootstrap",

@@ -23,6 +23,7 @@ from sparsefield.selection._criteria import Choice
 from sparsefield.selection._noise import count_along, count_noise, edge_of_noise
 from sparsefield.selection._parts import Part, PathOfPart, Refit, Rows, seed_of_part
 from sparsefield.selection._path import Objective, WatchFits, check_objective, grid, order_alphas
+from sparsefield.selection._path_weights import PathWeights
 from sparsefield.selection._pieces import Watch, run_pieces
 from sparsefield.selection._rules import ByHoldingOut, ByInformation, ByStability, Found, Rule
 from sparsefield.solvers import Learner, Options
@@ -303,7 +304,17 @@ def _conclude(
         sentences.append(f"There was time for {n_tried} of {n_wanted} penalties: smaller ones may be better.")
     elif index == n_wanted - 1 > 0:
         sentences.append("It is the smallest alpha that was tried: smaller ones may be better.")
-    return Choice(index, alpha, table, " ".join(filter(None, sentences)), verdict.threshold)
+    return Choice(
+        index, alpha, table, " ".join(filter(None, sentences)), verdict.threshold, _find_weights(found, learner)
+    )
+
+
+def _find_weights(found: Found, learner: Learner) -> PathWeights | None:
+    """Return the weights along the path; folders of finished parts that have none may be older."""
+    whole = found.whole
+    if "weights" not in whole:
+        return None
+    return PathWeights(tuple(found.alphas), learner.table.domain.names, whole["joined"][0], whole["weights"])
 
 
 def _tabulate(found: Found, refit: Refit, columns: Mapping[str, NDArray[Any]]) -> pl.DataFrame:

@@ -9,6 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sparsefield.selection._path_weights import PathWeights
+
 Information = Literal["aic", "bic", "ebic"]
 CRITERION_COLUMNS = ("ebic", "bic", "aic", "held_out", "instability")
 
@@ -30,6 +32,8 @@ class Choice:
     threshold : float or None
         What the criterion was compared with: the best less one standard error with rows held out, beta with stability;
         None where the least was chosen.
+    weights : PathWeights or None
+        The weights of edges at each penalty, with the penalty, for pictures and pages; None where they are not known.
     """
 
     index: int
@@ -37,6 +41,7 @@ class Choice:
     table: pl.DataFrame
     sentence: str
     threshold: float | None = None
+    weights: PathWeights | None = None
 
     @property
     def criterion(self) -> str:

@@ -21,6 +21,7 @@ from sparsefield.selection._nodewise import NodeRefits
 from sparsefield.selection._observed import ObservedRows
 from sparsefield.selection._parameters import Parameters
 from sparsefield.selection._path import Objective, WatchFits, find_edges, path
+from sparsefield.selection._path_weights import find_weights
 from sparsefield.selection._rows import count_rows
 from sparsefield.solvers import Options
 
@@ -174,6 +175,7 @@ class PathOfPart:
             "chosen": [parameters.count_chosen(fit.model) for fit in fits],
             "log_likelihood": [np.nan if own is None else own.value for own in known],
             "error": [np.nan if own is None else own.error for own in known],
+            **(self._take_weights(found.fits) if part.fitted is None else {}),
             **self._take_refits(following),
             **self._hold_out(part, fits, known, n_threads),
         }
@@ -202,6 +204,11 @@ class PathOfPart:
             n_rows=count_rows(table, weights),
             has_missing=bool(table.n_missing.any()),
         )
+
+    def _take_weights(self, fits: tuple[Fit, ...]) -> dict[str, Any]:
+        """Return the pairs that have an edge at some penalty, in one row, and their weights, a row for each penalty."""
+        pairs, values = find_weights(fits)
+        return {"joined": pairs[None], "weights": values}
 
     def _take_refits(self, following: Following | None) -> dict[str, Any]:
         """Return what is known of edges that were refitted variable by variable."""
