@@ -233,10 +233,15 @@ def test_constant_columns_have_one_note(survey):
     assert said.startswith("30 columns are constant ('c0', 'c1', 'c2', 'c3', 'c4', ...): they get no parameters")
 
 
-def test_rows_without_a_value_are_pointed_at(tmp_path):
+@pytest.mark.parametrize(
+    ("n", "words"),
+    [
+        (1, "1 of 92 rows has no value in any variable, and counts as a row all the same. Remove it, unless"),
+        (5, "5 of 96 rows have no value in any variable, and count as rows all the same. Remove them, unless"),
+    ],
+)
+def test_rows_without_a_value_are_pointed_at(n, words, tmp_path):
     path = tmp_path / "answers.csv"
-    path.write_text("a,b\n" + "0,1\n1,0\n1,1\n" * 30 + ",\n" * 5 + "0,\n")
+    path.write_text("a,b\n" + "0,1\n1,0\n1,1\n" * 30 + ",\n" * n + "0,\n")
     (said,) = [own for own in notes(path) if "no value" in own]
-    assert said == (
-        "5 of 96 rows have no value in any variable, and count as rows all the same. Remove them, unless this is meant."
-    )
+    assert said == f"{words} this is meant."

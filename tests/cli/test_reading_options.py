@@ -67,7 +67,7 @@ def test_words_are_looked_for_below_the_names_that_were_found(tmp_path):
     path.write_text("yes,None,yes\n" + rows)
     said = run("fit", path, *WORDS)
     assert "37 rows, 3 variables" in said
-    assert "Column 'x1' has the word 'None' in 1 cells" in said
+    assert "Column 'x1' has the word 'None' in 1 cell, which counts as" in said
 
 
 def test_errors_have_the_line_of_the_file(tmp_path):

@@ -138,7 +138,7 @@ def test_a_file_that_is_not_there_names_those_that_are(tmp_path):
         ({"levels": "some"}, "use 'seen' or 'all'"),
         ({"insertions": "no"}, "use 'auto', 'drop' or 'keep'"),
         ({"alphabet": "ACGU"}, "begin with '-'"),
-        ({"columns": ["one"]}, "1 names for 5 columns"),
+        ({"columns": ["one"]}, "columns has 1 name for 5 columns"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(tmp_path, options, message):

@@ -87,7 +87,7 @@ def test_scores_must_ascend_and_be_as_many_as_levels():
     for scores in ((0, 2, 1), (0, 0, 1), (0, 1), (0, 1, float("inf"))):
         with pytest.raises(ValueError, match="score"):
             Domain(("a",), ((1, 2, 3),), (0,), (scores,))
-    with pytest.raises(ValueError, match="2 lists of scores"):
+    with pytest.raises(ValueError, match="but scores for 2"):
         Domain(("a",), ((1, 2, 3),), (0,), (None, None))
 
 

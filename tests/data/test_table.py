@@ -289,7 +289,7 @@ def test_summary_describes_each_variable():
 
 
 def test_a_domain_checks_itself():
-    with pytest.raises(ValueError, match="2 names but 1 lists of levels"):
+    with pytest.raises(ValueError, match="2 names but levels for 1 variable"):
         Domain(("a", "b"), ((0, 1),), (0, 0))
     with pytest.raises(ValueError, match="'a' lists a level twice"):
         Domain(("a",), ((1, 1),), (0,))
@@ -297,7 +297,7 @@ def test_a_domain_checks_itself():
         Domain(("a",), ((),), (0,))
     with pytest.raises(ValueError, match="reference of variable 'a' is code 2"):
         Domain(("a",), ((0, 1),), (2,))
-    with pytest.raises(ValueError, match="1 variables but 2 reference"):
+    with pytest.raises(ValueError, match="1 variable but 2 reference levels"):
         Domain(("a",), ((0, 1),), (0, 0))
     with pytest.raises(ValueError, match=r"'a' has the level 0\.5: use booleans"):
         Domain(("a",), ((0.5, 1),), (0,))

@@ -112,7 +112,7 @@ def test_splitters_of_scikit_learn_make_the_folds():
     other = sf.SparseMRFCV(n_alphas=4, criterion="cv", cv=pairs, random_state=1).fit(table)
     assert own.path_table_.equals(other.path_table_)
     assert "over 4 folds" in str(own.choice_)
-    with pytest.raises(ValueError, match="cv has indices of rows that there are none of: 100 rows count"):
+    with pytest.raises(ValueError, match="cv has indices of rows that there are none of: the table has 100 rows"):
         sf.SparseMRFCV(criterion="cv", cv=pairs).fit(table[:100])
 
 

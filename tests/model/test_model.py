@@ -169,7 +169,7 @@ def test_bad_parameters_are_refused(main, interactions, message):
     [
         ([[0, 2]], "State 0 has code 2 for variable 'x1', which has codes 0 to 1"),
         ([[0, -1]], "code -1"),
-        ([[0, 1, 1]], "one column for each of the 2 variables"),
+        ([[0, 1, 1]], "one column per variable, and there are 2"),
         ([[0.5, 1.0]], "whole-number codes"),
         ([[0], [0, 1]], "States have different lengths"),
     ],

@@ -1,5 +1,7 @@
 """Fits whose penalty is chosen, and what is said of one that is given."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -61,6 +63,15 @@ def test_a_penalty_below_the_noise_is_said_to_be():
     assert f"This alpha is below {noise:.2g}, the noise of the table" in str(sf.learn(TABLE, 0.5 * noise).status)
     assert "noise of the table" not in str(sf.learn(TABLE, 1.1 * noise).status)
     assert "noise of the table" not in str(sf.learn(TABLE, 0.5 * noise, penalize_main=True).status)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.99, 0.999, 1 - 1e-9])
+def test_a_penalty_and_the_noise_above_it_can_be_told_apart(share):
+    noise = edge_of_noise(Learner(TABLE, Options()))
+    alpha = share * noise
+    said = str(sf.learn(TABLE, alpha).status)
+    own, above = re.search(r"This alpha(?:, (\S+),)? is below (\S+), the noise", said).groups()
+    assert float(own or f"{alpha:.3g}") < float(above)
 
 
 def test_noise_of_pairs_is_that_of_the_rows_that_show_both():

@@ -185,6 +185,7 @@ def _count(found: Bootstrap) -> dict[str, int]:
 def _tell(out: Output, results: _Results, seconds: float, files: list[Path]) -> None:
     import polars as pl
 
+    from sparsefield.data import count
     from sparsefield.network import Network
 
     found, n = results.bootstrap, _count(results.bootstrap)
@@ -200,10 +201,11 @@ def _tell(out: Output, results: _Results, seconds: float, files: list[Path]) -> 
         grid.add_row(plain(row["first"]), plain(row["second"]), weight, f"{row['selected']:.1%}", interval)
     if len(edges):
         out.say(grid)
+    often, others = n["n_often"], n["n_other_pairs"]
     out.say(
-        f"{n['n_edges']} edges in the fit of all rows: {n['n_often']} of them are found in {_OFTEN:.0%} of the "
-        f"resamples or more, {n['n_seldom']} in less than half. {n['n_other_pairs']} other pairs have an edge in some "
-        f"resample; {seconds:.1f} s."
+        f"{count(n['n_edges'], 'edge')} in the fit of all rows: {often} of them {'is' if often == 1 else 'are'} found "
+        f"in {_OFTEN:.0%} of the resamples or more, {n['n_seldom']} in less than half. {count(others, 'other pair')} "
+        f"{'has' if others == 1 else 'have'} an edge in some resample; {seconds:.1f} s."
     )
     (out.complain if found.fit.is_serious else out.say)(f"The fit of all rows: {respell(found.fit.status.sentence)}")
     for own in (found, results.stability):

@@ -20,6 +20,7 @@ from sparsefield import _threads
 from sparsefield._kernels import _likeness
 from sparsefield.data._domain import MISSING, MOST_LEVELS, Domain
 from sparsefield.data._errors import ConstantColumnWarning, TableError, UnknownLettersWarning
+from sparsefield.data._listing import count
 from sparsefield.data._sequences import Insertions, Sequence, read_sequences
 from sparsefield.data._table import Table
 
@@ -98,7 +99,7 @@ def read_alignment(
         warnings.warn(UnknownLettersWarning(unknown), stacklevel=2)
     names = tuple(str(k + 1) for k in range(codes.shape[1])) if columns is None else tuple(columns)
     if len(names) != codes.shape[1]:
-        raise ValueError(f"There are {len(names)} names for {codes.shape[1]} columns.")
+        raise ValueError(f"columns has {count(len(names), 'name')} for {count(codes.shape[1], 'column')}.")
     own = (tuple(alphabet),) * len(names)
     if levels == "seen":
         own = tuple(_take_seen(column, alphabet) for column in codes.T)

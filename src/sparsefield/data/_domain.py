@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield.data._errors import TableError
-from sparsefield.data._listing import preview
+from sparsefield.data._listing import count, preview
 
 if TYPE_CHECKING:
     from sparsefield.data._merging import Merged
@@ -79,7 +79,9 @@ class Domain:
             object.__setattr__(self, name, value)
         check_names(self.names)
         if len(self.levels) != len(self.names):
-            raise ValueError(f"There are {len(self.names)} names but {len(self.levels)} lists of levels.")
+            raise ValueError(
+                f"The domain has {count(len(self.names), 'name')} but levels for {count(len(self.levels), 'variable')}."
+            )
         for name, levels in zip(self.names, self.levels, strict=True):
             _check_levels(name, levels)
         _check_reference(self)
@@ -187,7 +189,7 @@ class Domain:
             raise ValueError("States have different lengths: give each one code per variable.") from error
         if array.ndim != 2 or array.shape[1] != self.n_variables:
             raise ValueError(
-                f"States have shape {np.shape(codes)}: use one column for each of the {self.n_variables} variables."
+                f"States have shape {np.shape(codes)}: use one column per variable, and there are {self.n_variables}."
             )
         if array.dtype.kind not in "bui":
             raise ValueError(f"States have type {array.dtype}: use the whole-number codes of the levels.")
@@ -250,7 +252,10 @@ def _check_reference(domain: Domain) -> None:
     if domain.reference is None:
         return
     if len(domain.reference) != len(domain.names):
-        raise ValueError(f"There are {len(domain.names)} variables but {len(domain.reference)} reference levels.")
+        raise ValueError(
+            f"The domain has {count(len(domain.names), 'variable')} but "
+            f"{count(len(domain.reference), 'reference level')}."
+        )
     for name, levels, code in zip(domain.names, domain.levels, domain.reference, strict=True):
         if not isinstance(code, int) or not 0 <= code < len(levels):
             raise ValueError(f"The reference of variable {name!r} is code {code}: use 0 to {len(levels) - 1}.")
@@ -261,13 +266,15 @@ def _check_scores(domain: Domain) -> tuple[tuple[float, ...] | None, ...] | None
     if domain.scores is None:
         return None
     if len(domain.scores) != len(domain.names):
-        raise ValueError(f"There are {len(domain.names)} variables but {len(domain.scores)} lists of scores.")
+        raise ValueError(f"The domain has {count(len(domain.names), 'variable')} but scores for {len(domain.scores)}.")
     found: list[tuple[float, ...] | None] = []
     for name, levels, own in zip(domain.names, domain.levels, domain.scores, strict=True):
         scores = None if own is None else tuple(float(score) for score in own)
         if scores is not None:
             if len(scores) != len(levels):
-                raise ValueError(f"Variable {name!r} has {len(levels)} levels but {len(scores)} scores.")
+                raise ValueError(
+                    f"Variable {name!r} has {count(len(levels), 'level')} but {count(len(scores), 'score')}."
+                )
             if not (np.all(np.isfinite(scores)) and np.all(np.diff(scores) > 0)):
                 raise ValueError(
                     f"Variable {name!r} has the scores {preview(scores)}: they must ascend with its levels."

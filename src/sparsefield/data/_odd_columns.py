@@ -10,7 +10,7 @@ from scipy.special import chdtri, gammaln
 
 from sparsefield.data._domain import MISSING
 from sparsefield.data._errors import Suspicion
-from sparsefield.data._listing import preview
+from sparsefield.data._listing import count, preview
 from sparsefield.data._missing_codes import columns_of
 from sparsefield.data._row_names import is_numbering, names_rows
 from sparsefield.data._table import Table, distinct_rows
@@ -128,11 +128,13 @@ def find_empty_rows(table: Table) -> list[Suspicion]:
     n_empty = int((table.codes == MISSING).all(axis=1).sum())
     if not n_empty:
         return []
+    have, counts, them = ("has", "counts as a row", "it") if n_empty == 1 else ("have", "count as rows", "them")
     return [
         Suspicion(
             kind="empty rows",
-            problem=f"{n_empty} of {table.n_rows} rows have no value in any variable, and count as rows all the same",
-            remedy="Remove them, unless this is meant",
+            problem=f"{n_empty} of {count(table.n_rows, 'row')} {have} no value in any variable, and {counts} all the "
+            "same",
+            remedy=f"Remove {them}, unless this is meant",
         )
     ]
 
@@ -145,8 +147,8 @@ def find_gone_rows(whole: Table, kept: Table) -> list[Suspicion]:
     return [
         Suspicion(
             kind="rows left out",
-            problem=f"{kept.n_rows} of {whole.n_rows} rows remain: the others have a missing value, most of them in "
-            f"column {name!r}",
+            problem=f"{kept.n_rows} of {whole.n_rows} rows {'remains' if kept.n_rows == 1 else 'remain'}: the others "
+            f"have a missing value, most of them in column {name!r}",
             remedy="Missing values can stay with {option}",
             columns=(name,),
             option="missing",

@@ -9,7 +9,7 @@ from typing import Any
 from sparsefield.data._columns import is_ordered_column, is_text_column
 from sparsefield.data._domain import Level
 from sparsefield.data._errors import TableError
-from sparsefield.data._listing import preview
+from sparsefield.data._listing import count, preview
 
 Ordinal = Mapping[str, Sequence[Any]] | Sequence[str] | bool | None
 
@@ -83,7 +83,7 @@ def find_scores(
             )
         if len(own) != len(levels):
             raise TableError(
-                f"Column {name!r} has {len(levels)} levels, {preview(levels)}, but {len(own)} scores",
+                f"Column {name!r} has {count(len(levels), 'level')}, {preview(levels)}, but {count(len(own), 'score')}",
                 "give one for each, in their order",
                 column=name,
             )

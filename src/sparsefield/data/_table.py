@@ -49,7 +49,7 @@ class Table:
         if self.codes.ndim != 2 or self.codes.shape[1] != self.domain.n_variables or self.codes.dtype != np.uint8:
             raise ValueError(
                 f"Codes have shape {self.codes.shape} and type {self.codes.dtype}: "
-                f"use uint8 and one column for each of the {self.domain.n_variables} variables."
+                f"use uint8 and one column per variable, and there are {self.domain.n_variables}."
             )
 
     def __repr__(self) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from sparsefield.data._errors import Suspicion
-from sparsefield.data._listing import columns_have, preview
+from sparsefield.data._listing import columns_have, count, preview
 
 # "None", "Some", "Much" is a scale; North America and Namibia are NA among continents and countries.
 DOUBTFUL_MARKERS = ("None", "NA")
@@ -40,11 +40,12 @@ def _find_word(word: str, frame: pl.DataFrame, raw: pl.DataFrame) -> list[Suspic
     ]
     if not names:
         return []
+    n_cells = sum(counts[name] for name in names)
     return [
         Suspicion(
             kind="taken word",
-            problem=f"{columns_have(names)} the word {word!r} in {sum(counts[name] for name in names)} cells, which "
-            f"count as missing values beside {preview(levels[names[0]], 3)}",
+            problem=f"{columns_have(names)} the word {word!r} in {count(n_cells, 'cell')}, which "
+            f"count{'s' if n_cells == 1 else ''} as missing values beside {preview(levels[names[0]], 3)}",
             remedy="If it is a level, read the file with {option}",
             columns=tuple(names),
             values=(word,),

@@ -12,6 +12,7 @@ import polars as pl
 from sparsefield.data._characters import Bytes, as_plain_text, skip_mark
 from sparsefield.data._contents import Contents, Lines
 from sparsefield.data._layout import Layout, find_layout
+from sparsefield.data._listing import count
 from sparsefield.data._scan import Scan, StrayQuoteError, describe_uneven, scan_records
 from sparsefield.data._settle import settle_columns
 from sparsefield.data._source import Source
@@ -84,7 +85,8 @@ def _parse_rows(
     frame = _parse(source, readable, layout.n_above + n_blank, layout, markers, as_text)
     if frame.height != scan.n_records - n_blank:
         raise source.error(
-            f"has {scan.n_records - n_blank} lines of data but was read as {frame.height} rows", "check its quotes"
+            f"has {count(scan.n_records - n_blank, 'line')} of data but was read as {count(frame.height, 'row')}",
+            "check its quotes",
         )
     if len(scan.blank) == n_blank:
         return frame

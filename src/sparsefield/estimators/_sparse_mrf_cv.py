@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 
-from sparsefield.data import WAYS_WITH_MISSING, Ordinal, Table, encode
+from sparsefield.data import WAYS_WITH_MISSING, Ordinal, Table, count, encode
 from sparsefield.estimators._field_estimator import FieldEstimator
 from sparsefield.estimators._progress import PiecesBar, ProgressBar
 from sparsefield.estimators._seeds import seed_of
@@ -208,7 +208,7 @@ class SparseMRFCV(FieldEstimator):
         n_rows = Learner(table, self._make_options(), sample_weight).table.n_rows
         folds = list(check_cv(self.cv).split(np.zeros((n_rows, 1))))
         if any(np.max(own, initial=0) >= n_rows for fold in folds for own in fold):
-            raise ValueError(f"cv has indices of rows that there are none of: {n_rows} rows count.")
+            raise ValueError(f"cv has indices of rows that there are none of: the table has {count(n_rows, 'row')}.")
         return folds
 
     def _fit_chosen(self, learner: Learner, choice: Choice) -> None:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sparsefield._kernels._bytes import BLOCK
 from sparsefield._kernels._target import make_aligned
-from sparsefield.data import Domain, Moments
+from sparsefield.data import Domain, Moments, count
 from sparsefield.inference._blocks import (
     CONTINUED,
     LANES,
@@ -147,5 +147,5 @@ def _start_uniform(domain: Domain, n_blocks: int, seed: int, storage: Storage) -
 def _start_from(domain: Domain, n_chains: int, start: Any, storage: Storage) -> NDArray[Any]:
     codes = domain.check_codes(start)
     if len(codes) != n_chains:
-        raise ValueError(f"start has {len(codes)} states for {n_chains} chains: give one per chain.")
+        raise ValueError(f"start has {count(len(codes), 'state')} for {count(n_chains, 'chain')}: give one per chain.")
     return lay_out(codes, domain, storage)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sparsefield import _threads
 from sparsefield._kernels._bytes import BLOCK
-from sparsefield.data import MISSING, Domain
+from sparsefield.data import MISSING, Domain, count
 from sparsefield.inference._blocks import LONGEST_CALL, PILOT, SWEEPS, make_streams, unpack
 from sparsefield.inference._bounds import find_met, lay_out_bounds
 from sparsefield.inference._checks import Storage
@@ -174,7 +174,9 @@ class Coupling:
         """Refuse rows that can neither be coupled nor enumerated."""
         n_states = count_ways(self._field.domain, rows.codes[slow])
         if not is_enumerable(n_states):
-            why = f"chains from all starts met within {self._max_sweeps} sweeps in less than half of a pilot run"
+            why = (
+                f"chains from all starts met within {count(self._max_sweeps, 'sweep')} in less than half of a pilot run"
+            )
             raise refuse_row(self._field.domain, rows.codes[slow[n_states.argmax()]], why, "Raise max_sweeps for them.")
 
     def _choose_length(

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import bdtr
 
 from sparsefield._kernels._bytes import BLOCK
-from sparsefield.data import Moments
+from sparsefield.data import Moments, count
 from sparsefield.inference._blocks import PILOT, SWEEPS, make_streams
 from sparsefield.inference._bounds import BoundingChains, make_widest
 from sparsefield.inference._chains import Chains
@@ -179,9 +179,10 @@ def _choose_length(field: Field, wanted: Perfect, most_draws: int) -> tuple[int,
                 best_cost, best = cost, pilot.n_sweeps
     if not best:
         raise OutOfReachError(
-            f"Exact draws are out of reach: chains from all starts met within {wanted.max_sweeps} sweeps in only "
-            f"{int(100 * share)}% of a pilot run, and half are needed. The interactions are too strong for that. Raise "
-            "max_sweeps, or draw with method='gibbs' and ask sparsefield.certificates how far off that can be."
+            "Exact draws are out of reach: chains from all starts met within "
+            f"{count(wanted.max_sweeps, 'sweep')} in only {int(100 * share)}% of a pilot run, and half are needed. The "
+            "interactions are too strong for that. Raise max_sweeps, or draw with method='gibbs' and ask "
+            "sparsefield.certificates how far off that can be."
         )
     return best, pilot.n_sweeps
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._writing import whole_file
-from sparsefield.data import AMINO_ACIDS, Domain, check_file
+from sparsefield.data import AMINO_ACIDS, Domain, check_file, count
 from sparsefield.inference import expand
 from sparsefield.model._pairwise import PairwiseMRF
 
@@ -128,7 +128,7 @@ def read_adabmdca(
     _check_whole(where, p, fields, couplings, alphabet)
     known = tuple(str(i + 1) for i in range(p)) if names is None else tuple(names)
     if len(known) != p:
-        raise ValueError(f"There are {len(known)} names for {p} columns.")
+        raise ValueError(f"names has {count(len(known), 'name')} for {count(p, 'column')}.")
     q = len(alphabet)
     pair = np.zeros((p * q, p * q))
     if couplings:

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from sparsefield.data import Domain
+from sparsefield.data import Domain, count
 from sparsefield.fits import Fit
 from sparsefield.model import has_sign, pair_weights
 from sparsefield.selection._checkpoint import Result
@@ -127,7 +127,8 @@ class Bootstrap:
     def sentence(self) -> str:
         """How many resamples there are, and which of them are odd."""
         how = "drawn with replacement" if self.share is None else f"a share of {self.share:g} of which is kept"
-        return f"{self.n_resamples} resamples of {self.n_rows} rows, {how}. {self.ends.sentence}".rstrip()
+        drawn = f"{count(self.n_resamples, 'resample')} of {count(self.n_rows, 'row')}, {how}."
+        return f"{drawn} {self.ends.sentence}".rstrip()
 
     def __repr__(self) -> str:
         return f"<Bootstrap: {self.sentence}>"

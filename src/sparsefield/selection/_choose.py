@@ -342,6 +342,14 @@ def describe_noise(alpha: float, learner: Learner) -> str:
         else (f"there would be an edge with a probability of up to {n_pairs:.2g}")
     )
     return (
-        f"This alpha is below {noise:.2g}, the noise of the table: were all variables independent, {what} at it all "
+        f"{_tell_apart(alpha, noise)}, the noise of the table: were all variables independent, {what} at it all "
         "the same. Some of the edges may be noise."
     )
+
+
+def _tell_apart(alpha: float, noise: float) -> str:
+    """Say that a penalty is below the noise, with as many digits as tell the two numbers apart."""
+    if float(f"{noise:.2g}") > float(f"{alpha:.3g}"):  # as many as the sentence of a choice has
+        return f"This alpha is below {noise:.2g}"
+    digits = next(n for n in range(3, 18) if f"{alpha:.{n}g}" != f"{noise:.{n}g}")  # 17 tell any two floats apart
+    return f"This alpha, {alpha:.{digits}g}, is below {noise:.{digits}g}"

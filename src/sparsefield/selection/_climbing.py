@@ -39,9 +39,9 @@ def climb(
     tolerance : float
         Nats: a step that gains no more is the last one.
     """
-    value, likelihood, chances = evaluate(theta)
+    value, likelihood, probabilities = evaluate(theta)
     for _ in range(_MOST_STEPS):
-        step = find_step(theta, chances)
+        step = find_step(theta, probabilities)
         for _ in range(_MOST_HALVINGS):
             better = evaluate(theta + step)
             if better[0] >= value:
@@ -50,7 +50,7 @@ def climb(
         else:
             break
         gain, theta = better[0] - value, theta + step
-        value, likelihood, chances = better
+        value, likelihood, probabilities = better
         if gain <= tolerance:
             break
     return theta, likelihood

@@ -155,19 +155,19 @@ class _Regression:
         likelihood = float(np.vdot(self._counts, exponents))
         return likelihood - float(np.vdot(self._precision, theta**2)) / 2, likelihood, np.exp(exponents)
 
-    def _find_step(self, theta: Values, chances: Values) -> Values:
+    def _find_step(self, theta: Values, probabilities: Values) -> Values:
         """Return the Newton step."""
-        residuals = (self._counts - self._totals[:, None] * chances) @ self._features
+        residuals = (self._counts - self._totals[:, None] * probabilities) @ self._features
         gradient = np.where(self._is_free, residuals.T @ self._design - self._precision * theta, 0.0)
         if np.count_nonzero(self._is_free) <= _MOST_HELD:
             step = np.zeros_like(theta)
-            step[self._is_free] = np.linalg.solve(self._make_curvature(chances), gradient[self._is_free])
+            step[self._is_free] = np.linalg.solve(self._make_curvature(probabilities), gradient[self._is_free])
             return step
-        counted = self._totals[:, None] * chances
+        counted = self._totals[:, None] * probabilities
 
         def bend(move: Values) -> Values:
             exponents = self._design @ move.T @ self._features.T
-            exponents -= np.einsum("nk,nk->n", chances, exponents)[:, None]
+            exponents -= np.einsum("nk,nk->n", probabilities, exponents)[:, None]
             along = (counted * exponents) @ self._features
             return np.where(self._is_free, along.T @ self._design + self._precision * move, 0.0)
 
@@ -176,23 +176,23 @@ class _Regression:
         # their transpose, over the squares of their lengths.
         left, right = _invert(self._features), _invert(self._of_levels)
         prior = PRECISION * np.outer((left**2).sum(axis=1), (right**2).sum(axis=1))
-        diagonal = (counted * (1 - chances)).T @ self._levels + np.maximum(prior, PRECISION_OF_MAIN)
+        diagonal = (counted * (1 - probabilities)).T @ self._levels + np.maximum(prior, PRECISION_OF_MAIN)
 
         def precondition(own: Values) -> Values:
             return np.where(self._is_free, left.T @ ((left @ own @ right.T) / diagonal) @ right, 0.0)
 
         return solve_by_conjugates(bend, precondition, gradient)
 
-    def _spread(self, chances: Values) -> Values:
+    def _spread(self, probabilities: Values) -> Values:
         """Return the covariance of the features in each row, times how often the row counts, (n, d, d)."""
-        means = chances @ self._features
+        means = probabilities @ self._features
         products = (self._features[:, :, None] * self._features[:, None, :]).reshape(len(self._features), -1)
-        squares = (chances @ products).reshape(len(chances), *means.shape[1:] * 2)
+        squares = (probabilities @ products).reshape(len(probabilities), *means.shape[1:] * 2)
         return np.asarray(self._totals[:, None, None] * (squares - means[:, :, None] * means[:, None, :]))
 
-    def _make_curvature(self, chances: Values) -> Values:
+    def _make_curvature(self, probabilities: Values) -> Values:
         """Return the curvature in the parameters that there are, as a matrix."""
-        spread, (d, m) = self._spread(chances), self._is_free.shape
+        spread, (d, m) = self._spread(probabilities), self._is_free.shape
         whole = np.empty((d, m, d, m))
         for a in range(d):
             for b in range(a + 1):

@@ -225,19 +225,19 @@ class _Regression:
         prior = float(self._precision @ theta**2) / 2
         return likelihood - prior, likelihood, np.exp(exponents - logs[:, None])
 
-    def _find_step(self, theta: Values, chances: Values) -> Values:
+    def _find_step(self, theta: Values, probabilities: Values) -> Values:
         """Return the Newton step."""
         gradient = np.concatenate(
             [
                 design.T @ (self._weights * own)
-                for design, own in zip(self._designs, (self._outcomes - chances).T, strict=True)
+                for design, own in zip(self._designs, (self._outcomes - probabilities).T, strict=True)
             ]
         )
         rows = []
         for a, first in enumerate(self._designs):
             blocks = []
             for b, second in enumerate(self._designs):
-                spread = self._weights * chances[:, a] * (float(a == b) - chances[:, b])
+                spread = self._weights * probabilities[:, a] * (float(a == b) - probabilities[:, b])
                 blocks.append(first.T @ (second * spread[:, None]))
             rows.append(np.hstack(blocks))
         curvature = np.vstack(rows) + np.diag(self._precision)

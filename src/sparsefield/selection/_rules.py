@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield.data import count
 from sparsefield.selection._checkpoint import Result
 from sparsefield.selection._criteria import Information, average_folds, information, instability, within_one_error
 from sparsefield.selection._following import Worth
@@ -277,7 +278,7 @@ class ByStability:
     def size(self, n_rows: int) -> int:
         """Return the rows of a subsample: 10 sqrt(n) of n, as in the paper, and 0.8 n where n is at most 144."""
         if n_rows < 2:
-            raise ValueError(f"There are {n_rows} rows: subsamples need at least two.")
+            raise ValueError(f"The table has {count(n_rows, 'row')}: subsamples need at least two.")
         return int(10 * np.sqrt(n_rows) if n_rows > 144 else 0.8 * n_rows)
 
     def last_alpha(self, learner: Learner) -> None:
