@@ -16,7 +16,7 @@ from sparsefield.cli import app
 from sparsefield.datasets import load_senate
 from sparsefield.experiments import EXPERIMENTS, write_pages
 from sparsefield.experiments._trials import QUICK
-from sparsefield.experiments._votes import NELSON, ROCKEFELLER
+from sparsefield.experiments._votes import COLORS, NELSON, ROCKEFELLER
 
 DOCS = Path(__file__).parents[2] / "docs" / "paper"
 
@@ -160,7 +160,8 @@ def test_the_file_for_gephi_is_the_network_of_the_numbers(folder):
     assert len(across) == numbers["across"]
     assert sum(ROCKEFELLER in edge for edge in across) == numbers["rockefeller"]
     assert nx.attribute_assortativity_coefficient(graph, "party") == pytest.approx(numbers["assortativity"])
-    assert graph.nodes[NELSON]["viz"]["color"] == {"r": 31, "g": 95, "b": 168, "a": 1.0}
+    parts = bytes.fromhex(COLORS["D"].removeprefix("#"))
+    assert graph.nodes[NELSON]["viz"]["color"] == {**dict(zip("rgb", parts, strict=True)), "a": 1.0}
 
 
 def test_tables_of_the_headline_agree_with_its_numbers(folder):

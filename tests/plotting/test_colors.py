@@ -16,6 +16,7 @@ from sparsefield.plotting._colors import SHAPES
 
 LEAST_DIFFERENCE = 20.0  # in CIEDE2000
 LEAST_CONTRAST = 3.0  # of what is not text: WCAG 2.2, criterion 1.4.11
+LEAST_CONTRAST_OF_TEXT = 4.5  # criterion 1.4.3
 VISIONS = {
     "full": np.eye(3),
     "protanopia": np.array(
@@ -128,14 +129,15 @@ def test_the_sequence_goes_one_way(theme, vision):
 @pytest.mark.parametrize("theme", PALETTE)
 def test_codes_stand_out_from_the_background(theme):
     own = PALETTE[theme]
-    codes = [own["node"], own["text"], *(own[name] for name in EDGES), *own["groups"], *own["sequence"]]
+    codes = [own["node"], *(own[name] for name in EDGES), *own["groups"], *own["sequence"]]
     found = {color: contrast(color, own["background"]) for color in codes}
     assert {color: size for color, size in found.items() if size < LEAST_CONTRAST} == {}
+    assert min(contrast(own[name], own["background"]) for name in ("text", "muted")) >= LEAST_CONTRAST_OF_TEXT
 
 
 def test_parties_have_colours_of_the_palette_that_differ_from_edges():
     assert set(_COLORS.values()) == set(PALETTE["light"]["groups"][:3])
-    blue, red = (np.array(to_rgb(_COLORS[party])) for party in "DR")
+    blue, red = (np.array(to_rgb(_COLORS[party])) for party in ("Democrat", "Republican"))
     assert blue.argmax() == 2
     assert red.argmax() == 0
 

@@ -1,17 +1,12 @@
-import io
 from dataclasses import replace
 
-import networkx as nx
 import numpy as np
 import pytest
-from matplotlib.collections import LineCollection
-from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 from sklearn.exceptions import ConvergenceWarning
 
 from sparsefield import SparseMRF
 from sparsefield.datasets import make_field
-from sparsefield.network import make_graph
 from sparsefield.plotting import (
     Curve,
     HeatmapDisplay,
@@ -20,53 +15,7 @@ from sparsefield.plotting import (
     TraceDisplay,
     plot_curves,
     plot_dots,
-    plot_network,
 )
-
-
-@pytest.fixture
-def graph():
-    """A dense network of 40 nodes and three without edges."""
-    graph = make_graph(make_field(40, degree=12, seed=1))
-    graph.add_nodes_from(["alone", "also alone", "alone too"])
-    return graph
-
-
-def test_names_do_not_cover_each_other(graph):
-    ax = plot_network(graph, seed=1)
-    boxes = [text.get_window_extent() for text in ax.texts]
-    assert 20 < len(boxes) <= 43
-    for k, box in enumerate(boxes):
-        assert not any(box.overlaps(other) for other in boxes[:k])
-
-
-def test_names_asked_for_come_first(graph):
-    ax = plot_network(graph, labels=["x3", "alone"], seed=1)
-    assert [text.get_text() for text in ax.texts] == ["x3", "alone"]
-
-
-def test_colours_say_sign_or_group():
-    graph = nx.Graph()
-    graph.add_weighted_edges_from([("a", "b", 2.0), ("b", "c", -1.0)])
-    lines = next(c for c in plot_network(graph).collections if isinstance(c, LineCollection))
-    negative, positive = lines.get_colors()
-    assert positive[2] > positive[0]  # blue
-    assert negative[0] > negative[2]  # orange
-    assert lines.get_linewidths()[1] > lines.get_linewidths()[0]
-    groups = {"a": "one", "b": "one", "c": "two"}
-    ax = plot_network(graph, groups=groups, colors={"one": "#ff0000", "two": "#00ff00"})
-    lines, dots = ax.collections
-    np.testing.assert_allclose(lines.get_colors()[:, :3], [to_rgba("#c2410c")[:3], to_rgba("#ff0000")[:3]])
-    np.testing.assert_allclose(
-        dots.get_facecolors()[:, :3], [to_rgba(c)[:3] for c in ("#ff0000", "#ff0000", "#00ff00")]
-    )
-
-
-def test_networks_without_edges_or_nodes_can_be_drawn():
-    for graph in (nx.empty_graph(3), nx.Graph()):
-        picture = io.BytesIO()
-        plot_network(graph).figure.savefig(picture)
-        assert picture.getvalue().startswith(b"\x89PNG")
 
 
 def test_curves_have_a_band_where_they_are_means():
@@ -94,19 +43,6 @@ def test_displays_draw_on_axes_of_ones_own():
     display = NetworkDisplay.from_fit(make_field(8, seed=1)).plot(ax)
     assert display.ax_ is ax
     assert display.figure_ is ax.figure
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["positive", "negative"]
-
-
-def test_groups_of_a_network_are_in_its_legend():
-    model = make_field(4, seed=1)
-    groups = {"x0": "b", "x1": "a", "x2": "a", "x3": "b"}
-    display = NetworkDisplay.from_fit(model, groups=groups).plot()
-    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == [
-        "a",
-        "b",
-        "positive, between groups",
-        "negative",
-    ]
 
 
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])

@@ -17,7 +17,9 @@ if TYPE_CHECKING:  # the command imports these when it runs: its help need not w
     from sparsefield.fits import Fit
     from sparsefield.network import Network
 
-_COLORS = {"D": "#243ae1", "R": "#a82207", "I": "#440253"}  # the first three of plotting.PALETTE
+_PARTIES = {"D": "Democrat", "R": "Republican", "I": "Independent"}
+# The first three colours of plotting.PALETTE, which differ from those of edges to all readers.
+_COLORS = {"Democrat": "#243ae1", "Republican": "#a82207", "Independent": "#440253"}
 
 
 @app.command()
@@ -78,7 +80,7 @@ def _write(out: Output, senate: Senate, fit: Fit, network: Network, folder: Path
     from sparsefield.plotting import NetworkDisplay
     from sparsefield.report import write_report
 
-    parties = dict(zip(senate.members["name"], senate.members["party"], strict=True))
+    parties = {name: _PARTIES[party] for name, party in senate.members.select("name", "party").iter_rows()}
     page, picture = folder / "senate.html", folder / "senate.png"
     looks: dict[str, Any] = {"groups": parties, "colors": _COLORS}
     write_report(fit, page, table=senate.votes, title="The Senate of 2006", network=network, **looks)

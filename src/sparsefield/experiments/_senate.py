@@ -8,7 +8,6 @@ import networkx as nx
 import numpy as np
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from sparsefield._writing import write_text
 from sparsefield.experiments._record import Record
@@ -26,7 +25,7 @@ from sparsefield.experiments._votes import (
 from sparsefield.fits import GradientStep
 from sparsefield.gradients import Simulation, Tay
 from sparsefield.model import Matrix, PairwiseMRF
-from sparsefield.plotting import place_nodes, plot_network
+from sparsefield.plotting import NetworkDisplay, place_nodes
 
 MOST_SWEEPS = {False: 100, True: 10}  # where the paper's criterion is not met; for a quick run
 
@@ -37,12 +36,11 @@ def run_senate(record: Record) -> None:
     model, steps = fit_as_paper(votes, seed=1, max_sweeps=MOST_SWEEPS[record.quick], tell=record.tell)[:2]
     graph = votes.graph(model)
     positions = place_nodes(graph, seed=1)
-    figure = Figure(figsize=(10, 10), layout="constrained")
-    ax = plot_network(graph, groups=votes.party, colors=COLORS, positions=positions, ax=figure.subplots())
     names = {"R": "Republican", "D": "Democrat", "I": "Independent"}
-    marks = [Line2D([], [], marker="o", linestyle="", color=COLORS[key], label=names[key]) for key in names]
-    marks.append(Line2D([], [], color="black", label="link across parties"))
-    ax.legend(handles=marks, frameon=False, loc="upper left")
+    groups = {name: names[party] for name, party in votes.party.items()}
+    colors = {names[key]: color for key, color in COLORS.items()}
+    figure = Figure(figsize=(11, 7), layout="constrained")
+    NetworkDisplay(graph, groups=groups, colors=colors, positions=positions).plot(figure.subplots())
     record.draw(figure, "senate")
     _write_gexf(record, graph, positions)
     numbers = {

@@ -18,7 +18,7 @@ from sparsefield.objective import Problem
 ALPHA, N_CHAINS, N_ITER = 0.1, 5000, 100  # the paper's
 MANY = 5  # links with the other party
 ROCKEFELLER, NELSON = "Rockefeller (D-WV)", "Nelson (D-NE)"
-COLORS = {"D": "#1f5fa8", "R": "#b3202c", "I": "#4d9221"}
+COLORS = {"D": "#243ae1", "R": "#a82207", "I": "#440253"}
 
 
 @dataclass(frozen=True, eq=False)

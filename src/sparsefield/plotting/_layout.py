@@ -24,7 +24,9 @@ _CLOSEST = 0.6  # no two nodes are closer
 _MARGIN = 0.8  # around a component
 _NEGATIVE = 1.5  # a negative edge is as long as so many positive ones; from 2 on, triangles with one would be flat
 _SHY = 2.0  # so much longer is an edge whose ends have no neighbour in common, which may lead from cluster to cluster
-_CELL = (2.2, 1.3)  # width, for a name, and height of the cell of a node without edges
+_CELL = (2.0, 1.0)  # width, for a name, and height of the cell of a node without edges, where no node has any
+_N_NAMES = 9  # names of twelve letters fit side by side
+_MOST_ROWS = 4  # with room for names; where more are needed, nodes without edges stand as close as others
 _MOST_STEPS = 150
 _SETTLED = 1e-4  # of the stress: less than can be seen
 _MOST_NODES = 3000  # of a component: all pairs of them are compared, 72 MB for each matrix
@@ -173,10 +175,14 @@ def _in_rows(n: int, width: float, height: float, aspect: float) -> Points:
     """Return the points of nodes without edges, in rows of the same number below a picture of this size."""
     if not n:
         return np.empty((0, 2))
-    cell_width, cell_height = _CELL
     # As wide as the picture above, or as the whole is to be: its area is that of both, its shape given.
+    is_named = not height or n <= _MOST_ROWS * _N_NAMES
+    cell_width, cell_height = _CELL if is_named else (1.0, 1.0)
     across = max(width, np.sqrt((n * cell_width * cell_height + width * height) * aspect))
-    n_columns = max(1, round(across / cell_width))
+    if height and is_named:
+        cell_width = max(1.0, across / _N_NAMES)
+        cell_height = max(_MARGIN, cell_width / 2)
+    n_columns = int(np.ceil(across / cell_width))
     n_columns = -(-n // -(-n // n_columns))  # the last row has as many, or nearly
     k = np.arange(n)
     x = (width - n_columns * cell_width) / 2 + (k % n_columns + 0.5) * cell_width

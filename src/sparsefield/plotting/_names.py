@@ -1,4 +1,4 @@
-"""Names of edges, and room for them."""
+"""Names of variables and of edges, and room for them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ _LONGEST = 24  # letters of a name: two of them take a third of the width of a p
 
 def name_edge(first: str, second: str) -> str:
     """Return the name of an edge; long names of variables are cut."""
-    return " - ".join(name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…" for name in (first, second))
+    return f"{shorten(first)} - {shorten(second)}"
+
+
+def shorten(name: str) -> str:
+    """Return a name on one line, and cut it if it is long."""
+    line = " ".join(name.splitlines())
+    return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 
 def as_percent(share: float) -> str:

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Collection, Mapping
+from functools import cached_property
 from typing import Any
 
-import matplotlib.patheffects as effects
 import networkx as nx
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.transforms import Bbox
-from numpy.typing import NDArray
 
-from sparsefield.fits import Fit, Fitted
+from sparsefield.fits import Fit, Fitted, as_fit
 from sparsefield.model import PairwiseMRF
 from sparsefield.network import Network, make_graph
-from sparsefield.plotting._colors import choose_colors
+from sparsefield.plotting._colors import LIGHT, style_groups
 from sparsefield.plotting._display import Display
+from sparsefield.plotting._edges import Positions, draw_edges
+from sparsefield.plotting._labels import write_names
 from sparsefield.plotting._layout import place_nodes
+from sparsefield.plotting._legend import MARKERS, draw_legend, legend_marks
 
-Positions = Mapping[Any, Any]
-_SIDES = ((0, 5, "center", "bottom"), (0, -5, "center", "top"), (5, 0, "left", "center"), (-5, 0, "right", "center"))
-_POSITIVE, _NEGATIVE, _UNSIGNED, _ACROSS, _NODE = "#3b6fb5", "#c2410c", "#555555", "#111111", "#777777"
+_LONGEST_SIDE, _LEAST_WIDTH, _LEAST_HEIGHT = 10.5, 5.0, 3.5  # inches
+_SIDE_OF_NODE = 0.75  # inches of the longest side for the root of the number of nodes, beyond the first few
+_STRIPS = 1.0  # inches for the legend, and for names beyond the outermost nodes
+_LETTERS = (0.13, 5.0, 10.0)  # the size of letters: share of the room of a node, least and most, in points
+_DOTS = (0.065, 1.6, 4.5)  # the radius of dots, the same
+_LETTERS_PER_INCH = 12  # of 10 points: the longest line of what is written was measured to have 12.4
+_BEYOND = 0.05  # of the picture, around the outermost nodes
 
 
 def plot_network(
@@ -39,20 +43,22 @@ def plot_network(
 ) -> Axes:
     """Draw a network: a dot for each variable, a line for each edge, wider for a larger weight.
 
+    Positive edges are blue, negative ones orange, and those of unordered levels, whose weights have no sign, grey.
+    Edges that simulation error leaves undecided (`undecided`, as of `make_graph`) are dashed.
+
     Parameters
     ----------
     graph : networkx.Graph, PairwiseMRF, Fit, fitted estimator or Network
         The network, with a weight at each edge (`make_graph`), or what has one.
     groups : mapping of node to group, optional
-        Nodes have the colour of their group, and so have positive edges within it; those between groups are black.
-        Without groups, positive edges are blue. Negative ones are orange.
+        Nodes have the colour of their group, and its shape where there are more than six.
     colors : mapping of group to colour, optional
-        The colours; chosen unless given.
+        The colours; chosen unless given (`style_groups`).
     positions : mapping of node to (x, y), optional
-        Where nodes are; placed by springs unless given.
+        Where nodes are; placed by `place_nodes` unless given.
     labels : collection of nodes, optional
-        The nodes whose names are written, the most important first; all unless given. Names that would cover others
-        are left out.
+        The nodes whose names are written, the most important first; all unless given, those with most edges first.
+        Names that would cover others, or nodes, are left out, and long ones are cut.
     seed : int
         Where the random numbers of the placing start.
     ax : matplotlib axes, optional
@@ -61,105 +67,102 @@ def plot_network(
     Returns
     -------
     matplotlib axes
+        Without a legend, which `NetworkDisplay` has.
     """
     if ax is None:
         ax = Figure(figsize=(8, 8), layout="constrained").subplots()
     graph = graph if isinstance(graph, nx.Graph) else make_graph(graph)
     positions = place_nodes(graph, seed=seed) if positions is None else positions
-    own = choose_colors((groups or {}).values(), colors)
-    _draw_edges(ax, graph, positions, groups, own)
-    nodes = list(graph)
-    points = np.array([positions[node] for node in nodes]).reshape(-1, 2)
-    shades = [_NODE if groups is None else own[groups[node]] for node in nodes]
-    ax.scatter(points[:, 0], points[:, 1], s=36, c=shades, edgecolors="white", linewidths=0.8, zorder=3)
-    ax.set_axis_off()
-    ax.margins(0.08)
-    _write_names(ax, nodes if labels is None else list(labels), points, positions)
+    _frame(ax, positions, graph)
+    _settle(ax)
+    draw_edges(ax, graph, positions)
+    _draw_nodes_and_names(ax, graph, groups, colors, positions, labels)
     return ax
 
 
-def _write_names(ax: Axes, nodes: list[Any], points: NDArray[np.float64], positions: Positions) -> None:
-    """Write names beside their dots, on the side where they cover least; those for which there is no room are left out.
-
-    A name may cover dots, but no other name.
-    """
-    ax.figure.draw_without_rendering()  # type: ignore[union-attr]  # the layout decides where points are
-    dots = ax.transData.transform(points)
-    taken: list[Bbox] = []
-    outline = [effects.withStroke(linewidth=2.0, foreground="white")]
-    for node in nodes:
-        best: tuple[int, Any, Bbox] | None = None
-        for x, y, across, along in _SIDES:
-            text = ax.annotate(
-                str(node),
-                positions[node],
-                xytext=(x, y),
-                textcoords="offset points",
-                ha=across,
-                va=along,
-                fontsize=6.5,
-                path_effects=outline,
-                parse_math=False,
-                zorder=4,
-            )
-            box = text.get_window_extent()
-            covered = int(box.count_contains(dots))
-            if any(box.overlaps(other) for other in taken) or (best is not None and best[0] <= covered):
-                text.remove()
-                continue
-            if best is not None:
-                best[1].remove()
-            best = covered, text, box
-        if best is not None:
-            taken.append(best[2])
+def _frame(ax: Axes, positions: Positions, nodes: Collection[Any]) -> None:
+    """Set the limits of the axes around all nodes, with one scale for both directions."""
+    ax.set_axis_off()
+    points = np.array([positions[node] for node in nodes], dtype=float).reshape(-1, 2)
+    low, high = (points.min(axis=0), points.max(axis=0)) if len(points) else (-np.ones(2), np.ones(2))
+    beyond = _BEYOND * float((high - low).max()) or 1.0
+    ax.update_datalim([low - beyond, high + beyond])
+    ax.margins(0)
+    ax.autoscale_view()
+    ax.set_aspect("equal", adjustable="datalim")
 
 
-def _draw_edges(
-    ax: Axes, graph: nx.Graph, positions: Positions, groups: Mapping[Any, str] | None, colors: Mapping[str, str]
+def _settle(ax: Axes) -> None:
+    """Let the layout decide where points are."""
+    ax.figure.draw_without_rendering()  # type: ignore[union-attr]
+    ax.apply_aspect()
+
+
+def _draw_nodes_and_names(
+    ax: Axes,
+    graph: nx.Graph,
+    groups: Mapping[Any, str] | None,
+    colors: Mapping[str, str] | None,
+    positions: Positions,
+    labels: Collection[Any] | None,
 ) -> None:
-    edges = []
-    for a, b, own_data in graph.edges(data=True):
-        weight = float(own_data.get("weight", 1.0))
-        own, other = (None, None) if groups is None else (groups[a], groups[b])
-        layer, shade, fade = _style(weight, own, other, colors)
-        if own is None and not own_data.get("signed", True):
-            shade = _UNSIGNED
-        edges.append((layer, shade, fade, (positions[a], positions[b]), abs(weight)))
-    edges.sort(key=lambda edge: edge[0])
-    most = max((size for *_, size in edges), default=1.0)
-    lines = LineCollection(
-        [line for _, _, _, line, _ in edges],
-        colors=[shade for _, shade, _, _, _ in edges],
-        alpha=[fade for _, _, fade, _, _ in edges] or None,
-        linewidths=[0.4 + 2.2 * size / most for *_, size in edges],
-        zorder=1,
-    )
-    ax.add_collection(lines)
+    size = ax.get_window_extent()
+    room = 72 / ax.figure.dpi * float(np.sqrt(size.width * size.height / max(1, len(graph))))
+    font, radius = (float(np.clip(share * room, least, most)) for share, least, most in (_LETTERS, _DOTS))
+    _draw_nodes(ax, graph, groups, colors, positions, radius)
+    named = order_by_importance(graph) if labels is None else list(labels)
+    alone = {node for node in graph if not graph.degree(node)}
+    lines = [(positions[a], positions[b]) for a, b in graph.edges]
+    places = {node: positions[node] for node in graph}
+    write_names(ax, named, places, lines=lines, font=font, radius=radius, below=alone)
 
 
-def _style(weight: float, own: str | None, other: str | None, colors: Mapping[str, str]) -> tuple[int, str, float]:
-    """Return layer, colour and opacity of an edge: negative ones are below, those between groups on top."""
-    if weight < 0:
-        return 0, _NEGATIVE, 0.3 if own is None else 0.1
-    if own is None:
-        return 1, _POSITIVE, 0.4
-    return (1, colors[own], 0.3) if own == other else (2, _ACROSS, 0.75)
+def _draw_nodes(
+    ax: Axes,
+    graph: nx.Graph,
+    groups: Mapping[Any, str] | None,
+    colors: Mapping[str, str] | None,
+    positions: Positions,
+    radius: float,
+) -> None:
+    styles = {} if groups is None else style_groups(groups.values(), colors)
+    for shape, marker in MARKERS.items():
+        nodes = [node for node in graph if (styles[groups[node]]["shape"] if groups else "circle") == shape]
+        if not nodes:
+            continue
+        x, y = np.array([positions[node] for node in nodes], dtype=float).T
+        shades = [LIGHT["node"] if groups is None else styles[groups[node]]["light"] for node in nodes]
+        ax.scatter(x, y, s=(2 * radius) ** 2, c=shades, marker=marker, edgecolors="white", linewidths=0.7, zorder=3)
+
+
+def order_by_importance(graph: nx.Graph) -> list[Any]:
+    """Return the nodes, those with most edges first, and the strongest of those with as many."""
+    strength = {node: sum(abs(own) for *_, own in graph.edges(node, data="weight", default=1.0)) for node in graph}
+    return sorted(graph, key=lambda node: (-graph.degree(node), -strength[node]))
 
 
 class NetworkDisplay(Display):
-    """The network of a field: nodes placed by springs, those without edges in a row below them.
+    """The network of a field: components side by side, variables without edges in rows below them.
+
+    Positive edges are blue, negative ones orange, and those of unordered levels, whose weights have no sign, grey; the
+    width is the weight. Edges that simulation error leaves undecided are dashed. The legend has the codes in use.
 
     Parameters
     ----------
     graph : networkx.Graph
         The network, with a signed weight at each edge (`make_graph`).
     groups : mapping of node to group, optional
-        Nodes have the colour of their group, and so have positive edges within it; those between groups are black.
-        Without groups, positive edges are blue. Negative ones are orange.
+        Nodes have the colour of their group, and its shape where there are more than six.
     colors : mapping of group to colour, optional
-        The colours; chosen unless given.
+        The colours; chosen unless given (`style_groups`).
+    positions : mapping of node to (x, y), optional
+        Where nodes are; placed by `place_nodes` unless given.
+    labels : collection of nodes, optional
+        The nodes whose names are written, the most important first; all unless given.
     seed : int
         Where the random numbers of the placing start.
+    alpha : float, optional
+        The penalty, which a network without edges names.
 
     Examples
     --------
@@ -173,11 +176,9 @@ class NetworkDisplay(Display):
 
     >>> table = sf.datasets.make_chain(4, seed=1).sample(500, method="perfect", seed=1)
     >>> mrf = sf.SparseMRF(0.05, random_state=1).fit(table)
-    >>> NetworkDisplay.from_estimator(mrf).figure_.get_size_inches().tolist()
-    [9.0, 9.0]
+    >>> [text.get_text() for text in NetworkDisplay.from_estimator(mrf).ax_.get_legend().get_texts()][0]
+    'positive'
     """
-
-    _size = (9.0, 9.0)
 
     def __init__(
         self,
@@ -185,13 +186,19 @@ class NetworkDisplay(Display):
         *,
         groups: Mapping[Any, str] | None = None,
         colors: Mapping[str, str] | None = None,
+        positions: Positions | None = None,
+        labels: Collection[Any] | None = None,
         seed: int = 0,
+        alpha: float | None = None,
     ) -> None:
-        self.graph, self.groups, self.colors, self.seed = graph, groups, colors, seed
+        self.graph, self.groups, self.colors, self.labels = graph, groups, colors, labels
+        self.seed, self.alpha, self._given = seed, alpha, positions
 
     @classmethod
     def from_fit(cls, fitted: PairwiseMRF | Fit | Fitted | Network, **options: Any) -> NetworkDisplay:
         """Make the picture of a field, a fit or a fitted estimator; options as for the class."""
+        if not isinstance(fitted, PairwiseMRF | Network):
+            options = {"alpha": as_fit(fitted).alpha, **options}
         return cls(make_graph(fitted), **options)
 
     @classmethod
@@ -199,19 +206,43 @@ class NetworkDisplay(Display):
         """Draw the network of a fitted estimator, on these axes or on new ones; options as for the class."""
         return cls.from_fit(estimator, **options).plot(ax)
 
+    @cached_property
+    def positions(self) -> Positions:
+        """Where nodes are."""
+        return place_nodes(self.graph, seed=self.seed) if self._given is None else self._given
+
+    @property
+    def _size(self) -> tuple[float, float]:  # type: ignore[override]
+        """Width and height in inches, in the shape of what is drawn."""
+        points = np.array([self.positions[node] for node in self.graph], dtype=float).reshape(-1, 2)
+        spans = np.ptp(points, axis=0) if len(points) else np.ones(2)
+        longest = np.clip(3.5 + _SIDE_OF_NODE * np.sqrt(len(points)), _LEAST_WIDTH, _LONGEST_SIDE)
+        width, height = longest * spans / (spans.max() or 1.0) + _STRIPS
+        return max(float(width), _LEAST_WIDTH), max(float(height), _LEAST_HEIGHT)
+
     def _draw(self, ax: Axes) -> None:
-        plot_network(self.graph, groups=self.groups, colors=self.colors, seed=self.seed, ax=ax)
-        if self.groups is not None:
-            shades = choose_colors(self.groups.values(), self.colors)
-            marks = [
-                Line2D([], [], marker="o", linestyle="", color=shades[name], label=name)
-                for name in sorted(set(self.groups.values()))
-            ]
-            marks.append(Line2D([], [], color=_ACROSS, label="positive, between groups"))
-        else:
-            marks = [Line2D([], [], color=_POSITIVE, label="positive")]
-            if any(not signed for _, _, signed in self.graph.edges(data="signed", default=True)):
-                marks.append(Line2D([], [], color=_UNSIGNED, label="of unordered levels: no sign"))
-        if any(weight < 0 for _, _, weight in self.graph.edges(data="weight")):
-            marks.append(Line2D([], [], color=_NEGATIVE, label="negative"))
-        ax.legend(handles=marks, frameon=False, loc="upper left")
+        styles = {} if self.groups is None else style_groups(self.groups.values(), self.colors)
+        _frame(ax, self.positions, self.graph)
+        if not self.graph.number_of_edges():
+            _settle(ax)
+            n_letters = int(ax.get_window_extent().width / ax.figure.dpi * _LETTERS_PER_INCH)
+            ax.set_title(textwrap.fill(self.absence, n_letters), fontsize=10, color=LIGHT["text"], loc="left")
+        # The legend takes room from the picture, in which edges have a width, which the legend shows.
+        draw_legend(ax, legend_marks(self.graph, self.groups, styles, 0.0))
+        _settle(ax)
+        widest = draw_edges(ax, self.graph, self.positions)
+        draw_legend(ax, legend_marks(self.graph, self.groups, styles, widest))
+        _draw_nodes_and_names(ax, self.graph, self.groups, self.colors, self.positions, self.labels)
+
+    @property
+    def absence(self) -> str:
+        """What a network without edges says: why it has none, and what one can do."""
+        if len(self.graph) < 2:
+            return "No edges: there are no two variables."
+        why = "in this model no two variables interact. Where a penalty was the reason, a smaller alpha"
+        if self.alpha is not None:
+            why = f"at alpha = {self.alpha:.3g} the interactions of all pairs of variables are zero. A smaller alpha"
+        return (
+            f"No edges: {why} lets weaker interactions in, and those of chance with them. Let a criterion choose "
+            "alpha, and see by resampling which edges return. More rows show weaker interactions."
+        )

@@ -1,0 +1,82 @@
+"""How the edges of a network look: the sign is the colour, the weight the width, and dashes what is undecided."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_rgba
+from numpy.typing import NDArray
+
+from sparsefield.plotting._colors import LIGHT
+
+_THINNEST = 0.6  # points; a thinner line of the palest code cannot be seen on paper
+_WIDEST = (1.4, 4.5)  # points: where edges cover the picture, and where there are a few
+_INK = 0.2  # the share of the picture that edges may cover before they are thinner and paler
+_FAINTEST, _FULL = 0.15, 0.92  # opacities
+_DASHES = (0, (3.0, 2.0))  # in multiples of the width
+_THINNEST_DASHED = 1.0  # points: dashes of thinner lines run into each other
+
+Positions = Mapping[Any, Any]
+
+
+def sign_of(look: Mapping[str, Any]) -> str:
+    """Return the code of an edge by its attributes: `positive`, `negative` or `unsigned`."""
+    if not look.get("signed", True):
+        return "unsigned"
+    return "negative" if look.get("weight", 1.0) < 0 else "positive"
+
+
+def sizes_of(graph: nx.Graph) -> NDArray[np.float64]:
+    """Return the absolute weight of each edge."""
+    return np.array([abs(weight) for *_, weight in graph.edges(data="weight", default=1.0)], dtype=float)
+
+
+def draw_edges(ax: Axes, graph: nx.Graph, positions: Positions) -> float:
+    """Draw a line for each edge, the strongest on top; few are bold, many thin and faint. Return the largest width."""
+    edges, sizes = list(graph.edges(data=True)), sizes_of(graph)
+    if not edges:
+        return 0.0
+    shares = sizes / sizes.max() if sizes.max() > 0 else np.ones(len(sizes))
+    lines = np.array([(positions[a], positions[b]) for a, b, _ in edges], dtype=float)
+    widths, opacities = _see_through(ax, lines, shares)
+    is_open = np.array([bool(own.get("undecided")) for *_, own in edges])
+    widths = np.where(is_open, np.maximum(widths, _THINNEST_DASHED), widths)
+    order = np.argsort(shares, kind="stable")
+    colors = [to_rgba(LIGHT[sign_of(edges[k][2])], opacities[k]) for k in order]  # type: ignore[literal-required]
+    ax.add_collection(
+        LineCollection(
+            [*lines[order]],
+            colors=colors,
+            linewidths=widths[order],
+            linestyles=[_DASHES if is_open[k] else "-" for k in order],
+            capstyle="butt",
+            zorder=1,
+        ),
+        autolim=False,
+    )
+    return float(widths.max())
+
+
+def _see_through(
+    ax: Axes, lines: NDArray[np.float64], shares: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return width in points and opacity of each edge, by its share of the largest weight and by the ink of all."""
+    ends = ax.transData.transform(lines.reshape(-1, 2)).reshape(-1, 2, 2) * 72 / ax.figure.dpi
+    lengths = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
+    room = float(np.prod(np.maximum(np.ptp(ends.reshape(-1, 2), axis=0), 50.0)))  # points, of what edges span
+
+    def widths_up_to(widest: float) -> NDArray[np.float64]:
+        return _THINNEST + (widest - _THINNEST) * shares
+
+    def paleness(widest: float) -> float:
+        return _INK * room / float(widths_up_to(widest) @ lengths)
+
+    least, most = _WIDEST
+    widest = float(np.clip(most * min(1.0, paleness(most)), least, most))
+    base = float(np.clip(_FULL * min(1.0, paleness(widest)), _FAINTEST, _FULL))
+    return widths_up_to(widest), base + (_FULL - base) * shares
