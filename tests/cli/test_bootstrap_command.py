@@ -117,6 +117,7 @@ def test_the_page_has_the_choice_the_resamples_and_the_stability(answers, tmp_pa
     for sentence in (found["choice"], found["sentence"], found["stability"]["sentence"]):
         assert sentence in text
     assert text.count('"group": "kind-item"') == 3
+    assert 'id="compare"' in text
 
 
 @pytest.mark.parametrize("stopped", ["resample", "subsample"])

@@ -423,7 +423,9 @@ def test_pages_and_pictures_are_written(answers, tmp_path):
     assert "other rows than the 800 that the field is fitted to" in said
     text = (tmp_path / "b.html").read_text(encoding="utf-8")
     assert "<h1>My answers</h1>" in text
-    assert "800 rows, 16 missing cells" in text
+    assert "800 rows, 16 missing values" in text
+    assert 'id="compare"' in page.read_text(encoding="utf-8")  # the penalty was chosen among others
+    assert 'id="compare"' not in text
     assert "does not end in .png" in run("fit", answers, "--id", "person", "--picture", tmp_path / "a.bmp", code=2)
 
 

@@ -198,3 +198,17 @@ def test_a_penalty_of_the_pseudo_likelihood_is_not_for_the_likelihood(answers):
     assert "To fit with this alpha: sparsefield.PseudoLikelihood(" in said
     result = CliRunner().invoke(app, ["path", str(answers), *map(str, words), "--json"])
     assert json.loads(result.stdout)["command"] is None
+
+
+@pytest.mark.parametrize("objective", ["likelihood", "pseudolikelihood"])
+def test_the_page_is_about_the_fit_that_was_chosen(answers, tmp_path, objective):
+    page = tmp_path / "a.html"
+    words = ["--alphas", "0.1,0.05,0.02", "--objective", objective, "--report", page, "--json"]
+    result = CliRunner().invoke(app, [str(word) for word in ["path", answers, *SHORT[:4], *words]])
+    found = json.loads(result.stdout)
+    assert found["files"][-1] == str(page)
+    text = page.read_text(encoding="utf-8")
+    assert f'<p id="choice">{found["sentence"]}</p>' in text
+    assert f"There are {found['n_edges']} edges among the 6 variables" in text
+    for mark in ('id="compare"', 'id="choice-plot"', 'id="path-plot"'):
+        assert mark in text

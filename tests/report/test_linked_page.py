@@ -113,16 +113,17 @@ def test_an_interval_is_shown_in_the_network(page):
 
 def test_a_node_of_the_network_is_shown_in_the_table(page):
     """A click on the canvas, where the view says that the node is."""
+    page.evaluate("document.getElementById('edges-scroll').style.maxHeight = '130px'")  # so that it has to scroll
     page.locator("#network").scroll_into_view_if_needed()
-    k = SYMPTOMS.index("appetite")
+    k = SYMPTOMS.index("worry")
     page.wait_for_timeout(300)
     x, y = page.evaluate(f"Page.view.state().positions[{k}]")
     page.locator("#network canvas").click(position={"x": x, "y": y})
     assert page.evaluate("Page.view.state().selection") == {"node": k}
     rows = picked(page)
     assert len(rows) == 2
-    assert all("appetite" in row for row in rows)
-    assert page.text_content("#found h3") == "appetite"
+    assert all("worry" in row for row in rows)
+    assert page.text_content("#found h3") == "worry"
     assert page.locator("#found li").count() == 2
     first = page.locator("#edges tr.picked").first
     box, inner = page.locator("#edges-scroll").bounding_box(), first.bounding_box()
@@ -269,6 +270,13 @@ def test_alternatives_are_few_and_have_the_penalty_of_the_fit():
     assert found["first"] == found["second"] - 1
     assert sorted(found["alphas"], reverse=True) == found["alphas"]
     assert all(float(f"{edge[2]:.3g}") == edge[2] for own in found["edges"] for edge in own)
+
+
+def test_alternatives_are_matched_by_names_whatever_their_order():
+    fit, choice, _, _ = make_survey()
+    own, p = choice.weights, len(SYMPTOMS)
+    turned = PathWeights(own.alphas, own.names[::-1], p - 1 - own.pairs, own.values)
+    assert describe_alternatives(turned, fit) == describe_alternatives(own, fit)
 
 
 def test_alternatives_without_a_difference_are_none():

@@ -13,7 +13,7 @@ from rich.table import Table as Grid
 
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output, app, plain_errors, quiet_warnings
-from sparsefield.cli._files import beside, check_pictures, check_tables, check_writable, write_table
+from sparsefield.cli._files import beside, check_pages, check_pictures, check_tables, check_writable, write_table
 from sparsefield.cli._many import ManyFits, make_fit_command
 from sparsefield.cli._signature import spread
 from sparsefield.cli._tables import Reading
@@ -56,6 +56,12 @@ def path(
         Path | None,
         typer.Option("--output", "-o", help="Where to write the table (.csv, .tsv or .parquet); beside the data else."),
     ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also write an interactive page (.html) about the fit that is chosen, which fits it once more."
+        ),
+    ] = None,
     picture: Annotated[
         Path | None,
         typer.Option(help="Also draw the weights along the path (.png, .svg or .pdf), which fits it once more."),
@@ -73,8 +79,9 @@ def path(
 
     out = Output(quiet=quiet, as_json=json)
     output = beside(data, ".path.csv") if output is None else output
-    check_writable(output, picture, choice_picture, inputs=(data,))
+    check_writable(output, report, picture, choice_picture, inputs=(data,))
     check_tables(output)
+    check_pages(report)
     check_pictures(picture, choice_picture)
     wanted = None if alphas is None else _read_numbers(alphas)
     rows = reading.load(data, out, asked.missing)
@@ -95,6 +102,9 @@ def path(
     out.say(choice.sentence)
     with plain_errors(data, kept=output), quiet_warnings(out):
         files = [output, *_draw(choice, rows, asked, out, picture, choice_picture)]
+        if report is not None:
+            _write_page(choice, rows, asked, report)
+            files.append(report)
     is_likelihood = asked.objective == "likelihood"  # which is what `sparsefield fit` fits
     command = shlex.join(make_fit_command(data, choice.alpha, reading, asked)) if is_likelihood else None
     out.say("Written: " + ", ".join(str(file) for file in files))
@@ -153,6 +163,22 @@ def _draw(
     if choice_picture is not None:
         ChoiceDisplay.from_choice(choice).save(choice_picture)
     return [file for file in (picture, choice_picture) if file is not None]
+
+
+def _write_page(choice: Choice, rows: Rows, asked: ManyFits, page: Path) -> None:
+    """Write the page of the fit with the penalty that was chosen, beside the other penalties."""
+    from sparsefield.report import write_report
+    from sparsefield.selection import learn_with
+    from sparsefield.selection import path as fit_path
+    from sparsefield.solvers import Learner, Options
+
+    more = {name: value for name, value in asked.settings.items() if name != "objective"}
+    if asked.objective == "likelihood":
+        fit = learn_with(Learner(rows.table, Options(**more), rows.weights), choice)
+    else:
+        found = fit_path(rows.table, [choice.alpha], sample_weight=rows.weights, likelihoods=False, **asked.settings)
+        (fit,) = found.fits
+    write_report(fit, page, table=rows.table, choice=choice, sample_weight=rows.weights)
 
 
 def _make_grid(choice: Choice) -> Grid:

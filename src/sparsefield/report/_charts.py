@@ -182,7 +182,7 @@ def place_intervals(
     def at(value: float) -> str:
         return f"{100 * scale.share(value):.2f}%"
 
-    ticks = [(at(tick), as_tick(tick)) for tick in scale.ticks(4)]
+    ticks = [(at(tick), as_tick(tick)) for tick in scale.ticks(5)]
     return [
         {
             "first": first,
