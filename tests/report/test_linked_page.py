@@ -140,6 +140,15 @@ def test_a_neighbour_in_the_list_selects_its_edge(page):
     assert picked(page) == [["sad mood", "loss of interest"]]
 
 
+def test_the_list_of_neighbours_does_not_hide_what_is_selected(page):
+    for k, name in enumerate(SYMPTOMS):
+        page.fill("#search", name)
+        settle(page, "#found h3", name)
+        x, _ = page.evaluate(f"Page.view.state().positions[{k}]")
+        stage, panel = (page.locator(own).bounding_box() for own in ("#network", "#found"))
+        assert not panel["x"] <= stage["x"] + x <= panel["x"] + panel["width"]
+
+
 # --- Controls ---
 
 

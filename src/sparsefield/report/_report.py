@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from sparsefield._writing import write_text
 from sparsefield.data import Table, encode
 from sparsefield.fits import Fit, Fitted, as_fit
-from sparsefield.network import Clusters, Network, find_clusters
+from sparsefield.network import Network, find_clusters
 from sparsefield.report._alternatives import describe_alternatives
 from sparsefield.report._charts import draw_path, draw_trace
 from sparsefield.report._sections import describe_many, find_shares
@@ -100,7 +100,8 @@ def write_report(
     if table is not None and not isinstance(table, Table):
         table = encode(table, domain=fit.model.domain)
     clusters = find_clusters(network, seed=seed)
-    drawn = _draw_network(network, groups, colors, seed, bootstrap, clusters)
+    resampled = None if bootstrap is None else find_shares(bootstrap)
+    drawn = describe_network(network, groups=groups, colors=colors, seed=seed, resampled=resampled, clusters=clusters)
     sections = describe_many(fit, network, choice, bootstrap, stability)
     if sections["bootstrap"] is not None:
         _number_intervals(sections["bootstrap"]["intervals"], drawn)
@@ -136,22 +137,6 @@ def _read(environment: Environment, name: str) -> str:
     """Return the text of a file of the page as it is."""
     assert environment.loader is not None
     return environment.loader.get_source(environment, name)[0]
-
-
-def _draw_network(
-    network: Network,
-    groups: Mapping[str, str] | None,
-    colors: Mapping[str, str] | None,
-    seed: int,
-    bootstrap: Bootstrap | None,
-    clusters: Clusters,
-) -> dict[str, Any]:
-    """Return what the view draws, with the cluster of each node."""
-    resampled = None if bootstrap is None else find_shares(bootstrap)
-    drawn = describe_network(network, groups=groups, colors=colors, seed=seed, resampled=resampled)
-    for node in drawn["nodes"]:
-        node["cluster"] = clusters.cluster_of.get(node["name"])
-    return drawn
 
 
 def _number_intervals(intervals: list[dict[str, Any]], drawn: dict[str, Any]) -> None:

@@ -61,8 +61,16 @@
     return item;
   }
 
+  // On the side of the network where what is selected is not.
+  function placePanel(panel, selection) {
+    const { positions } = view.state(), ends = selection.edge === undefined ? [selection.node] : [edges[selection.edge].a, edges[selection.edge].b];
+    const middle = ends.reduce((sum, k) => sum + positions[k][0], 0) / ends.length;
+    panel.classList.toggle("right", middle < container.clientWidth / 2);
+  }
+
   function tellSelection(selection) {
     const panel = byId("found");
+    if (selection !== null) placePanel(panel, selection);
     panel.classList.toggle("idle", selection === null && !state.text);
     if (selection === null) {
       const title = state.text ? "Nothing found" : "Nothing selected";
