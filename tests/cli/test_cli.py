@@ -137,8 +137,7 @@ def test_a_word_among_numbers_is_taken_for_a_typo_unless_told_otherwise(answers,
     answers.write_text("\n".join(lines))
     said = run("fit", answers, "--id", "person", code=2)
     assert (
-        "answers.csv', line 41: Column 'score 5' holds numbers, but this row has 'x' (1 such cell(s)): correct it"
-        in said
+        "answers.csv', line 41: Column 'score 5' holds numbers, but this row has 'x' (1 such cell): correct it" in said
     )
     path = tmp_path / "a.field"
     run("fit", answers, "--id", "person", "--missing-marker", "x", "-o", path, "-q")

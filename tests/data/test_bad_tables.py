@@ -66,10 +66,10 @@ def test_bad_arrays_get_a_sentence(array, message):
 
 
 BAD_FILES = {
-    "too few fields": ("a,b\n0,1\n1\n", r"line 3: 1 value\(s\) where the first line has 2"),
-    "too many fields": ("a,b\n0,1\n0,1,1\n", r"line 3: 3 value\(s\) where the first line has 2"),
-    "ragged after a quoted line": ('a,b\n"0",1\n0,1,1\n', r"line 3: 3 value\(s\)"),
-    "ragged quoted": ('a,b\n0,1\n"0,1"\n', r"line 3: 1 value\(s\)"),
+    "too few fields": ("a,b\n0,1\n1\n", r"line 3: 1 value where the first line has 2"),
+    "too many fields": ("a,b\n0,1\n0,1,1\n", r"line 3: 3 values where the first line has 2"),
+    "ragged after a quoted line": ('a,b\n"0",1\n0,1,1\n', r"line 3: 3 values"),
+    "ragged quoted": ('a,b\n0,1\n"0,1"\n', r"line 3: 1 value"),
     "doubled names": ("a,b,a\n0,1,1\n", "Two columns are named 'a'"),
     "no names": ("a,,b\n0,1,1\n", "The column after 'a' has no name: give every"),
     "empty": ("", "is empty: its first line must name the columns"),

@@ -63,7 +63,7 @@ def test_without_pyarrow_a_note_says_what_is_not_known(tmp_path, frame, monkeypa
     monkeypatch.setitem(sys.modules, "pyarrow.feather", None)
     contents = read_contents(tmp_path / "table.parquet")
     assert contents.frame["mood"].to_list() == ["high", "low", "high"]
-    assert "'mood', 'kind' hold categories, whose order is not known: install pyarrow" in str(contents.notes[0])
+    assert "'mood', 'kind' have categories whose order is not known: install pyarrow" in str(contents.notes[0])
 
 
 def test_rows_of_json_are_read(tmp_path):

@@ -74,7 +74,7 @@ def test_notes_say_what_was_done_with_codes(answers):
     )
     assert "Column 'scale' has values without a label (2) beside labelled ones: they stand for themselves." in notes
     assert "Column 'same' has several codes with the label 'yes': their levels have the code too." in notes
-    assert "Values that the file declares missing are missing values: column(s) 'sex'." in notes
+    assert "Column 'sex' has values that the file declares missing: they are missing values." in notes
 
 
 def test_other_programs_are_read(tmp_path):

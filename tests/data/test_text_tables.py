@@ -90,7 +90,7 @@ def test_lines_are_counted_as_an_editor_does(write, newline):
 def test_lines_below_everything_that_is_skipped_are_right(write):
     path = write("sep=;\n# made by hand\n# in spring\n\na;b\n0;1\n\n1;0\n0;1;1\n")
     assert refused(path).line == 9
-    assert "line 9: 3 value(s) where line 5 has 2" in str(refused(path))
+    assert "line 9: 3 values where line 5 has 2" in str(refused(path))
     path = write("# made by hand\r\n\r\na;b\r\n0;1\r\n1;0,5\r\n")
     assert read_contents(path).line_of(1) == 5
 
@@ -119,7 +119,7 @@ def test_quotes_inside_values_stay(write):
     contents = read_contents(path)
     assert contents.frame.to_dict(as_series=False) == {"size": ['5" pipe', '6" pipe', '7" pipe'], "b": [1, 0, 1]}
     assert [contents.line_of(row) for row in range(3)] == [2, 4, 5]
-    assert "line 3: 3 value(s) where the first line has 2" in str(refused(write('size,b\n5" pipe,1\n6" pipe,0,1\n')))
+    assert "line 3: 3 values where the first line has 2" in str(refused(write('size,b\n5" pipe,1\n6" pipe,0,1\n')))
 
 
 def test_spaces_before_quotes_are_left_out_with_a_note(write):

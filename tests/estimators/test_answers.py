@@ -139,7 +139,7 @@ def test_rows_that_miss_too_much_are_estimated_or_refused_and_named(monkeypatch)
     codes[2, :30] = MISSING
     table = sf.Table(model.domain, codes)
     mrf = fitted(model)
-    with pytest.warns(UserWarning, match=r"1 row\(s\), row 2 among them, .* standard errors of up to"):
+    with pytest.warns(UserWarning, match=r"of 1 row, row 2 among them, .* standard errors of up to"):
         assert np.isfinite(mrf.score(table))
     assert mrf.score_kind_ == "log-likelihood by draws"
     with pytest.raises(OutOfReachError, match=r"row 2 misses 30 of 40 values.*Leave out rows"):

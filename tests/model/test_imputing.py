@@ -102,7 +102,7 @@ def test_what_is_not_exact_is_said(take):
     model = ZOO["dense"]
     codes = make_rows(model, 20)
     with pytest.warns(
-        UserWarning, match=r"row\(s\) miss so many values.*they do not meet.*Gibbs chains of 1000 sweeps"
+        UserWarning, match=r"missing values of .* rows? are out of reach.*they do not meet.*Gibbs chains of 1000 sweeps"
     ):
         filled = model.impute(codes, seed=1, backend=backend)
     assert not filled.mask.any()

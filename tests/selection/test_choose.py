@@ -369,7 +369,7 @@ def test_folds_can_be_given():
     for m, alpha in enumerate(choice.table["alpha"]):
         held = [sf.learn(TABLE[own], alpha, tol=TOL).model.log_prob(TABLE.codes[out]).mean() for own, out in folds]
         assert choice.table["held_out"][m] == pytest.approx(np.mean(held), abs=10 * OFF)
-    with pytest.raises(ValueError, match=r"There are 1 fold\(s\): a standard error takes two"):
+    with pytest.raises(ValueError, match=r"cv makes 1 fold: a standard error takes two"):
         select(TABLE, n_folds=folds[:1], **options)
 
 

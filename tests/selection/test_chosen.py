@@ -111,7 +111,7 @@ def test_missing_cells_and_the_pseudo_likelihood_do_not_go_together():
     codes[3, 2] = MISSING
     table = sf.Table(TABLE.domain, codes)
     for work in (select, sf.path, lambda *own, **more: sf.selection.bootstrap(*own, 0.1, n=2, **more)):
-        with pytest.raises(sf.TableError, match=r"1 missing value\(s\), most in column 'x2'.*set missing to 'drop'"):
+        with pytest.raises(sf.TableError, match=r"1 missing value, most in column 'x2'.*set missing to 'drop'"):
             work(table, objective="pseudolikelihood")
         work(table, objective="pseudolikelihood", missing="drop")
 

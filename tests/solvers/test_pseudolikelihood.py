@@ -148,7 +148,7 @@ def test_tables_without_rows_or_with_missing_values_are_refused_in_the_words_of_
     codes[:2, 1] = 255
     cases = {
         "The table has no rows: moments need at least one observation": table[:0],
-        r"2 missing value\(s\), most in column 'x1': use fill_missing or drop_missing": sf.Table(table.domain, codes),
+        r"2 missing values, most in column 'x1': use fill_missing or drop_missing": sf.Table(table.domain, codes),
     }
     for sentence, bad in cases.items():
         for refuse in (

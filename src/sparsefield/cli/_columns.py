@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 import polars as pl
 
-from sparsefield.data import TableError, is_numbering, names_rows, preview
+from sparsefield.data import TableError, count, is_numbering, names_rows, preview
 
 _RARE = 0.05  # of the cells of a column: words among numbers are then taken for typos
 
@@ -113,7 +113,7 @@ def refuse_typo(column: pl.Series) -> None:
     if 0 < n_words < _RARE * n_cells:
         row = int(is_word.arg_true()[0])
         raise TableError(
-            f"Column {column.name!r} holds numbers, but row {row} has {column[row]!r} ({n_words} such cell(s))",
+            f"Column {column.name!r} holds numbers, but row {row} has {column[row]!r} ({count(n_words, 'such cell')})",
             f"correct it, name it with --missing-marker if it means a missing value, or use --text {column.name!r} if "
             "it is a level",
             column=column.name,

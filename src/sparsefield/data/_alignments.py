@@ -31,7 +31,7 @@ _UNKNOWN = string.ascii_uppercase + "*?"  # where they are not in the alphabet; 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Alignment(Table):
-    """A table of aligned sequences: a row for each, a variable for each column, with letters as levels.
+    r"""A table of aligned sequences: a row for each, a variable for each column, with letters as levels.
 
     Parameters
     ----------
@@ -41,6 +41,17 @@ class Alignment(Table):
         The names of the sequences.
     unknown : mapping of str to int
         How often each letter occurs that is not in the alphabet; they count as gaps.
+
+    Examples
+    --------
+    >>> import sparsefield as sf
+    >>> from pathlib import Path
+    >>> _ = Path("family.fasta").write_text(">one\nAK-\n>two\nCRL\n>three\nAKL\n")
+    >>> family = sf.read_alignment("family.fasta")
+    >>> family.names, family.shape
+    (('one', 'two', 'three'), (3, 3))
+    >>> family.domain.levels
+    (('A', 'C'), ('K', 'R'), ('-', 'L'))
     """
 
     names: tuple[str, ...]
@@ -137,6 +148,15 @@ def sequence_weights(table: Table, identity: float = 0.8, *, n_threads: int | No
     -------
     ndarray of shape (n_rows,)
         To be given as `sample_weight`.
+
+    Examples
+    --------
+    Two of these four sequences are the same, and count as one together.
+
+    >>> import sparsefield as sf
+    >>> sequences = sf.encode([["A", "K", "L"], ["A", "K", "L"], ["C", "R", "L"], ["C", "K", "V"]])
+    >>> sf.sequence_weights(sequences).tolist()
+    [0.5, 0.5, 1.0, 1.0]
     """
     if not 0 < identity <= 1:
         raise ValueError(f"identity is {identity}: use a share of the columns, above 0 and up to 1.")

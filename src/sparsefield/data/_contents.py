@@ -20,7 +20,20 @@ if TYPE_CHECKING:
 
 
 class ReadingWarning(UserWarning):
-    """Something was assumed about a file that its owner may want to look at, such as its separator."""
+    r"""Something was assumed about a file that its owner may want to look at, such as its separator.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from pathlib import Path
+    >>> import sparsefield as sf
+    >>> _ = Path("answers.csv").write_text("mood;sleep\nlow;0\nhigh;1\n")
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", sf.ReadingWarning)
+    ...     frame = sf.read_table("answers.csv")
+    >>> print(caught[0].message)
+    Values are separated by semicolons in file 'answers.csv'.
+    """
 
 
 @dataclass(frozen=True)

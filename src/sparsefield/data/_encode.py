@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sparsefield.data._columns import code_of, encode_column
 from sparsefield.data._domain import MISSING, MOST_LEVELS, Domain, Level, check_names, make_names
 from sparsefield.data._errors import TableError
-from sparsefield.data._listing import preview
+from sparsefield.data._listing import count, preview
 from sparsefield.data._ordered import Ordinal, check_ordinal, find_order, find_scores
 from sparsefield.data._reading import MISSING_MARKERS, read_contents
 from sparsefield.data._records import open_records
@@ -155,7 +155,8 @@ def _open_columns(data: Any) -> tuple[tuple[str, ...], Callable[[int], Any], int
         ) from error
     if array.ndim != 2:
         raise TableError(
-            f"The table has {array.ndim} dimension(s)", "give rows and columns, a data frame, or the path of a file"
+            f"The table has {count(array.ndim, 'dimension')}",
+            "give rows and columns, a data frame, or the path of a file",
         )
     if isinstance(array, np.ma.MaskedArray):
         return make_names(array.shape[1]), lambda i: np.array(array[:, i].tolist(), dtype=object), array.shape[0]

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from sparsefield.data._contents import Contents, Note
-from sparsefield.data._listing import preview
+from sparsefield.data._listing import columns_have
 from sparsefield.data._source import Source
 
 _NAMES = {".parquet": "a parquet file", ".json": "a JSON file of rows", ".ndjson": "a file of JSON lines"}
@@ -48,9 +48,7 @@ def _read(source: Source, kind: str) -> tuple[pl.DataFrame, list[Note]]:
         return _read_columns(source, kind, None), []
     arrow = _read_arrow(source, kind, names)
     if arrow is None:
-        note = Note(
-            f"Column(s) {preview(names)} hold categories, whose order is not known: install pyarrow to read it."
-        )
+        note = Note(f"{columns_have(names)} categories whose order is not known: install pyarrow to read it.")
         return _read_columns(source, kind, None), [note]
     read = {name: _with_order(name, arrow.column(name)) for name in names}
     frame = _read_columns(source, kind, others) if others else pl.DataFrame()

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sparsefield.data._counting import MOST_ROWS, count_codes
 from sparsefield.data._domain import Domain
 from sparsefield.data._errors import TableError
+from sparsefield.data._listing import count
 from sparsefield.data._table import Table, check_weights
 
 _ROWS_AT_ONCE = 8192  # whose indicators are held as floats at one time
@@ -28,6 +29,15 @@ class Moments:
         beside it.
     n : int or None
         The number of observations behind the means; None if they are exact.
+
+    Examples
+    --------
+    How often each of two variables is 1 in four rows, and how often both are:
+
+    >>> import sparsefield as sf
+    >>> moments = sf.moments_of_table(sf.encode([[0, 1], [1, 1], [1, 1], [1, 0]]))
+    >>> moments.main.tolist(), float(moments.pair[0, 1]), moments.n
+    ([0.75, 0.75], 0.5, 4)
     """
 
     main: NDArray[np.float64]
@@ -149,7 +159,7 @@ def _refuse_missing(table: Table) -> None:
     if missing.any():
         name = table.domain.names[int(missing.argmax())]
         raise TableError(
-            f"The table has {missing.sum()} missing value(s), most in column {name!r}",
+            f"The table has {count(missing.sum(), 'missing value')}, most in column {name!r}",
             "use fill_missing or drop_missing first",
             column=name,
         )

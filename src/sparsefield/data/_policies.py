@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from sparsefield.data._errors import TableError
-from sparsefield.data._listing import listed
+from sparsefield.data._listing import count, listed
 from sparsefield.data._table import Table, check_weights
 
 WAYS_WITH_MISSING = ("model", "zero", "drop", "error")
@@ -47,7 +47,7 @@ def resolve_missing(
         return table.drop_missing(), None if weights is None else weights[is_whole]
     name = table.domain.names[int(table.n_missing.argmax())]
     raise TableError(
-        f"The table has {table.n_missing.sum()} missing value(s) (NaN or null), most in column {name!r}",
+        f"The table has {count(table.n_missing.sum(), 'missing value')} (NaN or null), most in column {name!r}",
         f"set {{option}} to {listed([way for way in ways if way != 'error'])}",
         column=name,
         option="missing",

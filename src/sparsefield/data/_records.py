@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sparsefield.data._errors import TableError
+from sparsefield.data._listing import count
 
 Opened = tuple[tuple[str, ...], Callable[[int], Any], int]
 
@@ -49,7 +50,7 @@ def _check_lengths(columns: Mapping[str, Any]) -> None:
     for name, size in sizes:
         if size != sizes[0][1]:
             raise TableError(
-                f"Column {name!r} has {size} value(s), but {sizes[0][0]!r} has {sizes[0][1]}",
+                f"Column {name!r} has {count(size, 'value')}, but {sizes[0][0]!r} has {sizes[0][1]}",
                 "give each the same number of values",
                 column=name,
             )

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sparsefield.data._characters import Bytes, pieces
 from sparsefield.data._contents import Lines
 from sparsefield.data._layout import Layout
+from sparsefield.data._listing import count
 from sparsefield.data._source import Source
 
 _FEED, _RETURN, _QUOTE = 10, 13, 34
@@ -102,7 +103,7 @@ def describe_uneven(source: Source, layout: Layout, line: int, n: int) -> Except
     first = "the first line" if layout.first_line == 1 else f"line {layout.first_line}"
     is_title = len(layout.names) == 1
     return source.error(
-        f"{n} value(s) where {first} has {len(layout.names)}",
+        f"{count(n, 'value')} where {first} has {len(layout.names)}",
         "If that is a title, remove what stands above the names of the columns"
         if is_title
         else "Correct the line, or quote values that contain the separator",

@@ -11,7 +11,7 @@ import polars as pl
 
 from sparsefield.data._contents import Contents, Note
 from sparsefield.data._frames import make_categories
-from sparsefield.data._listing import preview
+from sparsefield.data._listing import columns_have, preview
 from sparsefield.data._marked import drop_marked
 from sparsefield.data._sheets import as_whole
 from sparsefield.data._source import Source
@@ -44,7 +44,7 @@ def read_survey(source: Source, kind: str, markers: Sequence[str] = ()) -> Conte
         notes += [note] if note else []
     declared = [name for name in frame.columns if about.missing_ranges.get(name)]
     if declared:
-        notes.append(Note(f"Values that the file declares missing are missing values: column(s) {preview(declared)}."))
+        notes.append(Note(f"{columns_have(declared)} values that the file declares missing: they are missing values."))
     return Contents(source.name, pl.DataFrame(columns), (*source.notes, *notes))
 
 

@@ -116,6 +116,18 @@ def stability(
     Returns
     -------
     Stability
+
+    Examples
+    --------
+    Do weights and strengths stay what they are when half of the rows are dropped?
+
+    >>> import sparsefield as sf
+    >>> table = sf.datasets.make_field(5, seed=1).sample(400, method="perfect", seed=1)
+    >>> kept = sf.stability(sf.SparseMRF(0.02, random_state=1), table, shares=(0.75, 0.5), n=10)
+    >>> kept.table.columns
+    ['share', 'edges', 'edges_reached', 'strength', 'strength_reached']
+    >>> kept.coefficient("edges")
+    0.5
     """
     asked = _Asked(estimator, data, seed, sample_weight)
     with PiecesBar(asked.progress, "subsamples") as watch:

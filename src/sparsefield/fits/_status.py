@@ -21,6 +21,16 @@ class Status:
         "stalled", "time" or "interrupted".
     sentence : str
         What happened and what would help, for people.
+
+    Examples
+    --------
+    >>> import sparsefield as sf
+    >>> table = sf.datasets.make_field(5, seed=1).sample(400, method="perfect", seed=1)
+    >>> status = sf.learn(table, 0.1).status
+    >>> status.code, status.is_serious
+    ('converged', False)
+    >>> str(status).split(":")[0]
+    'Converged in 1 iteration'
     """
 
     code: Code

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield.data import MISSING
+from sparsefield.data import MISSING, count
 from sparsefield.inference import Backend, Given, OutOfReachError, check_seed
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _draw_by_chains(model: PairwiseMRF, codes: Codes, seed: int, backend: Backen
         return backend.clamped_draw(model, codes, seed=seed, max_sweeps=_MAX_SWEEPS)[0].codes()
     except OutOfReachError as error:
         warnings.warn(
-            f"{len(codes)} row(s) miss so many values that exact draws of them are out of reach ({error.reason}): "
+            f"Exact draws of the missing values of {count(len(codes), 'row')} are out of reach ({error.reason}): "
             f"Gibbs chains of {_GIBBS_SWEEPS} sweeps fill them, whose draws are exact only in the limit.",
             stacklevel=4,
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield.data import MISSING, Domain
+from sparsefield.data import MISSING, Domain, count
 from sparsefield.inference import Backend, Given, energies
 from sparsefield.model._partition import find_log_partition
 
@@ -64,9 +64,9 @@ def sum_rows(model: PairwiseMRF, codes: Codes, *, seed: int, backend: Backend) -
         values[k], errors[k] = found.value - energies(model, row[None])[0], found.error
     if errors.any():
         warnings.warn(
-            f"{np.count_nonzero(errors[of])} row(s), row {first[errors > 0].min()} among them, miss so many values "
-            "that interact that sums over these are estimated by draws: their log-probabilities have standard errors "
-            f"of up to {errors.max():.2g}.",
+            f"The log-probabilities of {count(int((errors[of] > 0).sum()), 'row')}, row {first[errors > 0].min()} "
+            f"among them, are estimated by draws, with standard errors of up to {errors.max():.2g}: too many missing "
+            "values interact to sum them out.",
             stacklevel=3,
         )
     return np.asarray(values[of])

@@ -308,7 +308,7 @@ def check_objective(objective: str, table: Table | None = None) -> None:
     if table is not None and objective == "pseudolikelihood" and table.n_missing.any():
         name = table.domain.names[int(table.n_missing.argmax())]
         raise TableError(
-            f"The table has {table.n_missing.sum()} missing value(s), most in column {name!r}, which the "
+            f"The table has {count(int(table.n_missing.sum()), 'missing value')}, most in column {name!r}, which the "
             "pseudo-likelihood cannot take",
             "penalise the likelihood, or set {option} to 'drop' or 'zero'",
             column=name,

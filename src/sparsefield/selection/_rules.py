@@ -233,7 +233,7 @@ class ByHoldingOut:
             _check_whole("n_folds", self.n_folds, 2, n_rows)
             return make_folds(n_rows, self.n_folds, seed)
         if len(self.n_folds) < 2:
-            raise ValueError(f"There are {len(self.n_folds)} fold(s): a standard error takes two.")
+            raise ValueError(f"cv makes {count(len(self.n_folds), 'fold')}: a standard error takes two.")
         return [Part(seed_of_part(seed, k + 1), *map(np.asarray, own)) for k, own in enumerate(self.n_folds)]
 
     def judge(self, found: Found) -> Verdict:
