@@ -3,10 +3,10 @@
 import contextlib
 import doctest
 import io
+import itertools
 import os
 import re
 import tempfile
-import textwrap
 from pathlib import Path
 
 import matplotlib
@@ -15,11 +15,10 @@ matplotlib.use("agg")
 from matplotlib import pyplot as plt
 
 BLOCK = re.compile(r"```python\n(.*?)```", flags=re.DOTALL)
-# As many characters of code as a page of the theme shows beside its two columns at 1280 px.
-WIDTH = 88
 # A network with 800 edges, the Senate's, has 670 kB as lines and 127 kB as points (150 to the inch).
 LARGEST = 150_000
-FRAME = re.compile(r"[┌│├└╞]")
+# A line of a table that polars prints.
+FRAME = re.compile(r"shape: |[┌│├└╞]")
 
 
 def run_block(code: str, names: dict[str, object], page: str) -> str:
@@ -37,10 +36,11 @@ def run_block(code: str, names: dict[str, object], page: str) -> str:
     return printed.getvalue()
 
 
-def wrap(text: str) -> str:
-    """Return a text with long sentences on several lines; the lines of tables stay as they are."""
+def show_printed(text: str) -> list[str]:
+    """Return blocks of what an example printed: tables keep their lines, and sentences fill the width of the page."""
     lines = text.rstrip().splitlines()
-    return "\n".join(line if FRAME.match(line) else "\n".join(textwrap.wrap(line, WIDTH)) for line in lines)
+    parts = itertools.groupby(lines, key=lambda line: "table" if FRAME.match(line) else "told")
+    return [f"```{{code-block}} text\n:class: output {kind}\n\n" + "\n".join(own) + "\n```" for kind, own in parts]
 
 
 def save_figures(folder: Path, stem: str) -> list[tuple[Path, str]]:
@@ -74,8 +74,7 @@ def show_outputs(text: str, page: str, folder: Path, root: Path) -> str:
         nonlocal shown
         shown += 1
         parts = [block[0]]
-        if printed := run_block(block[1], names, page).rstrip():
-            parts.append(f"```{{code-block}} text\n:class: output\n\n{wrap(printed)}\n```")
+        parts += show_printed(run_block(block[1], names, page))
         for path, title in save_figures(folder, f"{stem}-{shown}"):
             place = Path(os.path.relpath(path, root)).as_posix()
             parts.append(f"```{{image}} /{place}\n:alt: {title}\n:class: drawn\n```")

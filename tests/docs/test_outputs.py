@@ -29,7 +29,7 @@ def test_examples_print_below_themselves_and_share_their_names(show):
     text = show("Before.\n\n```python\nx = 2\n```\n\nBetween.\n\n```python\nprint(x + 1)\n```\n\nAfter.\n")
     assert text == (
         "Before.\n\n```python\nx = 2\n```\n\nBetween.\n\n```python\nprint(x + 1)\n```\n\n"
-        "```{code-block} text\n:class: output\n\n3\n```\n\nAfter.\n"
+        "```{code-block} text\n:class: output told\n\n3\n```\n\nAfter.\n"
     )
 
 
@@ -39,10 +39,12 @@ def test_figures_are_shown_with_their_title(show, tmp_path):
     assert (tmp_path / "built" / "outputs" / "guide-page-1-0.svg").read_text(encoding="utf-8").startswith("<?xml")
 
 
-def test_long_sentences_are_wrapped_and_tables_are_not(outputs):
-    sentence, row = "word " * 30, "│ " + "cell " * 30
-    assert max(map(len, outputs.wrap(sentence).splitlines())) <= outputs.WIDTH
-    assert outputs.wrap(row) == row.rstrip()
+def test_tables_are_kept_apart_from_sentences(outputs):
+    told, table, more = outputs.show_printed("One.\nTwo.\nshape: (1, 1)\n┌───┐\n│ 1 │\n└───┘\n  Three.\n")
+    assert told == "```{code-block} text\n:class: output told\n\nOne.\nTwo.\n```"
+    assert table == "```{code-block} text\n:class: output table\n\nshape: (1, 1)\n┌───┐\n│ 1 │\n└───┘\n```"
+    assert more.endswith("\n\n  Three.\n```")
+    assert outputs.show_printed("\n") == []
 
 
 def test_an_example_that_fails_ends_the_build(show):
