@@ -20,7 +20,7 @@ print(sf.edge_table(mrf).head(8))
 # %%
 # Black lines are positive links between the parties.
 parties = dict(zip(senate.members["name"], senate.members["party"], strict=True))
-colors = {"D": "#1f5fa8", "R": "#b3202c", "I": "#4d9221"}
+colors = {"D": "#243ae1", "R": "#a82207", "I": "#440253"}
 NetworkDisplay.from_estimator(mrf, groups=parties, colors=colors)
 
 # %%
