@@ -77,6 +77,8 @@ def _see_through(
         return _INK * room / float(widths_up_to(widest) @ lengths)
 
     least, most = _WIDEST
-    widest = float(np.clip(most * min(1.0, paleness(most)), least, most))
-    base = float(np.clip(_FULL * min(1.0, paleness(widest)), _FAINTEST, _FULL))
-    return widths_up_to(widest), base + (_FULL - base) * shares
+    widest = float(np.clip(most * np.sqrt(paleness(most)), least, most))
+    # Weak edges stand back first, strong ones later: they are what one looks for.
+    weakest = float(np.clip(_FULL * paleness(widest), _FAINTEST, _FULL))
+    strongest = float(np.clip(_FULL * paleness(widest) ** 0.25, _FAINTEST, _FULL))
+    return widths_up_to(widest), weakest + (strongest - weakest) * shares

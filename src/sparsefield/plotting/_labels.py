@@ -85,7 +85,8 @@ def write_names(
             text.remove()
             continue
         free = np.flatnonzero(is_free)
-        k = int(free[np.argmin(_overlap(boxes[free], ink).sum(axis=1))])
+        near = ink[(np.abs(ink[:, :2] - own) <= 2 * half + 2 * radius * scale).all(axis=1)]
+        k = int(free[np.argmin(_overlap(boxes[free], near).sum(axis=1))])
         taken = np.vstack([taken, boxes[k]])
         _pin(ax, text, positions[node], middles[k] - own)
 
