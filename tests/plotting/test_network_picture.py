@@ -182,6 +182,7 @@ def test_groups_beyond_the_colours_have_shapes(drawn):
     dots = [own for own in drawn["many groups"].ax_.collections if not isinstance(own, LineCollection)]
     assert len(dots) == 4
     assert sum(len(own.get_offsets()) for own in dots) == 26
+    assert len({own.get_paths()[0].vertices.tobytes() for own in dots}) == 4
 
 
 def test_a_network_without_edges_says_why_and_what_to_do(drawn):
