@@ -6,6 +6,8 @@ import shutil
 import pytest
 
 from pages import visiting
+from sparsefield.datasets import make_field
+from views import describe, make_few, write_view
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
@@ -30,3 +32,21 @@ def visit(browser):
     """Open a page with the network cut; what it complains about is collected, and must be nothing."""
     with visiting(browser) as visit:
         yield visit
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    """Return where pages with views are written."""
+    return tmp_path_factory.mktemp("view")
+
+
+@pytest.fixture(scope="session")
+def few(folder):
+    """Return the page of a network of four variables."""
+    return write_view(folder / "few.html", make_few())
+
+
+@pytest.fixture(scope="session")
+def many(folder):
+    """Return the page of a network of ninety variables."""
+    return write_view(folder / "many.html", describe(make_field(90, degree=4, seed=1)))

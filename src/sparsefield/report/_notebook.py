@@ -17,7 +17,7 @@ _HEIGHT = 480  # pixels: half a screen
 _MOST_NODES = 300  # which take a second to place; 600 take five
 _EMPTY = "There are no edges: at this penalty each variable tells nothing of the others."
 
-# Frames without rights of their own (`sandbox`) keep scripts away from the notebook, and the notebook's style from them.
+# Frames without rights of their own (`sandbox`) keep scripts out of the notebook, and its style out of them.
 _FRAME = """<div style="max-width: 60em">
 <iframe title="The network of the fit" sandbox="allow-scripts"
 style="width: 100%; height: {height}px; border: 0; color-scheme: light dark" srcdoc='{document}'></iframe>

@@ -7,6 +7,8 @@ from collections.abc import Collection, Mapping
 from importlib.resources import files
 from typing import Any
 
+import networkx as nx
+
 from sparsefield.network import Clusters, Network, make_graph
 from sparsefield.plotting import PALETTE, place_nodes, style_groups
 from sparsefield.report._sections import Resampled, of_edge, short
@@ -57,7 +59,7 @@ def describe_network(
         Those that are drawn; all unless given. Degrees and strengths are those of the whole network.
     """
     whole = make_graph(network)
-    graph = whole if only is None else whole.subgraph([name for name in whole if name in set(only)])
+    graph = whole if only is None else _take(whole, set(only))
     positions = place_nodes(graph, seed=seed)
     cluster_of = {} if clusters is None else clusters.cluster_of
     numbers = {name: k for k, name in enumerate(graph)}
@@ -93,6 +95,14 @@ def describe_network(
         "clusters": list(style_groups(f"{k:09}" for k in set(cluster_of.values())).values()),
         "palette": PALETTE,
     }
+
+
+def _take(whole: nx.Graph, only: set[str]) -> nx.Graph:
+    """Return a part of a network; nodes keep their order, which a subgraph of networkx takes from a set."""
+    graph = nx.Graph()
+    graph.add_nodes_from(name for name in whole if name in only)
+    graph.add_edges_from(edge for edge in whole.edges(data=True) if only.issuperset(edge[:2]))
+    return graph
 
 
 def read_view() -> tuple[str, str]:

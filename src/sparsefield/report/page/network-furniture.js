@@ -40,7 +40,7 @@
       point(lines, x, y) {
         tooltip.hidden = lines === null;
         if (lines === null) return;
-        tooltip.replaceChildren(...lines.map((line, k) => tell(line, k ? "span" : "b")));
+        tooltip.replaceChildren(...lines.map((line, k) => tell(line, k ? "span" : "strong")));
         const right = container.clientWidth - tooltip.offsetWidth - 4, below = y + 18;
         tooltip.style.left = `${Math.max(4, Math.min(right, x + 14))}px`;
         tooltip.style.top = `${below + tooltip.offsetHeight < container.clientHeight ? below : Math.max(4, y - tooltip.offsetHeight - 10)}px`;

@@ -71,6 +71,7 @@
     });
     const entry = document.createElement("span");
     entry.className = "network-entry";
+    entry.setAttribute("aria-label", `strength from ${short(coloring.range[0])} to ${short(coloring.range[1])}`);
     entry.append(tell(`strength ${short(coloring.range[0])}`, "span"), bar, tell(short(coloring.range[1]), "span"));
     return entry;
   }

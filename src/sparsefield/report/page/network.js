@@ -25,12 +25,12 @@
     const positions = nodes.map((node) => [UNIT * node.x, -UNIT * node.y]); // up is up in Python, and down on screens
     const texts = nodes.map((node) => cut(node.name));
     const importance = nodes.map((_, k) => k).sort((one, other) => nodes[other].strength - nodes[one].strength || nodes[other].degree - nodes[one].degree || one - other);
-    const state = { shown: [], visible: [], keep: () => true, hidesIsolated: false, names: options.names ?? true, selection: null, hovered: null, placed: [], frames: 0, revision: 0, held: null, isMoving: false };
+    const state = { shown: [], visible: [], keep: () => true, hidesIsolated: false, names: options.names ?? true, selection: null, hovered: null, placed: [], frames: 0, revision: 0, held: null, isMoving: false, isMoved: false };
     const listeners = { select: [], move: [] };
     const theme = makeTheme(data.palette, () => restyle());
     const coloring = makeColoring(data, theme);
     const furniture = makeFurniture(container, nodes, edges, options);
-    const camera = makeCamera(furniture, ask, () => state.visible.map((k) => positions[k]), () => state.shown.length === 0);
+    const camera = makeCamera(furniture, move, () => state.visible.map((k) => positions[k]), () => state.shown.length === 0);
     const context = furniture.canvas.getContext("2d"), paintScene = makePainter();
     const widths = ["", "600 "].map((weight) => {
       context.font = `${weight}${FONT}`;
@@ -75,6 +75,12 @@
       });
     }
 
+    // Views that follow this one are told of its own moves, and not of those that it was told itself.
+    function move() {
+      state.isMoved = true;
+      ask();
+    }
+
     function makeScene() {
       const { width, height } = camera.size();
       const picked = reach(state.selection), hovered = reach(state.hovered);
@@ -98,7 +104,8 @@
       camera.prepare(context);
       paintScene(context, scene);
       state.frames += 1;
-      for (const call of listeners.move) call();
+      if (state.isMoved) for (const call of listeners.move) call();
+      state.isMoved = false;
     }
 
     // --- What people do ---
@@ -120,7 +127,7 @@
       },
       drag: (k, x, y) => {
         positions[k] = camera.unproject(x, y);
-        ask();
+        move();
       },
       release() {
         Object.assign(state, { held: null, isMoving: false });
@@ -153,7 +160,7 @@
       },
       layOut() {
         layout?.stop();
-        layout = animateLayout(state, positions, camera, () => { state.revision += 1, ask(); });
+        layout = animateLayout(state, positions, camera, () => { state.revision += 1, move(); });
         return layout.done;
       },
       colorNodes(by) {
