@@ -18,7 +18,9 @@ def plain(text):
     return " ".join(re.sub(r"\d+\.\d s\.", "", re.sub(r"[│┃━┏┓┡┩┳╇└┘─┴]", " ", text)).split())
 
 
-@pytest.mark.parametrize(("words", "shown"), SHOWN, ids=[words.split()[0] + f"-{k}" for k, (words, _) in enumerate(SHOWN)])
+@pytest.mark.parametrize(
+    ("words", "shown"), SHOWN, ids=[words.split()[0] + f"-{k}" for k, (words, _) in enumerate(SHOWN)]
+)
 def test_commands_say_what_the_tutorial_shows(words, shown, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     exec(FIRST, {})  # it writes the table

@@ -6,7 +6,7 @@ import pytest
 import sparsefield as sf
 from sparsefield.network import Clusters
 from sparsefield.plotting import PALETTE
-from views import along, as_rgb, describe, entries, make_few, pixels, rest, write_view
+from views import along, as_rgb, describe, entries, make_few, pixels, rest, until, write_view
 
 
 def nearest(colors, pixel, background):
@@ -137,8 +137,8 @@ def test_the_theme_changes_background_and_ink(few, visit, by):
             page.emulate_media(color_scheme=theme)
         else:
             page.evaluate("(theme) => { document.documentElement.dataset.theme = theme; }", theme)
+        until(page, f"view.state().theme === '{theme}'")
         state = rest(page)
-        assert state["theme"] == theme
         box = state["boxes"][0]
         grid = [(x, y) for x in np.arange(box["left"], box["right"]) for y in np.arange(box["top"], box["bottom"])]
         background, text = (as_rgb(PALETTE[theme][key]) for key in ("background", "text"))

@@ -179,12 +179,12 @@ def test_the_network_of_a_notebook_can_be_moved(fit, browser, tmp_path, theme):
     page.goto((tmp_path / "output.html").as_uri())
     (frame,) = (own for own in page.frames if own is not page.main_frame)
     frame.wait_for_selector("body[data-ready=yes]")
+    ARTEFACTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=ARTEFACTS / f"notebook-{theme}.png")
     network = frame.locator("#network")
     before = network.screenshot()
     network.press("+")
     assert network.screenshot() != before
     assert frame.locator("#legend").inner_text().split("\n")[0].endswith("edge")
-    ARTEFACTS.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=ARTEFACTS / f"notebook-{theme}.png")
     page.close()
     assert complaints == []
