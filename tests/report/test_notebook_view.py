@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 import numpy as np
 import polars as pl
 import pytest
+from sklearn import config_context
 
 import sparsefield as sf
 from pages import ARTEFACTS
@@ -122,6 +123,18 @@ def test_a_notebook_shows_the_network_and_the_sentences(fit):
     assert len(drawn["edges"]) == network.n_edges
     for line in str(fit).splitlines():
         assert line in Frames(html).text
+
+
+def test_a_notebook_shows_the_network_of_an_estimator_below_its_diagram():
+    mrf = sf.SparseMRF(0.03, random_state=1)
+    bare = mrf._repr_mimebundle_()["text/html"]
+    assert "<iframe" not in bare + mrf._repr_html_()
+    mrf.fit(TABLE)
+    for html in (mrf._repr_html_(), mrf._repr_mimebundle_()["text/html"]):
+        assert html.endswith(mrf.fit_._repr_html_())
+        assert html.index("SparseMRF") < html.index("<iframe")
+    with config_context(display="text"):
+        assert list(mrf._repr_mimebundle_()) == ["text/plain"]
 
 
 def test_where_frames_are_stripped_the_sentences_remain(fit):

@@ -123,6 +123,20 @@ class FieldEstimator(FieldAnswers, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return make_graph(self.fit_, nodes)
 
+    # Notebooks ask for a bundle first, and other programs for HTML; scikit-learn's diagram comes first in both.
+    def _repr_html_inner(self) -> str:
+        return f"{super()._repr_html_inner()}{self._show_network()}"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        shown: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in shown:
+            shown["text/html"] += self._show_network()
+        return shown
+
+    def _show_network(self) -> str:
+        """Return the network as notebooks show it; nothing before there is one."""
+        return self.fit_._repr_html_() if self.__sklearn_is_fitted__() else ""
+
     def __sklearn_tags__(self) -> Any:
         """Say that columns hold categories, and whether some of their cells may be missing."""
         tags = super().__sklearn_tags__()
