@@ -49,8 +49,8 @@
     if (has((edge) => edge.hasSign && edge.weight < 0)) entries.push([line(colors.negative), "negative edge"]);
     if (has((edge) => !edge.hasSign)) entries.push([line(colors.unsigned), anySign ? "edge without a sign" : "edge"]);
     const plain = anySign ? colors.text : colors.unsigned, opacity = 0.65;
-    const sizes = edges.map((edge) => edge.size);
-    if (edges.length && Math.max(...sizes) > 1.05 * Math.min(...sizes)) entries.push([line(plain, { width: 5, opacity }), "wider: stronger"]);
+    const least = edges.reduce((size, edge) => Math.min(size, edge.size), Infinity); // a call cannot take a million arguments
+    if (has((edge) => edge.size > 1.05 * least)) entries.push([line(plain, { width: 5, opacity }), "wider: stronger"]);
     if (has((edge) => edge.undecided === true)) entries.push([line(plain, { isDashed: true, opacity }), "dashed: undecided (simulation error)"]);
     if (has((edge) => edge.share !== null && edge.share < 1)) entries.push([line(plain, { opacity: 0.25 }), "fainter: in fewer resamples"]);
     return entries;
