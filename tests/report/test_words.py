@@ -78,6 +78,7 @@ def test_no_edge_says_why_and_what_to_do():
         "No edge joins any two of the 3 variables.",
         "The penalty, alpha = 0.1, leaves no edge: no two variables go together more clearly than it asks for.",
     )
+    assert words.sure == ()
     assert words.advice == "Take a smaller penalty, or leave it out to have it chosen:"
     assert words.command == "sparsefield fit DATA --report page.html"
     assert words.limits == (
@@ -215,7 +216,7 @@ def test_resampling_is_pointed_to_with_its_command():
     assert words.sure == (
         "Sampling error is another matter: whether other rows would show the same edges has not been tried here.",
     )
-    assert words.advice == "Resampling the rows tells how many edges sampling error leaves:"
+    assert words.advice == "To see how many of the edges other rows would show, resample the rows:"
     assert words.command == "sparsefield bootstrap DATA --alpha 0.1 --report page.html"
 
 
@@ -269,6 +270,12 @@ def test_missing_values_are_counted():
     assert said == "This was learned from 500 rows, in which 7 values (0.4%) are missing."
     codes[1:, 0] = 0
     assert tell(fit, table=sf.Table(table.domain, codes)).found[-1].endswith("1 value (0.1%) is missing.")
+
+
+def test_rows_with_weights_count_as_many():
+    table = sf.datasets.make_chain(4, seed=1).sample(20, method="perfect", seed=1)
+    said = tell(make_star(4), table=table, sample_weight=np.full(20, 75.5)).found[-1]
+    assert said == "This was learned from 20 rows that count as 1,510."
 
 
 # --- What it does not say ---

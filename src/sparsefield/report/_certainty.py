@@ -40,8 +40,10 @@ def describe_simulation(fit: Fit, network: Network) -> str:
     return f"Simulation error leaves {of} open{': more simulated samples would tell' if n else ''}."
 
 
-def describe_resamples(bootstrap: Bootstrap | None) -> str:
+def describe_resamples(bootstrap: Bootstrap | None, *, has_edges: bool = True) -> str:
     """Say how many edges nearly all resamples have, or that sampling error is not known."""
+    if bootstrap is None and not has_edges:
+        return ""
     if bootstrap is None:
         return "Sampling error is another matter: whether other rows would show the same edges has not been tried here."
     edges = bootstrap.table.filter(pl.col("weight") != 0)
@@ -94,7 +96,7 @@ def advise(fit: Fit, *, has_edges: bool) -> tuple[str, str]:
     words += ["--objective", "pseudolikelihood"] if is_pseudo(fit) and has_edges else []
     if has_edges:
         words += [] if alpha is None else ["--alpha", f"{alpha:.6g}"]
-        return "Resampling the rows tells how many edges sampling error leaves:", shlex.join(
+        return "To see how many of the edges other rows would show, resample the rows:", shlex.join(
             [*words, "--report", "page.html"]
         )
     if "choice" in fit.settings:

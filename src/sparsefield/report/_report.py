@@ -117,7 +117,7 @@ def write_report(
     page = environment.get_template("report.html").render(
         title=title or "The network behind the data",
         fit=fit,
-        words=describe(fit, network, clusters, bootstrap=bootstrap, table=table),
+        words=describe(fit, network, clusters, bootstrap=bootstrap, table=table, sample_weight=sample_weight),
         network=drawn,
         has_clusters=bool(clusters.members),
         trace=draw_trace(fit),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sparsefield.data import Table, count
 from sparsefield.fits import Fit
@@ -49,7 +50,13 @@ class Words:
 
 
 def describe(
-    fit: Fit, network: Network, clusters: Clusters, *, bootstrap: Bootstrap | None = None, table: Table | None = None
+    fit: Fit,
+    network: Network,
+    clusters: Clusters,
+    *,
+    bootstrap: Bootstrap | None = None,
+    table: Table | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> Words:
     """Say in plain words what a fit found.
 
@@ -65,18 +72,20 @@ def describe(
         Fits of resampled rows.
     table : Table, optional
         What it was fitted to.
+    sample_weight : array-like of shape (n_rows,), optional
+        How often each row of the table counts.
     """
     has_edges = network.n_edges > 0
     found = _describe_edges(fit, network, clusters) if has_edges else _describe_none(fit, network)
     sure = [
         describe_end(fit),
         describe_simulation(fit, network),
-        describe_resamples(bootstrap),
+        describe_resamples(bootstrap, has_edges=has_edges),
         describe_certificate(fit),
     ]
     advice, command = ("", "") if bootstrap is not None or not network.n_pairs else advise(fit, has_edges=has_edges)
     return Words(
-        tuple(filter(None, (*found, _describe_rows(fit, table)))),
+        tuple(filter(None, (*found, _describe_rows(fit, table, sample_weight)))),
         tuple(filter(None, sure)),
         tuple(describe_limits(fit)) if has_edges else (ABSENT,),
         advice,
@@ -146,12 +155,14 @@ def _describe_none(fit: Fit, network: Network) -> list[str]:
     return [f"No edge joins any two of the {p:,} variables.", why]
 
 
-def _describe_rows(fit: Fit, table: Table | None) -> str:
+def _describe_rows(fit: Fit, table: Table | None, sample_weight: ArrayLike | None) -> str:
     """Say how many rows there were, and how many cells of them are missing."""
     n = table.n_rows if table is not None else fit.settings.get("n_rows")
     if n is None:
         return ""
     said = f"This was learned from {count_of(int(n), 'row')}"
+    if sample_weight is not None:
+        said += f" that {'counts' if n == 1 else 'count'} as {np.sum(sample_weight):,.10g}"
     n_missing = 0 if table is None else int(table.n_missing.sum())
     if not n_missing or table is None:
         return f"{said}."

@@ -96,7 +96,7 @@ Page.makeTable = (nodes, edges) => {
     mark(isPicked) {
       for (const row of rows) {
         row.line.classList.toggle("picked", isPicked(row));
-        row.line.ariaSelected = isPicked(row) ? "true" : null;
+        row.line.ariaCurrent = isPicked(row) ? "true" : null;
       }
       const first = body.querySelector("tr.picked:not([hidden])");
       if (first) box.scrollTop = first.offsetTop - (box.clientHeight - first.offsetHeight) / 2;
