@@ -1,6 +1,6 @@
 """
-Neuroscience: from spike times to a pairwise maximum-entropy model
-==================================================================
+Neuroscience: from spike times to a pairwise model
+==================================================
 
 Does the synchrony of a population follow from its pairs? A pairwise maximum-entropy model has the firing rate of each
 cell and the coincidences of each pair, and is otherwise as random as it can be (Schneidman, Berry, Segev and Bialek
@@ -28,9 +28,8 @@ BLUE, RED = PALETTE["light"]["groups"][:2]
 n_cells, seconds, step = 20, 1200, 0.001
 rng = np.random.default_rng(1)
 decay = np.exp(-step / 0.05)
-inputs = lfilter(
-    [np.sqrt(1 - decay**2)], [1, -decay], rng.standard_normal((2, int(seconds / step)))
-)
+noise = rng.standard_normal((2, int(seconds / step)))
+inputs = lfilter([np.sqrt(1 - decay**2)], [1, -decay], noise)
 spike_times = []
 for cell in range(n_cells):
     gain, mean_rate = rng.uniform(0.7, 1.5), rng.uniform(0.5, 5)
@@ -38,16 +37,10 @@ for cell in range(n_cells):
     spike_times.append(np.flatnonzero(rng.random(rate.size) < rate * step) * step)
 
 figure, ax = plt.subplots(figsize=(8, 3), layout="constrained")
-ax.eventplot(
-    spike_times, colors=[BLUE] * 10 + [RED] * 10, linelengths=0.8, linewidths=0.8
-)
-ax.set(
-    xlim=(60, 70),
-    ylim=(-1, n_cells),
-    xlabel="time (s)",
-    ylabel="cell",
-    title="Ten seconds of two populations",
-)
+colors = [BLUE] * 10 + [RED] * 10
+ax.eventplot(spike_times, colors=colors, linelengths=0.8, linewidths=0.8)
+ax.set(xlim=(60, 70), ylim=(-1, n_cells), xlabel="time (s)", ylabel="cell")
+ax.set_title("Ten seconds of two populations")
 ax.spines[["top", "right"]].set_visible(False)
 
 # %%
@@ -81,72 +74,78 @@ print(optimality)
 #
 # Does it predict what it was not fitted to?
 # ------------------------------------------
-# The number K of cells that spike in the same bin is no statistic of the fit. Independent cells fall short of large K
-# by orders of magnitude.
-observed = np.bincount(words.sum(axis=1), minlength=n_cells + 1) / len(words)
+# The number K of cells that spike in the same bin is no statistic of the fit, and neither is how often a whole pattern
+# of spikes and silences occurs. Independent cells are the model without couplings.
+spikes = words.sum(axis=1)
+observed = np.bincount(spikes, minlength=n_cells + 1) / len(words)
 draws = mrf.sample(1_000_000, method="perfect", seed=1)
 pairwise = np.bincount(draws.codes.sum(axis=1), minlength=n_cells + 1) / len(draws)
+rates = words.mean(axis=0)
 independent = np.ones(1)
-for rate in words.mean(axis=0):
+for rate in rates:
     independent = np.convolve(independent, [1 - rate, rate])
 
+patterns, counts = np.unique(words, axis=0, return_counts=True)
+frequent = counts >= 5
+patterns, counts = patterns[frequent], counts[frequent]
+by_pairs = np.exp(mrf.model_.log_prob(patterns))
+by_rates = np.where(patterns, rates, 1 - rates).prod(axis=1)
+
+
+def find_correlations(moments):
+    """Return the correlation of each pair of cells."""
+    deviations = np.sqrt(moments.main * (1 - moments.main))
+    covariances = moments.pair - np.outer(moments.main, moments.main)
+    return (covariances / np.outer(deviations, deviations))[pairs]
+
+
 found = sf.inference.Exact().moments(mrf.model_)
-correlations = [
-    (m.pair - np.outer(m.main, m.main))
-    / np.sqrt(np.outer(m.main * (1 - m.main), m.main * (1 - m.main)))
-    for m in (sf.moments_of_table(sf.encode(words)), found)
-]
 
 # %%
 # The figure
 # ----------
-figure, (left, middle, right) = plt.subplots(
-    1, 3, figsize=(12, 4), layout="constrained"
-)
+figure, axes = plt.subplots(2, 2, figsize=(8, 7.2), layout="constrained")
+(counting, matching), (predicting, coupling) = axes
 shown = np.arange(13)
-noise = 2 * np.sqrt(observed * (1 - observed) / len(words))
-left.errorbar(
-    shown,
-    observed[:13],
-    noise[:13],
-    fmt="ko",
-    markersize=4,
-    label="data, ±2 standard errors",
-)
-left.plot(shown, pairwise[:13], color=BLUE, label="pairwise model")
-left.plot(shown, independent[:13], "--", color="#888888", label="independent cells")
-left.set(
-    yscale="log", ylim=(5e-6, 3), xlabel="cells that spike together, K", ylabel="P(K)"
-)
-left.legend(frameon=False, loc="upper right")
-middle.plot(
-    correlations[0][pairs], correlations[1][pairs], ".", color=BLUE, markersize=5
-)
-middle.axline((0, 0), slope=1, color="#888888", linewidth=0.8)
-middle.set(
-    xlabel="correlation of a pair, data", ylabel="correlation, model", aspect="equal"
-)
+errors = 2 * np.sqrt(observed * (1 - observed) / len(words))
+counting.errorbar(shown, observed[shown], errors[shown], fmt="ko", ms=4, label="data")
+counting.plot(shown, pairwise[shown], color=BLUE, label="pairwise model")
+counting.plot(shown, independent[shown], "--", color="#888888", label="independent")
+counting.set(yscale="log", ylim=(5e-6, 3), xticks=shown[::2], ylabel="P(K)")
+counting.set_xlabel("cells that spike together, K")
+counting.legend(frameon=False)
+
+data = find_correlations(sf.moments_of_table(sf.encode(words)))
+matching.plot(data, find_correlations(found), ".", color=BLUE)
+matching.axline((0, 0), slope=1, color="#888888", linewidth=0.8)
+matching.set(xlabel="correlation of a pair, data", ylabel="correlation, model")
+
+occurs = counts / len(words)
+predicting.loglog(occurs, by_rates, ".", color="#aaaaaa", label="independent")
+predicting.loglog(occurs, by_pairs, ".", color=BLUE, label="pairwise model")
+predicting.axline((1e-3, 1e-3), (1e-2, 1e-2), color="#888888", linewidth=0.8)
+predicting.set(xlabel="frequency of a pattern, data", ylabel="probability, model")
+predicting.legend(frameon=False, loc="lower right")
+
 largest = np.abs(mrf.interactions_).max()
-image = right.imshow(mrf.interactions_, cmap="RdBu", vmin=-largest, vmax=largest)
-right.set(xlabel="cell", ylabel="cell", xticks=[0, 9, 19], yticks=[0, 9, 19])
-figure.colorbar(image, ax=right, label="coupling J", shrink=0.8)
-for letter, panel in zip("abc", (left, middle, right), strict=True):
+image = coupling.imshow(mrf.interactions_, cmap="RdBu", vmin=-largest, vmax=largest)
+coupling.set(xlabel="cell", ylabel="cell", xticks=[0, 9, 19], yticks=[0, 9, 19])
+figure.colorbar(image, ax=coupling, label="coupling J", shrink=0.8)
+for letter, panel in zip("abcd", axes.flat, strict=True):
     panel.set_title(letter, loc="left", weight="bold")
     panel.spines[["top", "right"]].set_visible(False)
 
 # %%
-# **a** The pairwise model has P(K) nearly right over five orders of magnitude. It is not perfect: silence, K = 0, is
-# more frequent in the data, because an input that all cells share is more than its pairs. **b** Correlations are
-# matched, as they must be. **c** Couplings join the cells of one input: cells that follow the same input look
-# coupled, and a coupling is no synapse.
+# **a** The pairwise model has P(K) nearly right over five orders of magnitude (bars are two standard errors of the
+# data), where independent cells miss large K by far. It is not perfect: silence, K = 0, is more frequent in the data,
+# because an input that cells share is more than its pairs. **b** Correlations are matched, as they must be. **c** Whole
+# patterns have nearly the probabilities with which they occur. **d** Couplings join the cells of one input: cells that
+# follow the same input look coupled, and a coupling is no synapse.
 #
 # How much of the structure do pairs explain? The entropy of the model beside that of independent cells:
-rates = words.mean(axis=0)
 alone = -(rates * np.log2(rates) + (1 - rates) * np.log2(1 - rates)).sum()
 entropy = mrf.model_.entropy().value / np.log(2)
-print(
-    f"independent {alone:.3f} bits, pairwise {entropy:.3f} bits: correlations take {alone - entropy:.3f} bits"
-)
+print(f"independent {alone:.3f} bits, pairwise {entropy:.3f} bits per bin")
 
 # %%
 # What to report
@@ -166,7 +165,8 @@ print(
 # %%
 # Coming from maxent_toolbox
 # --------------------------
-# ``maxent.createModel(n, 'pairwise')`` and ``maxent.trainModel`` are ``SparseMRF(alpha).fit(words)``; factors are
-# ``main_effects_`` and ``interactions_``, and ``maxent.generateSamples`` is ``mrf.sample(n, method="perfect")``,
-# whose draws are exact. Models with K as a statistic of its own (``'kising'``) are not here. :doc:`Coming from
-# another program </guide/coming-from>` has the words of others.
+# ``maxent.createModel(n, 'pairwise')`` and ``maxent.trainModel(model, raster, 'threshold', 1)`` are
+# ``SparseMRF(alpha).fit(words)``, with cells in columns instead of rows and one standard error for alpha, as above.
+# ``maxent.generateSamples`` is ``mrf.sample(n, method="perfect")``, whose draws are exact. Models with K as a
+# statistic of its own (``'ksync'``) are not here. :doc:`Coming from another program </guide/coming-from>` has the
+# words of others.

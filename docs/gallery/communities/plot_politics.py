@@ -30,9 +30,8 @@ print(f"{senate.votes.mask.mean():.1%} of the votes were not cast")
 # -------------------
 # Without `alpha`, the EBIC chooses the penalty.
 mrf = sf.SparseMRF(random_state=1).fit(senate.votes)
-print(
-    f"alpha = {mrf.choice_.alpha:.3g} has the least EBIC of {len(mrf.choice_.table)} penalties"
-)
+alpha = mrf.choice_.alpha
+print(f"alpha = {alpha:.3g} has the least EBIC of {len(mrf.choice_.table)} penalties")
 print(sf.edge_table(mrf).head(5))
 
 # %%
@@ -50,9 +49,7 @@ def find_across(fitted):
     return sf.edge_table(fitted).filter(sides[0] != sides[1], pl.col("weight") > 0)
 
 
-print(
-    f"{len(find_across(mrf))} of {len(sf.edge_table(mrf))} edges at alpha = {mrf.choice_.alpha:.2g}"
-)
+print(f"{len(find_across(mrf))} of {len(sf.edge_table(mrf))} edges")
 
 # %%
 # Who stands between the parties?
@@ -72,30 +69,15 @@ NetworkDisplay.from_estimator(closer, groups=party, colors=colors)
 
 # %%
 # The strength of a senator's edges to the other side is called bridge strength (Jones, Ma and McNally 2021).
-ends = pl.concat(
-    [
-        across.select(pl.col(end).alias("senator"), "weight")
-        for end in ("first", "second")
-    ]
-)
-bridges = (
-    ends.group_by("senator")
-    .agg(pl.col("weight").sum())
-    .sort("weight", "senator", descending=[True, False])
-)
-strengths = sf.centrality_table(closer).select(
-    pl.col("node").alias("senator"), pl.col("influence").alias("all")
-)
-bridges = bridges.rename({"weight": "across"}).join(
-    strengths, on="senator", maintain_order="left"
-)
+ends = [across.select("weight", senator=end) for end in ("first", "second")]
+bridges = pl.concat(ends).group_by("senator").agg(across=pl.col("weight").sum())
+strengths = sf.centrality_table(closer).select(senator="node", all="influence")
+bridges = bridges.join(strengths, on="senator").sort(-pl.col("across"), "senator")
 print(bridges)
+
 figure, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
-ax.barh(
-    bridges["senator"],
-    bridges["across"],
-    color=[colors[party[name]] for name in bridges["senator"]],
-)
+shades = [colors[party[name]] for name in bridges["senator"]]
+ax.barh(bridges["senator"], bridges["across"], color=shades)
 ax.invert_yaxis()
 ax.set(xlabel="strength of edges to the other side", title="Between the parties")
 ax.spines[["top", "right"]].set_visible(False)

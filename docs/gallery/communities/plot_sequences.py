@@ -27,30 +27,18 @@ BLUE, RED = PALETTE["light"]["groups"][:2]
 # 20 pairs of columns are coupled: oily letters seek oily ones, and charges seek the opposite charge. Columns next to
 # such a pair touch too, and are not coupled. Sequences are states of Gibbs chains; every fourth is a relative of one
 # of twenty others, which differs in a tenth of its letters, because databases have much of some branches.
-letters, n_columns, rng = (
-    np.array(list("ACDEFGHIKLMNPQRSTVWY")),
-    40,
-    np.random.default_rng(1),
-)
-coupled = [(i, 21 - i) for i in range(1, 9)]
-coupled += [
-    (3, 38),
-    (5, 34),
-    (7, 30),
-    (4, 35),
-    (6, 31),
-    (2, 39),
-    (13, 32),
-    (15, 33),
-    (17, 37),
-    (14, 28),
-    (16, 36),
-    (19, 40),
-]
-contacts = {(i + a, j + b) for i, j in coupled for a in (-1, 0, 1) for b in (-1, 0, 1)}
+letters, n_columns = np.array(list("ACDEFGHIKLMNPQRSTVWY")), 40
+rng = np.random.default_rng(1)
+hairpin = [(i, 21 - i) for i in range(1, 9)]
+strands = (2, 3, 4, 5, 6, 7, 13, 14, 15, 16, 17, 19)
+helix = (39, 38, 35, 34, 31, 30, 32, 28, 33, 36, 37, 40)
+coupled = hairpin + list(zip(strands, helix, strict=True))
+beside = (-1, 0, 1)
+contacts = {(i + a, j + b) for i, j in coupled for a in beside for b in beside}
 contacts = {(i, j) for i, j in contacts if 1 <= i and j <= n_columns and j - i >= 5}
 
-oily, plus, minus = (np.isin(letters, list(word)) for word in ("AVILMFWY", "KR", "DE"))
+classes = ("AVILMFWY", "KR", "DE")
+oily, plus, minus = (np.isin(letters, list(word)) for word in classes)
 coupling = (
     np.outer(oily, oily) + 2.0 * np.outer(plus, minus) + 2.0 * np.outer(minus, plus)
 )
@@ -110,7 +98,8 @@ precision = np.cumsum([pair in contacts for pair in pairs]) / np.arange(
     1, len(pairs) + 1
 )
 n_pairs = (n_columns - 5) * (n_columns - 4) // 2
-for name, n in (("L/5", n_columns // 5), ("L/2", n_columns // 2), ("all", len(pairs))):
+numbers = {"L/5": n_columns // 5, "L/2": n_columns // 2, "all": len(pairs)}
+for name, n in numbers.items():
     print(f"precision of the best {n:2d} pairs ({name}): {precision[n - 1]:.2f}")
 print(f"of pairs taken at random: {len(contacts) / n_pairs:.2f}")
 
@@ -121,52 +110,31 @@ print(f"of pairs taken at random: {len(contacts) / n_pairs:.2f}")
 # their score, blue where they touch and red where they do not.
 best = ranked.head(n_columns // 2)
 figure, (left, right) = plt.subplots(
-    1, 2, figsize=(10.5, 5), width_ratios=(1.25, 1), layout="constrained"
+    1, 2, figsize=(9, 4.6), width_ratios=(1.3, 1), layout="constrained"
 )
 i, j = np.array(sorted(contacts)).T
-left.plot(
-    np.append(i, j),
-    np.append(j, i),
-    "s",
-    color="#d9d9d9",
-    markersize=5.5,
-    label="contact of the fold",
-)
-for hit, color, name in (
-    (True, BLUE, "predicted, a contact"),
-    (False, RED, "predicted, no contact"),
+both = np.append(i, j), np.append(j, i)
+left.plot(*both, "s", color="#d9d9d9", markersize=4.8, label="contact")
+first, second = np.array(pairs[: len(best)]).T
+sizes = 20 + 60 * best["score"].to_numpy() / best["score"].max()
+touch = np.array([pair in contacts for pair in pairs[: len(best)]])
+for those, color, name in (
+    (touch, BLUE, "predicted, and is one"),
+    (~touch, RED, "predicted, and is none"),
 ):
-    shown = [
-        (*pair, score)
-        for pair, score in zip(pairs, best["score"], strict=False)
-        if (pair in contacts) == hit
-    ]
-    first, second, scores = np.array(shown).reshape(-1, 3).T
     left.scatter(
-        first,
-        second,
-        20 + 60 * scores / best["score"].max(),
-        color=color,
-        label=name,
-        zorder=3,
+        first[those], second[those], sizes[those], color=color, label=name, zorder=3
     )
 left.axline((0, 0), slope=1, color="#888888", linewidth=0.8)
 left.set(xlabel="column", ylabel="column", aspect="equal", xlim=(0, 41), ylim=(0, 41))
-left.legend(
-    frameon=False,
-    loc="lower center",
-    bbox_to_anchor=(0.5, 1.0),
-    ncols=3,
-    columnspacing=0.8,
-    handletextpad=0.2,
+figure.legend(
+    frameon=False, loc="outside upper left", ncols=3, columnspacing=1
 )
 right.plot(np.arange(1, len(pairs) + 1), precision, color=BLUE, label="best pairs")
-right.axhline(
-    len(contacts) / n_pairs, linestyle="--", color="#888888", label="at random"
-)
-right.set(
-    xlabel="number of pairs", ylabel="precision", ylim=(0, 1.05), xlim=(1, len(pairs))
-)
+base = len(contacts) / n_pairs
+right.axhline(base, linestyle="--", color="#888888", label="at random")
+right.set(xlabel="number of pairs", ylabel="precision")
+right.set(ylim=(0, 1.05), xlim=(1, len(pairs)))
 right.legend(frameon=False, loc="center left")
 right.spines[["top", "right"]].set_visible(False)
 
