@@ -136,7 +136,7 @@ for letter, panel in zip("abcd", axes.flat, strict=True):
     panel.spines[["top", "right"]].set_visible(False)
 
 # %%
-# **a** The pairwise model has P(K) nearly right over five orders of magnitude (bars are two standard errors of the
+# **a** The pairwise model has P(K) nearly right over four orders of magnitude (bars are two standard errors of the
 # data), where independent cells miss large K by far. It is not perfect: silence, K = 0, is more frequent in the data,
 # because an input that cells share is more than its pairs. **b** Correlations are matched, as they must be. **c** Whole
 # patterns have nearly the probabilities with which they occur. **d** Couplings join the cells of one input: cells that

@@ -68,6 +68,12 @@ colors = {"D": "#243ae1", "R": "#a82207", "I": "#440253"}
 NetworkDisplay.from_estimator(closer, groups=party, colors=colors)
 
 # %%
+# In a notebook a fit shows its network, to drag, zoom and ask:
+
+# sphinx_gallery_capture_repr_block = ("_repr_html_",)
+closer.fit_
+
+# %%
 # The strength of a senator's edges to the other side is called bridge strength (Jones, Ma and McNally 2021).
 ends = [across.select("weight", senator=end) for end in ("first", "second")]
 bridges = pl.concat(ends).group_by("senator").agg(across=pl.col("weight").sum())
