@@ -264,7 +264,7 @@ def test_bad_requests_are_refused():
         ({"max_iter": 0}, "max_iter is 0"),
         (
             {"schedule": "perfect", "max_sweeps": 1, "init": make_field(6, strength=(3.0, 4.0), seed=1)},
-            "within 1 sweeps",
+            "within 1 sweep",
         ),
         ({"schedule": "conservative", "chains": "persistent"}, "chains='restart'"),
     ):
