@@ -48,7 +48,8 @@ ax.spines[["top", "right"]].set_visible(False)
 # ----------------
 # Bins of 20 ms: one row per bin, one column per cell, 1 where the cell spikes.
 bins = np.linspace(0, seconds, round(seconds / 0.020) + 1)
-words = np.column_stack([np.histogram(times, bins)[0] > 0 for times in spike_times]).astype(int)
+spiked = [np.histogram(times, bins)[0] > 0 for times in spike_times]
+words = np.column_stack(spiked).astype(int)
 print(f"{len(words)} bins; a cell spikes in {words.mean():.1%} of them")
 
 # %%

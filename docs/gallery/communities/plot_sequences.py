@@ -39,14 +39,15 @@ contacts = {(i, j) for i, j in contacts if i >= 1 and j <= n_columns and j - i >
 
 classes = ("AVILMFWY", "KR", "DE")
 oily, plus, minus = (np.isin(letters, list(word)) for word in classes)
-coupling = np.outer(oily, oily) + 2.0 * np.outer(plus, minus) + 2.0 * np.outer(minus, plus)
-coupling -= np.outer(plus, plus) + 1.0 * np.outer(minus, minus)
+coupling = 1.0 * np.outer(oily, oily) - np.outer(plus, plus) - np.outer(minus, minus)
+coupling += 2 * (np.outer(plus, minus) + np.outer(minus, plus))
 fields = rng.normal(size=(n_columns, 20))
 codes = rng.integers(20, size=(1500, n_columns))
 for _ in range(50):
     for k in range(n_columns):
         partners = [j - 1 if i == k + 1 else i - 1 for i, j in coupled if k + 1 in (i, j)]
-        scores = fields[k] + sum(coupling[codes[:, m]] for m in partners) + rng.gumbel(size=(1500, 20))
+        noise = rng.gumbel(size=(1500, 20))
+        scores = fields[k] + sum(coupling[codes[:, m]] for m in partners) + noise
         codes[:, k] = scores.argmax(axis=1)
 relatives = codes[rng.integers(20, size=500)]
 changed = rng.random(relatives.shape) < 0.1
@@ -82,7 +83,7 @@ print(mrf.status_)
 # product correction (APC).
 ranked = sf.rank_contacts(mrf, min_separation=5)
 print(ranked.head(5))
-pairs = [(int(first), int(second)) for first, second in ranked.select("first", "second").iter_rows()]
+pairs = [(int(row["first"]), int(row["second"])) for row in ranked.iter_rows(named=True)]
 precision = np.cumsum([pair in contacts for pair in pairs]) / np.arange(1, len(pairs) + 1)
 n_pairs = (n_columns - 5) * (n_columns - 4) // 2
 numbers = {"L/5": n_columns // 5, "L/2": n_columns // 2, "all": len(pairs)}
@@ -96,10 +97,11 @@ print(f"of pairs taken at random: {len(contacts) / n_pairs:.2f}")
 # Contacts of the fold are grey, below the diagonal and above it. The best L/2 pairs are drawn above, as large as
 # their score, blue where they touch and red where they do not.
 best = ranked.head(n_columns // 2)
-figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4.6), width_ratios=(1.3, 1), layout="constrained")
+figure = plt.figure(figsize=(9, 4.6), layout="constrained")
+left, right = figure.subplots(1, 2, width_ratios=(1.3, 1))
 i, j = np.array(sorted(contacts)).T
 both = np.append(i, j), np.append(j, i)
-left.plot(*both, "s", color="#d9d9d9", markersize=4.8, label="contact")
+left.plot(*both, "s", color="#d9d9d9", markersize=4.8, label="contact", zorder=0)
 first, second = np.array(pairs[: len(best)]).T
 sizes = 20 + 60 * best["score"].to_numpy() / best["score"].max()
 touch = np.array([pair in contacts for pair in pairs[: len(best)]])
@@ -107,7 +109,7 @@ for those, color, name in (
     (touch, BLUE, "predicted, and is one"),
     (~touch, RED, "predicted, and is none"),
 ):
-    left.scatter(first[those], second[those], sizes[those], color=color, label=name, zorder=3)
+    left.scatter(first[those], second[those], sizes[those], color=color, label=name)
 left.axline((0, 0), slope=1, color="#888888", linewidth=0.8)
 left.set(xlabel="column", ylabel="column", aspect="equal", xlim=(0, 41), ylim=(0, 41))
 figure.legend(frameon=False, loc="outside upper left", ncols=3, columnspacing=1)
