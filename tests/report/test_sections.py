@@ -261,6 +261,16 @@ def test_pages_without_many_fits_have_no_section_of_them(tmp_path):
         assert mark not in text
 
 
+def test_a_path_with_other_edges_than_the_fit_is_told(tmp_path):
+    fit = make_fit(["a", "b", "c", "d"], alpha=0.1)
+    n_edges = Network.of(fit).n_edges
+    for edges, is_told in ((n_edges, False), (n_edges + 1, True)):
+        table = pl.DataFrame({"alpha": [0.1], "edges": [edges], "ebic": [2.0]})
+        write_report(fit, tmp_path / "a.html", choice=Choice(0, 0.1, table, SENTENCE))
+        text = (tmp_path / "a.html").read_text(encoding="utf-8")
+        assert (f"less exactly than the fit of this page, which has {n_edges} edges." in text) == is_told
+
+
 def test_a_choice_without_time_has_its_sentence_alone(tmp_path):
     choice = Choice(0, 0.1, pl.DataFrame(schema={"alpha": pl.Float64}), "There was no time.")
     write_report(make_fit(), tmp_path / "a.html", choice=choice)

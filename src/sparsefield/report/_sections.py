@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from sparsefield.data import count
 from sparsefield.fits import Fit
 from sparsefield.network import Network
 from sparsefield.plotting import StabilityDisplay, as_percent
@@ -27,7 +28,7 @@ def describe_many(
         if other is not None:
             _check_variables(what, other.fit, fit)
     return {
-        "choice": None if choice is None else _describe_choice(choice, fit),
+        "choice": None if choice is None else _describe_choice(choice, network, fit),
         "bootstrap": None if bootstrap is None else _describe_bootstrap(bootstrap, network, fit),
         "stability": None if stability is None else _describe_stability(stability, fit),
     }
@@ -43,11 +44,11 @@ def _check_variables(what: str, other: Fit, fit: Fit) -> None:
         )
 
 
-def _describe_choice(choice: Choice, fit: Fit) -> dict[str, Any]:
+def _describe_choice(choice: Choice, network: Network, fit: Fit) -> dict[str, Any]:
     """Return the sentence, the chart, and the table of a choice; where no penalty was tried, the sentence alone."""
     return {
         "sentence": choice.sentence,
-        "remark": _compare_alphas("The choice is", choice.alpha, fit),
+        "remark": _compare_alphas("The choice is", choice.alpha, fit) or _compare_edges(choice, network),
         "columns": choice.table.columns,
         "rows": [[_as_text(value) for value in row] for row in choice.table.iter_rows()],
         "index": choice.index,
@@ -129,3 +130,10 @@ def _as_text(value: Any) -> str:
     if value is None or value != value:  # null or NaN: it is not known
         return ""
     return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _compare_edges(choice: Choice, network: Network) -> str:
+    """Say that the fit has more or fewer edges than its penalty has on the path, where that is so."""
+    if choice.table.is_empty() or choice.table["edges"][choice.index] == network.n_edges:
+        return ""
+    return f"The path is fitted less exactly than the fit of this page, which has {count(network.n_edges, 'edge')}."
