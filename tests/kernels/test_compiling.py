@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -109,6 +110,16 @@ def test_people_are_told_while_kernels_are_compiled(folder, is_kept, how_often):
         load(folder)(4)
     assert len(said) == (1 if is_kept else 2)
     assert _compiling.describe_compiling() is None
+
+
+def test_the_time_of_compiling_is_counted_and_that_of_running_is_not(folder):
+    kernel = load(folder)
+    before, began = _compiling.seconds_compiling(), time.perf_counter()
+    kernel(4)
+    taken = _compiling.seconds_compiling() - before
+    assert 0 < taken <= time.perf_counter() - began
+    kernel(4)
+    assert _compiling.seconds_compiling() - before == taken
 
 
 @pytest.mark.parametrize("where", ["_save_index", "_save_data"])

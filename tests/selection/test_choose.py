@@ -17,7 +17,7 @@ from noise import curvature
 from problems import make_table, theta_of
 from sparsefield.data import MISSING
 from sparsefield.gradients import BestDraws
-from sparsefield.selection import select
+from sparsefield.selection import _choose, select
 from sparsefield.selection._likelihoods import Likelihoods
 from sparsefield.selection._noise import count_noise, edge_of_noise
 from sparsefield.selection._parts import make_folds, make_subsamples
@@ -558,3 +558,15 @@ def test_the_pseudo_likelihood_has_choices_too():
     assert choice.table["edges"].to_list() == found.table["edges"].to_list()
     assert isinstance(choice.table, pl.DataFrame)
     assert theta_of(found.fits[choice.index]).shape == (4, 4)
+
+
+def test_the_time_that_is_left_leaves_out_what_compiling_took(monkeypatch):
+    """Fits that end at 30, 54, 58 and 62 s, of which the first 30 and 20 between the first two were compiling."""
+    ends, compiled = iter([30.0, 54.0, 58.0, 62.0]), iter([30.0, 50.0, 50.0, 50.0])
+    monkeypatch.setattr(_choose.time, "perf_counter", lambda: next(ends))
+    monkeypatch.setattr(_choose, "seconds_compiling", lambda: next(compiled))
+    left = []
+    tell = _choose._watch_fits(lambda n_done, n_all, seconds: left.append((n_done, n_all, seconds)))
+    for n_done in range(1, 5):
+        tell(n_done, 30, None)
+    assert left == [(1, 30, None), (2, 30, 4.0 * 28), (3, 30, 4.0 * 27), (4, 30, 4.0 * 26)]

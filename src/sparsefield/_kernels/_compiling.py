@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 import warnings
 from contextlib import suppress
 from functools import cache, partial
@@ -55,20 +56,29 @@ def describe_compiling() -> str | None:
     return f"compiling kernels, {'once' if _under_way.is_kept else 'in every run'}, {_SECONDS}"
 
 
+def seconds_compiling() -> float:
+    """Return how many seconds this process has compiled so far: what is left takes none of them."""
+    return _under_way.seconds
+
+
 class _UnderWay(event.Listener):  # type: ignore[misc]  # numba has no types
     """How many functions are being compiled, each because the one before calls it, and whether the first is kept."""
 
     depth, is_kept = 0, True
+    seconds, began = 0.0, 0.0
 
     def on_start(self, event):
         """Count a function; the first is a kernel of ours, others may be numba's own, which are never kept."""
         if not self.depth:
             self.is_kept = not (_is_told or isinstance(event.data["dispatcher"]._cache, NullCache))
+            self.began = time.perf_counter()
         self.depth += 1
 
     def on_end(self, event):  # noqa: ARG002  # asked for by numba
         """Count it no more."""
         self.depth -= 1
+        if not self.depth:
+            self.seconds += time.perf_counter() - self.began
 
 
 _under_way = _UnderWay()
