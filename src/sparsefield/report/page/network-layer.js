@@ -1,16 +1,28 @@
 "use strict";
-// Lines that do not change while something is dragged are painted once, on a canvas of their own, and copied in each frame: of 5,000
-// lines a copy takes a tenth of the time. Around the window it has a margin, so that the plane can be dragged some way.
+// Lines that do not change while something is dragged or zoomed are painted once, on a canvas of their own, and copied in each frame:
+// of 5,000 lines a copy takes a tenth of the time. Around the window it has a margin, so that the plane can be dragged some way, and it
+// is stretched a little while one zooms. A sharp picture follows once the gesture ends.
 (() => {
   const MARGIN = 0.25; // of the width and height, on each side
+  const STRETCH = 1.5; // beyond, lines look blurred
 
   // `paint(context, scene, edges)` paints lines; the layer is good as long as only the plane, or the node that is held, moves.
   function makeLayer(paint) {
     const canvas = document.createElement("canvas"), context = canvas.getContext("2d");
     let made = null;
 
-    const isGood = (scene) => made !== null && ["edges", "revision", "held", "width", "height", "dense", "colors", "selection", "zoom"].every((key) => made[key] === scene[key]) &&
-      Math.abs(scene.at.x - made.at.x) <= MARGIN * scene.width && Math.abs(scene.at.y - made.at.y) <= MARGIN * scene.height;
+    // Where the layer lies in the window now.
+    function locate(scene) {
+      const factor = scene.at.k / made.at.k, wide = 1 + 2 * MARGIN;
+      return { factor, x: scene.at.x - factor * (made.at.x + MARGIN * scene.width), y: scene.at.y - factor * (made.at.y + MARGIN * scene.height),
+        width: factor * wide * scene.width, height: factor * wide * scene.height };
+    }
+
+    function isGood(scene) {
+      if (made === null || !["edges", "revision", "held", "width", "height", "dense", "colors", "selection", "hovering"].every((key) => made[key] === scene[key])) return false;
+      const { factor, x, y, width, height } = locate(scene);
+      return factor <= STRETCH && factor >= 1 / STRETCH && x <= 0 && y <= 0 && x + width >= scene.width && y + height >= scene.height;
+    }
 
     function make(scene, edges) {
       const [aside, above] = [MARGIN * scene.width, MARGIN * scene.height];
@@ -24,10 +36,9 @@
       // Paint lines by way of the layer; edges of a node that is held are left to the painter.
       paint(into, scene, edges) {
         if (!isGood(scene)) make(scene, edges);
-        const [x, y] = [scene.at.x - made.at.x - MARGIN * scene.width, scene.at.y - made.at.y - MARGIN * scene.height];
-        into.drawImage(canvas, x, y, canvas.width / scene.dense, canvas.height / scene.dense);
+        const { x, y, width, height } = locate(scene);
+        into.drawImage(canvas, x, y, width, height);
       },
-      drop() { made = null; },
     };
   }
 

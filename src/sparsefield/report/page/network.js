@@ -14,6 +14,8 @@
 (() => {
   const { makePainter, placeNames, cut, styleOf, opacityFor, makeTheme, makeColoring, makeCamera, makeFurniture, writeLegend, describeNode, describeEdge,
     animateLayout, setInRows, turnToFit, listen, findHit, FONT } = NetworkView.parts;
+  const MANY = 1000; // lines, which take 5 ms to paint: with more, a stretched layer stands in for them while one zooms
+  const SHARP_AFTER = 150; // milliseconds after the last turn of a wheel
   const UNIT = 500; // positions come as numbers about one; here they are about the pixels of a screen
 
   const readEdge = ([a, b, weight, undecided, hasSign, share = null, low = null, high = null], index) => (
@@ -93,8 +95,8 @@
       return {
         width, height, points, radius, picked, hovered, texts, names, centre, colors: theme.colors, zoomed: camera.thickness(), edges: state.lines, nodes: state.visible.toReversed(),
         colorOf: coloring.colorOf, shapeOf: coloring.shapeOf,
-        view: { left: 0, top: 0, right: width, bottom: height }, dense: window.devicePixelRatio || 1, at: camera.seen(), zoom: camera.seen().k,
-        selection: state.selection, held: state.held, isMoving: state.isMoving, revision: state.revision,
+        view: { left: 0, top: 0, right: width, bottom: height }, dense: window.devicePixelRatio || 1, at: camera.seen(),
+        selection: state.selection, hovering: JSON.stringify(state.hovered), held: state.held, isMoving: state.isMoving, revision: state.revision,
       };
     }
 
@@ -117,7 +119,19 @@
       if (byPerson) for (const call of listeners.select) call(selection);
     }
     const describe = (hit) => (hit.edge === undefined ? describeNode(nodes[hit.node]) : describeEdge(edges[hit.edge], nodes));
-    let layout = null;
+    let layout = null, sharpening = null;
+    function zoom(factor, x, y) {
+      if (state.shown.length > MANY) {
+        state.isMoving = true;
+        clearTimeout(sharpening);
+        sharpening = setTimeout(() => {
+          sharpening = null;
+          state.isMoving = false;
+          ask();
+        }, SHARP_AFTER);
+      }
+      camera.zoom(factor, x, y);
+    }
 
     listen(container, furniture.canvas, {
       hit: (x, y, isTouch) => findHit(x, y, isTouch, positions.map(camera.project), camera.radius(state.visible.length), state),
@@ -133,7 +147,7 @@
         Object.assign(state, { held: null, isMoving: false });
         ask();
       },
-      pan: camera.pan, zoom: camera.zoom, fit: () => camera.fit(true),
+      pan: camera.pan, zoom, fit: () => camera.fit(true),
       tap: (hit) => select(isSame(hit, state.selection) ? null : hit, true),
       hover: (hit, x, y) => {
         furniture.canvas.style.cursor = hit === null ? "grab" : "pointer";
@@ -144,7 +158,7 @@
       escape: () => (state.selection === null ? container.blur() : select(null, true)),
       hint: furniture.hint,
     });
-    furniture.onButtons({ zoom: camera.zoom, fit: () => camera.fit(true) });
+    furniture.onButtons({ zoom, fit: () => camera.fit(true) });
     camera.onResize();
 
     const view = {
@@ -204,7 +218,7 @@
         return new Promise((resolve) => picture.toBlob(resolve, "image/png"));
       },
       state: () => ({
-        zoom: camera.zoomed(), theme: theme.name, frames: state.frames, isResting: asked === null && !camera.isMoving() && !(layout?.isRunning ?? false),
+        zoom: camera.zoomed(), theme: theme.name, frames: state.frames, isResting: asked === null && sharpening === null && !camera.isMoving() && !(layout?.isRunning ?? false),
         names: state.placed.map((box) => box.node), boxes: state.placed, visible: [...state.visible].sort((one, other) => one - other),
         shown: state.shown.map((edge) => edge.index), positions: positions.map(camera.project), radius: camera.radius(state.visible.length),
         styles: state.shown.map((edge) => edge.style), selection: state.selection, colors: theme.colors,
