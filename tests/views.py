@@ -95,7 +95,8 @@ def locate(page, point):
 def pixels(page, points):
     """Return the colours that are seen at points of the network."""
     image = mpimg.imread(BytesIO(page.locator("#network").screenshot()))
-    return np.array([np.rint(255 * image[int(y), int(x), :3]) for x, y in points]).astype(int)
+    x, y = np.asarray(points).astype(int).T
+    return np.rint(255 * image[y, x, :3]).astype(int)
 
 
 def as_rgb(color):

@@ -242,6 +242,20 @@ def test_long_names_are_cut_and_whole_in_the_tooltip(folder, visit):
     assert page.inner_text(".network-tooltip").split("\n") == [long, "1 edge, strength 1"]
 
 
+def test_names_stay_off_the_lines_of_a_node_with_few(few, visit):
+    state = rest(visit(few))
+    boxes = {box["node"]: box for box in state["boxes"]}
+    for a, b in ((0, 1), (0, 2)):
+        for x, y in along(state, a, b, np.linspace(0, 1, 200)):
+            inside = [k for k in (a, b) if boxes[k]["left"] < x < boxes[k]["right"]]
+            assert not any(boxes[k]["top"] < y < boxes[k]["bottom"] for k in inside)
+
+
+def test_few_nodes_are_not_blown_up(few, visit):
+    places = np.array(rest(visit(few))["positions"])
+    assert 100 < np.linalg.norm(places[0] - places[1]) < 300  # the window is 1260 wide
+
+
 def test_the_tooltip_of_an_edge_tells_its_weight(few, visit):
     page = visit(few)
     page.mouse.move(*locate(page, along(rest(page), 0, 2, [0.45])[0]))

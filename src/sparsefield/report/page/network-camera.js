@@ -3,10 +3,11 @@
 (() => {
   const { makeLayout, mix } = NetworkView.parts;
   const FARTHEST = 0.4, NEAREST = 24; // of the zoom at which everything fits
+  const LONG = 260; // pixels
   const SETTLED = 0.3; // pixels from the place where a node belongs
   const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-  function makeCamera(furniture, ask, findShown, isEmpty) {
+  function makeCamera(furniture, ask, findShown, findLines) {
     const { canvas } = furniture;
     let at = { k: 1, x: 0, y: 0 }, whole = 1, longest = 0, moving = null, isTouched = false, size = { width: 0, height: 0 };
     const measure = () => {
@@ -17,14 +18,20 @@
     };
     const project = ([x, y]) => [at.k * x + at.x, at.k * y + at.y];
 
-    // The largest zoom at which all that is shown is inside, with room for names at the sides; few nodes are not blown up.
+    // Few nodes are not blown up: half of the lines are no longer than a quarter of a desk.
+    function findLargest() {
+      const lengths = findLines().map(([[x, y], [u, v]]) => Math.hypot(x - u, y - v)).sort((one, other) => one - other);
+      return LONG / Math.max(1e-6, lengths[Math.floor(lengths.length / 2)] ?? LONG / 2);
+    }
+
+    // The largest zoom at which all that is shown is inside, with room for names and buttons (52 pixels) at the sides.
     function findFit() {
       const shown = findShown();
       if (!shown.length) return { k: 1, x: size.width / 2, y: size.height / 2 };
       const [xs, ys] = [0, 1].map((axis) => shown.map((point) => point[axis]));
       const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
-      const aside = Math.min(longest + 24, 0.12 * size.width), below = Math.min(36, 0.1 * size.height), above = isEmpty() ? furniture.said() + below : below;
-      const k = Math.min((size.width - 2 * aside) / Math.max(1e-6, right - left), (size.height - above - below) / Math.max(1e-6, bottom - top), 2);
+      const aside = Math.max(52, Math.min(longest + 24, 0.12 * size.width)), below = Math.min(36, 0.1 * size.height), above = findLines().length ? below : furniture.said() + below;
+      const k = Math.min((size.width - 2 * aside) / Math.max(1e-6, right - left), (size.height - above - below) / Math.max(1e-6, bottom - top), findLargest());
       return { k, x: size.width / 2 - (k * (left + right)) / 2, y: (size.height + above - below) / 2 - (k * (top + bottom)) / 2 };
     }
 
@@ -83,10 +90,11 @@
         go(to, isSoft);
       },
       // A view that nobody moved stays fitted; another keeps its middle.
-      onResize() {
+      onResize(changed) {
         new ResizeObserver(() => {
           const before = size;
           measure();
+          changed();
           if (!isTouched) this.fit(false);
           else go({ ...at, x: at.x + (size.width - before.width) / 2, y: at.y + (size.height - before.height) / 2 }, false);
         }).observe(canvas);

@@ -36,9 +36,10 @@ const NetworkView = { parts: {} };
   const LEVELS = 16; // of widths and of shares: lines that follow each other mostly have one style, which is set once
   const stepped = (part) => Math.round(LEVELS * part) / LEVELS;
 
-  // Few lines are drawn boldly; of many each gets fainter, and where they lie on each other they add up. A fifth, which 5,000 lines
-  // get, still shows alone.
-  const opacityFor = (n) => Math.min(0.85, Math.max(0.2, Math.sqrt(200 / Math.max(1, n))));
+  // Few lines are drawn boldly; of many each gets fainter, and on a small screen sooner, because where they lie on each other they add
+  // up. A fifth, which 5,000 lines get on a desk, still shows alone.
+  const DESK = 700_000; // pixels of the network of a page that is 1280 wide
+  const opacityFor = (n, area) => Math.min(0.85, Math.max(0.2, Math.sqrt(((200 / Math.max(1, n)) * Math.min(DESK, area)) / DESK)));
 
   // Width tells the weight, colour the sign, dashes that the draws do not decide, opacity the share of resamples. No code is used twice.
   function styleOf(edge, most, opacity) {

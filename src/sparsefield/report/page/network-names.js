@@ -4,6 +4,7 @@
   const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, "Noto Sans", sans-serif';
   const HEIGHT = 15, PAD = 2; // of a line of 12 px, and the halo around it
   const LONGEST = 22; // characters; whole names are in the tooltip
+  const FEW = 6; // neighbours, around which a free side can be hoped for
   const CELL = 48; // of the grid in which names are looked up: about as wide as a short name
 
   // Line breaks and marks that turn the direction of text would move what stands beside them.
@@ -51,9 +52,19 @@
     ];
   }
 
+  // How many lines to neighbours, which start in the middle of a dot, run through a box beside it.
+  function countLines(box, [x, y], ends) {
+    const [left, right, top, bottom] = [box.left - x, box.right - x, box.top - y, box.bottom - y];
+    return ends.filter(([u, v]) => {
+      const [dx, dy] = [u - x, v - y];
+      const across = [left, right].map((edge) => edge / (dx || 1e-9)), along = [top, bottom].map((edge) => edge / (dy || 1e-9));
+      return Math.max(Math.min(...across), Math.min(...along), 0) < Math.min(Math.max(...across), Math.max(...along), 1);
+    }).length;
+  }
+
   // Give the names that have room. `order` has nodes, the most important first; only names of `wanted` ones may cover dots. Names
   // stay off what is `taken` by buttons.
-  function placeNames({ order, visible, points, radius, widthOf, size, wanted, taken }) {
+  function placeNames({ order, visible, points, radius, widthOf, size, wanted, taken, neighbours }) {
     const dots = makeGrid(), names = makeGrid(), placed = [];
     for (const box of taken) names.add(box);
     for (const k of visible) {
@@ -67,8 +78,10 @@
       for (const box of sidesOf(x, y, widthOf(k), radius + 3)) {
         if (box.left < 0 || box.top < 0 || box.right > size.width || box.bottom > size.height || !names.isFree(box)) continue;
         const covered = dots.count(box);
-        if (best === null || covered < best.covered) best = { node: k, covered, ...box };
-        if (covered === 0) break;
+        // Lines run everywhere around a node with many neighbours: there the first free side is as good as another.
+        const crossed = neighbours[k].length <= FEW ? countLines(box, points[k], neighbours[k].map((other) => points[other])) : 0;
+        if (best === null || covered < best.covered || (covered === best.covered && crossed < best.crossed)) best = { node: k, covered, crossed, ...box };
+        if (covered === 0 && crossed === 0) break;
       }
       if (best === null || (best.covered > 0 && !wanted.has(k))) continue;
       names.add(best);

@@ -32,7 +32,7 @@
     const theme = makeTheme(data.palette, () => restyle());
     const coloring = makeColoring(data, theme);
     const furniture = makeFurniture(container, nodes, edges, options);
-    const camera = makeCamera(furniture, move, () => state.visible.map((k) => positions[k]), () => state.shown.length === 0);
+    const camera = makeCamera(furniture, move, () => state.visible.map((k) => positions[k]), () => state.shown.map((edge) => [positions[edge.a], positions[edge.b]]));
     const context = furniture.canvas.getContext("2d"), paintScene = makePainter();
     const widths = ["", "600 "].map((weight) => {
       context.font = `${weight}${FONT}`;
@@ -43,14 +43,15 @@
     // --- What is shown ---
     function refresh() {
       state.shown = edges.filter(state.keep);
-      const opacity = opacityFor(state.shown.length), styles = new Map();
+      const { width, height } = camera.size(), opacity = opacityFor(state.shown.length, width * height), styles = new Map();
       for (const edge of state.shown) {
         const style = styleOf(edge, most, opacity), key = JSON.stringify(style);
         edge.style = styles.get(key) ?? styles.set(key, style).get(key); // one object for one style: the painter compares objects
       }
       state.lines = state.shown.toReversed(); // strongest last, on top
-      const joined = new Set(state.shown.flatMap((edge) => [edge.a, edge.b]));
-      state.visible = importance.filter((k) => !state.hidesIsolated || joined.has(k));
+      state.neighbours = nodes.map(() => []);
+      for (const { a, b } of state.shown) state.neighbours[a].push(b), state.neighbours[b].push(a);
+      state.visible = importance.filter((k) => !state.hidesIsolated || state.neighbours[k].length);
       furniture.sayEmpty(state.shown.length === 0 ? (edges.length === 0 ? options.empty : "No edge is that strong: none is shown.") : null);
       restyle();
     }
@@ -91,7 +92,7 @@
       const order = [...state.visible.filter((k) => wanted.has(k)), ...state.visible.filter((k) => !wanted.has(k))];
       const named = state.names ? order : order.filter((k) => wanted.has(k));
       const widthOf = (k) => widths[centre.has(k) ? 1 : 0][k]; // names of what is picked are bold
-      const names = placeNames({ order: named, visible: state.visible, points, radius, widthOf, size: { width, height }, wanted, taken: furniture.taken() });
+      const names = placeNames({ order: named, visible: state.visible, points, radius, widthOf, size: { width, height }, wanted, taken: furniture.taken(), neighbours: state.neighbours });
       return {
         width, height, points, radius, picked, hovered, texts, names, centre, colors: theme.colors, zoomed: camera.thickness(), edges: state.lines, nodes: state.visible.toReversed(),
         colorOf: coloring.colorOf, shapeOf: coloring.shapeOf,
@@ -159,7 +160,7 @@
       hint: furniture.hint,
     });
     furniture.onButtons({ zoom, fit: () => camera.fit(true) });
-    camera.onResize();
+    camera.onResize(refresh);
 
     const view = {
       nodes, edges,
