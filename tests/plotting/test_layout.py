@@ -127,6 +127,15 @@ def test_clusters_stand_apart():
     assert between > max(np.linalg.norm(own - own.mean(axis=0), axis=1).max() for own in (first, second))
 
 
+def test_components_too_large_to_compare_all_pairs_are_placed_by_a_few(monkeypatch):
+    monkeypatch.setattr("sparsefield.plotting._layout._MOST_NODES", 10)
+    monkeypatch.setattr("sparsefield.plotting._layout._majorise", None)
+    graph = NETWORKS["grid"]
+    nodes = sorted(graph)
+    steps = squareform(nx.floyd_warshall_numpy(graph, nodes, weight=None), checks=False)
+    assert np.corrcoef(steps, pdist(points_of(graph, nodes)))[0, 1] > 0.9
+
+
 def test_a_triangle_with_a_negative_edge_is_not_flat():
     graph = nx.Graph()
     graph.add_weighted_edges_from([("a", "b", 1.0), ("b", "c", 1.0), ("a", "c", -1.0)])

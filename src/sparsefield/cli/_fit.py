@@ -197,7 +197,7 @@ def _draw(
     if picture is not None:
         from sparsefield.plotting import NetworkDisplay
 
-        NetworkDisplay.from_fit(network, groups=groups.group_of).save(picture)
+        NetworkDisplay.from_fit(network, groups=groups.group_of, alpha=found.alpha).save(picture)
         files.append(picture)
     return files
 
