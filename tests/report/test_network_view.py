@@ -251,6 +251,20 @@ def test_names_stay_off_the_lines_of_a_node_with_few(few, visit):
             assert not any(boxes[k]["top"] < y < boxes[k]["bottom"] for k in inside)
 
 
+def test_a_picture_is_turned_where_the_window_is_high(few, visit):
+    page = visit(few)
+    wide = np.array(rest(page)["positions"])
+    page.set_viewport_size({"width": 300, "height": 900})
+    until(page, "document.getElementById('network').clientWidth < 300")
+    high = np.array(rest(page)["positions"])
+    page.set_viewport_size({"width": 1280, "height": 1000})
+    until(page, "document.getElementById('network').clientWidth > 1000")
+    again = np.array(rest(page)["positions"])
+    assert np.ptp(wide[:, 0]) > np.ptp(wide[:, 1])
+    assert np.ptp(high[:, 0]) < np.ptp(high[:, 1])
+    np.testing.assert_allclose(again, wide, atol=NEAR)
+
+
 def test_few_nodes_are_not_blown_up(few, visit):
     places = np.array(rest(visit(few))["positions"])
     assert 100 < np.linalg.norm(places[0] - places[1]) < 300  # the window is 1260 wide

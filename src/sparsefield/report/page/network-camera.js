@@ -180,11 +180,15 @@
     return run;
   }
 
-  // A quarter turn, where the picture then fits a window much better: a phone is high, a desk is wide. Names stay upright.
-  function turnToFit(positions, { width, height }) {
+  // A quarter turn, or one back, where the picture then fits a window much better: a phone is high, a desk is wide. Names stay upright.
+  // Says whether the picture is turned now.
+  function turnToFit(positions, { width, height }, isTurned) {
     const [wide, high] = [0, 1].map((axis) => Math.max(...positions.map((point) => point[axis])) - Math.min(...positions.map((point) => point[axis])));
     const fits = (across, along) => Math.min(width / Math.max(1e-6, across), height / Math.max(1e-6, along));
-    if (positions.length > 1 && fits(high, wide) > 1.3 * fits(wide, high)) for (const point of positions) [point[0], point[1]] = [point[1], -point[0]];
+    if (positions.length < 2 || fits(high, wide) <= 1.3 * fits(wide, high)) return isTurned;
+    const sign = isTurned ? -1 : 1;
+    for (const point of positions) [point[0], point[1]] = [sign * point[1], -sign * point[0]];
+    return !isTurned;
   }
 
   // Where nothing is joined there is nothing to see settle.

@@ -27,7 +27,7 @@
     const positions = nodes.map((node) => [UNIT * node.x, -UNIT * node.y]); // up is up in Python, and down on screens
     const texts = nodes.map((node) => cut(node.name));
     const importance = nodes.map((_, k) => k).sort((one, other) => nodes[other].strength - nodes[one].strength || nodes[other].degree - nodes[one].degree || one - other);
-    const state = { shown: [], visible: [], keep: () => true, hidesIsolated: false, names: options.names ?? true, selection: null, hovered: null, placed: [], frames: 0, revision: 0, held: null, isMoving: false, isMoved: false };
+    const state = { shown: [], visible: [], keep: () => true, hidesIsolated: false, names: options.names ?? true, selection: null, hovered: null, placed: [], frames: 0, revision: 0, held: null, isMoving: false, isMoved: false, isTurned: false, isArranged: false };
     const listeners = { select: [], move: [] };
     const theme = makeTheme(data.palette, () => restyle());
     const coloring = makeColoring(data, theme);
@@ -67,6 +67,14 @@
       const own = selection.edge === undefined ? state.shown.filter((edge) => edge.a === selection.node || edge.b === selection.node) : [edges[selection.edge]];
       const ends = own.flatMap((edge) => [edge.a, edge.b]);
       return { edges: new Set(own), nodes: new Set(selection.node === undefined ? ends : [selection.node, ...ends]), centre: selection.node === undefined ? ends : [selection.node] };
+    }
+
+    // Nodes that no person placed follow the shape of the window.
+    function arrange() {
+      if (state.isArranged) return;
+      if (edges.length === 0) setInRows(positions, camera.size());
+      else state.isTurned = turnToFit(positions, camera.size(), state.isTurned);
+      state.revision += 1;
     }
 
     // --- Painting: at most once a frame, and only where something changed ---
@@ -142,6 +150,7 @@
       },
       drag: (k, x, y) => {
         positions[k] = camera.unproject(x, y);
+        state.isArranged = true;
         move();
       },
       release() {
@@ -160,7 +169,10 @@
       hint: furniture.hint,
     });
     furniture.onButtons({ zoom, fit: () => camera.fit(true) });
-    camera.onResize(refresh);
+    camera.onResize(() => {
+      arrange();
+      refresh();
+    });
 
     const view = {
       nodes, edges,
@@ -175,6 +187,7 @@
       },
       layOut() {
         layout?.stop();
+        state.isArranged = true;
         layout = animateLayout(state, positions, camera, () => { state.revision += 1, move(); });
         return layout.done;
       },
@@ -226,8 +239,7 @@
       }),
     };
     refresh();
-    if (edges.length === 0) setInRows(positions, camera.size());
-    else turnToFit(positions, camera.size());
+    arrange();
     camera.fit(false);
     return view;
   };
