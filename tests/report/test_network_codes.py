@@ -5,8 +5,8 @@ import pytest
 
 import sparsefield as sf
 from sparsefield.network import Clusters
-from sparsefield.plotting import PALETTE
-from views import along, as_rgb, describe, entries, make_few, pixels, rest, until, write_view
+from sparsefield.plotting import PALETTE, as_percent
+from views import along, as_rgb, describe, entries, locate, make_few, pixels, rest, until, write_view
 
 
 def nearest(colors, pixel, background):
@@ -106,6 +106,16 @@ def test_edges_of_fewer_resamples_are_fainter(folder, visit):
     often, seldom = rest(page)["styles"]
     assert often["opacity"] > 2 * seldom["opacity"] > 0
     assert often["width"] == seldom["width"]
+
+
+def test_tooltips_round_shares_down_as_tables_and_pictures_do(folder, visit):
+    data = make_few()
+    data["edges"] = [[*own[:5], 0.996, 0.1, 0.9] for own in data["edges"]]
+    page = visit(write_view(folder / "nearly_all.html", data))
+    x, y = locate(page, along(rest(page), 0, 1, [0.5])[0])
+    page.mouse.move(x, y)
+    page.wait_for_selector(".network-tooltip:visible")
+    assert f"found in {as_percent(0.996)} of the resamples" in page.inner_text(".network-tooltip").split("\n")
 
 
 def test_groups_and_clusters_have_colours_and_shapes(folder, visit):

@@ -9,14 +9,8 @@ const NetworkView = { parts: {} };
     const angle = turn + (2 * Math.PI * k) / n;
     return [Math.sin(angle), -Math.cos(angle)];
   });
-  const star = (n, inner) => corners(2 * n, 0).map(([x, y], k) => (k % 2 ? [inner * x, inner * y] : [x, y]));
-  const cross = [[-1, -3], [1, -3], [1, -1], [3, -1], [3, 1], [1, 1], [1, 3], [-1, 3], [-1, 1], [-3, 1], [-3, -1], [-1, -1]]
-    .map(([x, y]) => [x / 3, y / 3]);
   // Outlines within a circle of radius one, and by how much each is enlarged: all cover the same area as the circle does.
-  const OUTLINES = {
-    square: corners(4, Math.PI / 4), diamond: corners(4, 0), triangle: corners(3, 0), "triangle-down": corners(3, Math.PI),
-    pentagon: corners(5, 0), hexagon: corners(6, 0), star: star(5, 0.5), cross,
-  };
+  const OUTLINES = { square: corners(4, Math.PI / 4), diamond: corners(4, 0), triangle: corners(3, 0) };
   const area = (points) => Math.abs(points.reduce((sum, [x, y], k) => {
     const [u, v] = points[(k + 1) % points.length];
     return sum + (x * v - u * y) / 2;

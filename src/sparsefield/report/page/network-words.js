@@ -3,7 +3,7 @@
 (() => {
   const { traceShape, dashes, mix, clean } = NetworkView.parts;
 
-  function tell(text, tag, className) {
+  function tell(text, tag, className = "") {
     const element = document.createElement(tag);
     element.textContent = text;
     if (className) element.className = className;
@@ -56,7 +56,7 @@
     return entries;
   }
 
-  function nodeEntries(nodes, coloring, scene) {
+  function nodeEntries(nodes, coloring) {
     if (coloring.by === "strength") return [];
     return coloring.keys.filter((key) => nodes.some((node) => coloring.keyOf(node) === key))
       .map((key) => [dot(coloring.colorOfKey(key), coloring.shapeOfKey(key)), clean(coloring.nameOf(key))]);
@@ -89,7 +89,12 @@
   }
 
   const count = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
-  const percent = (share) => `${Math.round(100 * share)}%`;
+
+  // Rounded down, so that 100% is all of them; 0.29 * 100 is 28.999999999999996.
+  function percent(share) {
+    const whole = Math.floor(100 * share + 1e-9);
+    return whole === 0 && share > 0 ? "<1%" : `${whole}%`;
+  }
 
   function describeNode(node) {
     const lines = [clean(node.name)];
@@ -101,11 +106,11 @@
   function describeEdge(edge, nodes) {
     const weight = edge.hasSign ? `${edge.weight > 0 ? "positive, +" : "negative, "}${short(edge.weight)}` : `${short(edge.size)}, without a sign`;
     const lines = [`${clean(nodes[edge.a].name)} – ${clean(nodes[edge.b].name)}`, weight];
-    if (edge.low !== null && edge.high !== null && edge.low !== undefined) lines.push(`interval ${short(edge.low)} to ${short(edge.high)}`);
+    if (edge.low !== null) lines.push(`interval ${short(edge.low)} to ${short(edge.high)}`);
     if (edge.share !== null) lines.push(`found in ${percent(edge.share)} of the resamples`);
     if (edge.undecided === true) lines.push("undecided: the simulation error leaves open whether the optimum has it");
     return lines;
   }
 
-  Object.assign(NetworkView.parts, { tell, writeLegend, describeNode, describeEdge });
+  Object.assign(NetworkView.parts, { tell, count, percent, writeLegend, describeNode, describeEdge });
 })();

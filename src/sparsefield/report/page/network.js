@@ -10,7 +10,7 @@
 //   layOut()              lay what is shown out again; a promise of the end
 //   colorNodes(by)        "group", "cluster", "strength" or "none"
 //   select(what)          null, {node: k} or {edge: k}; onSelect(call) is told when a person does it
-//   showNames(is), fit(), follow(other), snapshot(), state(), destroy()
+//   showNames(is), fit(), follow(other), snapshot(), state()
 (() => {
   const { makePainter, placeNames, cut, styleOf, opacityFor, makeTheme, makeColoring, makeCamera, makeFurniture, writeLegend, describeNode, describeEdge,
     animateLayout, setInRows, turnToFit, listen, findHit, FONT } = NetworkView.parts;
@@ -26,8 +26,13 @@
     const most = edges.reduce((largest, edge) => Math.max(largest, edge.size), 0) || 1;
     const positions = nodes.map((node) => [UNIT * node.x, -UNIT * node.y]); // up is up in Python, and down on screens
     const texts = nodes.map((node) => cut(node.name));
-    const importance = nodes.map((_, k) => k).sort((one, other) => nodes[other].strength - nodes[one].strength || nodes[other].degree - nodes[one].degree || one - other);
-    const state = { shown: [], visible: [], keep: () => true, hidesIsolated: false, names: options.names ?? true, selection: null, hovered: null, placed: [], frames: 0, revision: 0, held: null, isMoving: false, isMoved: false, isTurned: false, isArranged: false };
+    // As in pictures: those with most edges first, and the strongest of those with as many.
+    const compare = (one, other) => other.degree - one.degree || other.strength - one.strength;
+    const importance = nodes.map((_, k) => k).sort((one, other) => compare(nodes[one], nodes[other]) || one - other);
+    const state = {
+      shown: [], visible: [], keep: () => true, hidesIsolated: false, names: options.names ?? true, selection: null, hovered: null, placed: [],
+      frames: 0, revision: 0, held: null, isMoving: false, isMoved: false, isTurned: false, isArranged: false,
+    };
     const listeners = { select: [], move: [] };
     const theme = makeTheme(data.palette, () => restyle());
     const coloring = makeColoring(data, theme);
