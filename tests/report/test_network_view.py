@@ -412,6 +412,27 @@ def test_screenshots_are_kept(many, browser, theme, width):
     context.close()
 
 
+def test_dark_networks_are_printed_on_white(few, visit):
+    page = visit(few)
+    page.emulate_media(color_scheme="dark")
+    page.evaluate("""() => {
+      window.corner = () => {
+        const copy = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+        copy.drawImage(document.querySelector("#network canvas"), -3, -3);
+        return [...copy.getImageData(0, 0, 1, 1).data].slice(0, 3);
+      };
+      window.printed = [];
+      addEventListener("beforeprint", () => printed.push(corner()));
+    }""")
+    dark, light = (as_rgb(PALETTE[name]["background"]).tolist() for name in ("dark", "light"))
+    rest(page)
+    assert page.evaluate("corner()") == dark
+    page.pdf()
+    assert page.evaluate("printed") == [light]
+    rest(page)
+    assert page.evaluate("corner()") == dark
+
+
 # --- Without a browser ---
 
 

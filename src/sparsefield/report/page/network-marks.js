@@ -48,10 +48,11 @@ const NetworkView = { parts: {} };
   const dashes = (width) => [3 + 2 * width, 3 + 1.5 * width];
 
   // A page may set its theme (`data-theme` of the document); without, the system's holds.
-  function makeTheme(palette, changed) {
-    const dark = matchMedia("(prefers-color-scheme: dark)");
+  function makeTheme(palette, changed, paint) {
+    const dark = matchMedia("(prefers-color-scheme: dark)"), print = matchMedia("print");
     const root = document.documentElement;
-    const find = () => (["light", "dark"].includes(root.dataset.theme) ? root.dataset.theme : dark.matches ? "dark" : "light");
+    let isPrinting = false; // paper is white
+    const find = () => (isPrinting || print.matches ? "light" : ["light", "dark"].includes(root.dataset.theme) ? root.dataset.theme : dark.matches ? "dark" : "light");
     const theme = { name: find(), colors: palette[find()] };
     const follow = () => {
       if (find() === theme.name) return;
@@ -59,7 +60,14 @@ const NetworkView = { parts: {} };
       theme.colors = palette[theme.name];
       changed();
     };
-    dark.addEventListener("change", follow);
+    for (const media of [dark, print]) media.addEventListener("change", follow);
+    for (const [event, is] of [["beforeprint", true], ["afterprint", false]]) {
+      addEventListener(event, () => {
+        isPrinting = is;
+        follow();
+        if (is) paint(); // no frame comes before the paper
+      });
+    }
     const observer = new MutationObserver(follow);
     observer.observe(root, { attributes: true, attributeFilter: ["data-theme"] });
     return theme;

@@ -34,7 +34,7 @@
       frames: 0, revision: 0, held: null, isMoving: false, isMoved: false, isTurned: false, isArranged: false,
     };
     const listeners = { select: [], move: [] };
-    const theme = makeTheme(data.palette, () => restyle());
+    const theme = makeTheme(data.palette, () => restyle(), () => paint());
     const coloring = makeColoring(data, theme);
     const furniture = makeFurniture(container, nodes, edges, options);
     const camera = makeCamera(furniture, move, () => state.visible.map((k) => positions[k]), () => state.shown.map((edge) => [positions[edge.a], positions[edge.b]]));
