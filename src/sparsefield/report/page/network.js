@@ -27,8 +27,7 @@
     const positions = nodes.map((node) => [UNIT * node.x, -UNIT * node.y]); // up is up in Python, and down on screens
     const texts = nodes.map((node) => cut(node.name));
     // As in pictures: those with most edges first, and the strongest of those with as many.
-    const compare = (one, other) => other.degree - one.degree || other.strength - one.strength;
-    const importance = nodes.map((_, k) => k).sort((one, other) => compare(nodes[one], nodes[other]) || one - other);
+    const importance = nodes.map((_, k) => k).sort((one, other) => nodes[other].degree - nodes[one].degree || nodes[other].strength - nodes[one].strength || one - other);
     const state = {
       shown: [], visible: [], keep: () => true, hidesIsolated: false, names: options.names ?? true, selection: null, hovered: null, placed: [],
       frames: 0, revision: 0, held: null, isMoving: false, isMoved: false, isTurned: false, isArranged: false,
