@@ -241,12 +241,25 @@ def test_the_certificate_is_one_sentence_rounded_up():
         "0.9899."
     )
     exact = replace(make_star(), optimality=Optimality(1e-9, 0.1, 1.0, 0, kind="exact"))
-    assert tell(exact).sure[-1].endswith("from the best one for this penalty.")
+    assert tell(exact).sure[-1] == (
+        "The fit is certified to be less than a millionth of a nat per row from the best one for this penalty."
+    )
 
 
 def test_fits_that_are_not_finished_say_so_first():
     fit = replace(make_star(), status=Status("max_iter", "It ran out of iterations."))
     assert tell(fit).sure[0] == "The fit is not finished, so that edges may be wrong. It ran out of iterations."
+
+
+def test_fits_that_converged_without_a_certificate_are_not_called_unfinished():
+    table = sf.datasets.make_chain(4, seed=1).sample(500, method="perfect", seed=1)
+    codes = table.codes.copy()
+    codes[:20, 0] = 255
+    fit = sf.learn(replace(table, codes=codes), 0.05, certify=True)
+    assert fit.status.code == "not certified"
+    words = tell(fit)
+    assert words.sure[0].startswith("How near the fit is to the best one for this penalty is not certified. Converged")
+    assert "All states of the model were enumerated, so that there is no simulation error." in words.sure
 
 
 def test_the_pseudolikelihood_needs_no_simulation():

@@ -13,23 +13,28 @@ from sparsefield.network import Network
 from sparsefield.report._counting import count_of
 from sparsefield.selection import Bootstrap
 
+_NOTHING = 1e-6  # nats per row: a gap below that is told as such, and not by digits that say nothing to readers
 _OFTEN, _SELDOM = 0.95, 0.5  # shares of resamples: edges that are nearly always found, and those that mostly are not
 
 
 def describe_end(fit: Fit) -> str:
-    """Warn of a fit that is not finished."""
-    return f"The fit is not finished, so that edges may be wrong. {fit.status.sentence}" if fit.is_serious else ""
+    """Warn of a fit that is not finished, or not certified though that was asked for."""
+    if not fit.is_serious:
+        return ""
+    if fit.status.code == "not certified":
+        return f"How near the fit is to the best one for this penalty is not certified. {fit.status.sentence}"
+    return f"The fit is not finished, so that edges may be wrong. {fit.status.sentence}"
 
 
 def describe_simulation(fit: Fit, network: Network) -> str:
     """Say how many edges simulation error leaves open, or that there is none."""
     if is_pseudo(fit):
         return "The pseudo-likelihood, which was fitted, needs no simulation, so that there is no simulation error."
+    if fit.steps and fit.steps[-1].n_chains == 0 and fit.steps[-1].noise_norm == 0:
+        return "All states of the model were enumerated, so that there is no simulation error."
     n, n_pairs = network.n_undecided, network.n_open_pairs
     if n is None or n_pairs is None:
         return ""
-    if not (fit.steps and fit.steps[-1].n_chains):
-        return "All states of the model were enumerated, so that there is no simulation error."
     edges = count_of(network.n_edges, "edge")
     of = f"{n:,} of {edges}" if n else f"none of the {edges}" if network.n_edges > 1 else "no edge"
     others = f"whether {count_of(n_pairs, 'other pair')} {'has' if n_pairs == 1 else 'have'} one"
@@ -61,7 +66,8 @@ def describe_certificate(fit: Fit) -> str:
     known = fit.optimality
     if known is None or not np.isfinite(known.gap):
         return ""
-    bound = f"The fit is certified to be at most {at_most(known.gap)} nats per row from the best one for this penalty"
+    far = "less than a millionth of a nat" if known.gap < _NOTHING else f"at most {at_most(known.gap)} nats"
+    bound = f"The fit is certified to be {far} per row from the best one for this penalty"
     return f"{bound}." if known.kind == "exact" else f"{bound}, with confidence {as_confidence(known.confidence)}."
 
 
