@@ -93,7 +93,18 @@ def test_fields_and_their_networks_have_clusters():
 def test_clusters_of_too_many_edges_are_not_looked_for():
     found = find_clusters(named(nx.complete_graph(80)))
     assert found.members == ()
-    assert found.sentence == "Clusters were not looked for, because there are more than 3000 positive edges."
+    assert (
+        found.sentence == "Clusters were not looked for, because there are more than 3000 edges that are not negative."
+    )
+
+
+@pytest.mark.parametrize("power", [-1000, 1000])
+def test_the_unit_of_weights_does_not_matter(power):
+    graph, other = make_planted(), make_planted()
+    for *_, own in other.edges(data=True):
+        own["weight"] *= 2.0**power  # squares of these are no numbers
+    found = find_clusters(other)
+    assert (found.members, found.modularity) == (find_clusters(graph).members, find_clusters(graph).modularity)
 
 
 def test_rewiring_keeps_degrees_and_no_edge_twice():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -93,8 +94,11 @@ def find_clusters(network: nx.Graph | PairwiseMRF | Fit | Fitted | Network, *, s
     if not edges:
         return Clusters((), 0.0, "There are no clusters, because no edge is positive.")
     if len(edges) > _MOST_EDGES:
-        text = f"Clusters were not looked for, because there are more than {_MOST_EDGES} positive edges."
+        text = f"Clusters were not looked for, because there are more than {_MOST_EDGES} edges that are not negative."
         return Clusters((), 0.0, text)
+    # Modularity has no unit: with a power of two the largest is about one, and squares are numbers.
+    power = -math.frexp(max(weight for *_, weight in edges))[1]
+    edges = [(a, b, math.ldexp(weight, power)) for a, b, weight in edges]
     parts, modularity = _find_communities(edges, rng)
     large = sorted((own for own in parts if len(own) >= _LEAST_MEMBERS), key=lambda own: (-len(own), own))
     said = f"(modularity {modularity:.2f})"
