@@ -13,6 +13,7 @@ from sparsefield.data import Domain
 from sparsefield.fits import Optimality, Status
 from sparsefield.inference import expand
 from sparsefield.network import Network, find_clusters
+from sparsefield.report import write_report
 from sparsefield.report._odds import as_times, describe_edge
 from sparsefield.report._words import describe
 from sparsefield.selection import Bootstrap, Ends
@@ -244,10 +245,15 @@ def test_the_certificate_is_one_sentence_rounded_up():
     assert tell(exact).sure[-1] == (
         "The fit is certified to be less than a millionth of a nat per row from the best one for this penalty."
     )
+    large = replace(fit, optimality=Optimality(0.01234, 0.1, 0.95, 1000, kind="asymptotic"))
+    assert tell(large).sure[-1].endswith("with confidence 0.95 by the central limit theorem.")
+    relaxed = replace(exact, support=np.ones((4, 4), dtype=bool))
+    assert tell(relaxed).sure[-1].endswith("from the best one that has no other edges.")
 
 
-def test_fits_that_are_not_finished_say_so_first():
-    fit = replace(make_star(), status=Status("max_iter", "It ran out of iterations."))
+@pytest.mark.parametrize("code", ["max_iter", "interrupted", "time"])
+def test_fits_that_are_not_finished_say_so_first(code):
+    fit = replace(make_star(), status=Status(code, "It ran out of iterations."))
     assert tell(fit).sure[0] == "The fit is not finished, so that edges may be wrong. It ran out of iterations."
 
 
@@ -260,6 +266,20 @@ def test_fits_that_converged_without_a_certificate_are_not_called_unfinished():
     words = tell(fit)
     assert words.sure[0].startswith("How near the fit is to the best one for this penalty is not certified. Converged")
     assert "All states of the model were enumerated, so that there is no simulation error." in words.sure
+
+
+def test_without_steps_nothing_is_said_of_how_states_were_summed(tmp_path):
+    fit = replace(make_star(), undecided=np.zeros((4, 4), dtype=bool))
+    assert not any("enumerated" in sentence for sentence in tell(fit).sure)
+    write_report(fit, tmp_path / "page.html")
+    assert "enumerated," not in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_weak_edges_are_not_told_as_none():
+    said = tell(make_fit([[0, 0.0012], [0.0012, 0]])).found[1]
+    assert "(weight +0.0012)" in said
+    assert "being 1 are 1.001 times as large" in said
+    assert [as_times(value) for value in (1e-9, -1e-9)] == ["1.000000001", "0.999999999"]
 
 
 def test_the_pseudolikelihood_needs_no_simulation():

@@ -18,12 +18,15 @@ _OFTEN, _SELDOM = 0.95, 0.5  # shares of resamples: edges that are nearly always
 
 
 def describe_end(fit: Fit) -> str:
-    """Warn of a fit that is not finished, or not certified though that was asked for."""
-    if not fit.is_serious:
-        return ""
+    """Warn of a fit that is not finished, or not certified though that was asked for.
+
+    Whoever reads the page need not be who interrupted it.
+    """
     if fit.status.code == "not certified":
         return f"How near the fit is to the best one for this penalty is not certified. {fit.status.sentence}"
-    return f"The fit is not finished, so that edges may be wrong. {fit.status.sentence}"
+    if fit.is_serious or fit.status.code == "interrupted":
+        return f"The fit is not finished, so that edges may be wrong. {fit.status.sentence}"
+    return ""
 
 
 def describe_simulation(fit: Fit, network: Network) -> str:
@@ -33,7 +36,7 @@ def describe_simulation(fit: Fit, network: Network) -> str:
     if fit.steps and fit.steps[-1].n_chains == 0 and fit.steps[-1].noise_norm == 0:
         return "All states of the model were enumerated, so that there is no simulation error."
     n, n_pairs = network.n_undecided, network.n_open_pairs
-    if n is None or n_pairs is None:
+    if n is None or n_pairs is None or not fit.steps:
         return ""
     edges = count_of(network.n_edges, "edge")
     of = f"{n:,} of {edges}" if n else f"none of the {edges}" if network.n_edges > 1 else "no edge"
@@ -67,8 +70,10 @@ def describe_certificate(fit: Fit) -> str:
     if known is None or not np.isfinite(known.gap):
         return ""
     far = "less than a millionth of a nat" if known.gap < _NOTHING else f"at most {at_most(known.gap)} nats"
-    bound = f"The fit is certified to be {far} per row from the best one for this penalty"
-    return f"{bound}." if known.kind == "exact" else f"{bound}, with confidence {as_confidence(known.confidence)}."
+    best = "for this penalty" if fit.support is None else "that has no other edges"
+    surely = "" if known.kind == "exact" else f", with confidence {as_confidence(known.confidence)}"
+    by = " by the central limit theorem" if known.kind == "asymptotic" else ""
+    return f"The fit is certified to be {far} per row from the best one {best}{surely}{by}."
 
 
 ABSENT = "A pair without an edge is not proven to be independent: with this penalty and these rows, no edge shows."

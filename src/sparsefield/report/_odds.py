@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -123,18 +124,22 @@ def _say(what: str, log_ratio: float) -> str:
 
 
 def as_times(log_ratio: float) -> str:
-    """Write an odds ratio for people: two digits or three, and whole numbers where it is large.
+    """Write an odds ratio for people: two digits or three, whole numbers where it is large, never 1 where it is not.
 
     Examples
     --------
     >>> from sparsefield.report._odds import as_times
     >>> [as_times(value) for value in (0.04, 1.1, -1.1, 3.0, 6.0, 20.0, -20.0)]
     ['1.04', '3.0', '0.33', '20', '403', 'more than 10,000', 'less than 0.0001']
+    >>> as_times(0.001), as_times(-0.0004)
+    ('1.001', '0.9996')
     """
     if abs(log_ratio) > np.log(_LARGEST):
         return f"more than {_LARGEST:,}" if log_ratio > 0 else f"less than {1 / _LARGEST:g}"
     ratio = float(np.exp(log_ratio))
-    if ratio >= 10:
+    if 0 < abs(log_ratio) < 0.005:  # two digits would be 1.00
+        return f"{ratio:.{min(-math.floor(math.log10(abs(log_ratio))), 15)}f}"
+    if ratio >= 9.95:
         return f"{ratio:,.0f}"
     if ratio >= 2:
         return f"{ratio:.1f}"

@@ -107,7 +107,8 @@ def _describe_edges(fit: Fit, network: Network, clusters: Clusters) -> list[str]
         said[0] = f"{said[0][:-1]}; {count_of(n_alone, 'variable')} {'has' if n_alone == 1 else 'have'} no edge."
     first, second, weight = network.edges.select("first", "second", "weight").row(0)
     is_signed = network.is_signed[network.index[first], network.index[second]]
-    size = f"{weight:+.2f}" if is_signed else f"{weight:.2f}, without a sign"
+    form = ".2f" if abs(weight) >= 0.1 else ".2g"
+    size = f"{weight:+{form}}" if is_signed else f"{weight:{form}}, without a sign"
     said.append(
         f"The strongest edge joins {first} and {second} (weight {size}): {describe_edge(fit.model, first, second)}."
     )
