@@ -56,6 +56,16 @@ def test_values_that_are_not_known_do_not_stretch_a_scale():
     assert make_scale([1.0, 0.0, -3.0, 100.0], is_log=True) == make_scale([1.0, 100.0], is_log=True)
 
 
+@pytest.mark.parametrize("odd", [float("nan"), float("inf"), float("-inf"), None])
+def test_values_that_are_not_known_are_not_drawn(odd):
+    ends = [float("nan") if odd is None else odd, 1.0, 2.0, 3.0]
+    line = Series("line", [1.0, 2.0, 3.0, 4.0], [odd, 1.0, 2.0, 3.0], "line-1", list("abcd"), ends, ends)
+    html = draw(Chart("chart", "a line", Scale(0.0, 5.0), Scale(0.0, 4.0), "x", "y", [line]))
+    assert re.search("nan|inf", html) is None
+    assert html.count("<title>") == 3
+    assert len(re.search(r'<polygon[^>]*points="([^"]*)"', html)[1].split()) == 6
+
+
 def test_numbers_at_ticks_are_brief():
     assert [as_tick(value) for value in (0.0, 0.05, -2.5, 1500.0, 2e-8)] == ["0", "0.05", "−2.5", "1,500", "2e−8"]  # noqa: RUF001
 

@@ -6,6 +6,7 @@ names of ticks are texts of HTML around them. What comes from data is escaped.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -26,7 +27,7 @@ class Series:
     name : str
         What it is, for the legend; empty for none.
     x, y : sequence of float
-        Its points; where y is None there is none, and the line is cut.
+        Its points; where y is None or not finite there is none, and the line is cut.
     style : str
         Classes of the style sheet.
     titles : sequence of str, optional
@@ -162,10 +163,11 @@ def _draw_series(chart: Chart, own: Series) -> list[Markup]:
     """Return the band and the line of a series, cut where a value is not known."""
     drawn = []
     if own.low is not None and own.high is not None:
-        x = [*own.x, *reversed(own.x)]
+        ends = [row for row in zip(own.x, own.low, own.high, strict=True) if all(map(math.isfinite, row))]
+        x, low, high = ([row[k] for row in ends] for k in range(3))
         drawn.append(
             Markup('<polygon class="band {}" points="{}"/>').format(
-                own.style, _points(chart, x, [*own.low, *reversed(own.high)])
+                own.style, _points(chart, [*x, *reversed(x)], [*low, *reversed(high)])
             )
         )
     more = _join(Markup(' {}="{}"').format(*pair) for pair in own.attributes)
@@ -179,7 +181,7 @@ def _cut(own: Series) -> list[list[int]]:
     """Return runs of points that are known."""
     runs: list[list[int]] = [[]]
     for k, value in enumerate(own.y):
-        if value is None:
+        if value is None or not math.isfinite(value):
             runs.append([])
         else:
             runs[-1].append(k)
@@ -195,7 +197,7 @@ def _draw_dots(chart: Chart, own: Series) -> list[Markup]:
     return [
         form.format(style=own.style, title=title, x=_percent(chart.x.share(u)), y=_percent(1 - chart.y.share(v)))
         for u, v, title in zip(own.x, own.y, own.titles, strict=True)
-        if v is not None
+        if v is not None and math.isfinite(v)
     ]
 
 
