@@ -159,3 +159,14 @@ def test_the_theme_changes_background_and_ink(few, visit, by):
 
     for theme in ("light", "dark", "light"):
         set_theme(theme)
+
+
+def test_shares_and_strengths_are_said_as_they_are(visit, folder):
+    data = describe(sf.PairwiseMRF.binary(np.zeros(4), 1e-6 * (1 - np.eye(4))))
+    shares = [1.0, 0.996, 0.29, 0.004, 0.0, 0.5]
+    data["edges"] = [[*edge[:5], share, -1.0, 1.0] for edge, share in zip(data["edges"], shares, strict=True)]
+    page = visit(write_view(folder / "shares.html", data))
+    said = page.evaluate("view.edges.map((edge) => NetworkView.parts.describeEdge(edge, view.nodes).at(-1))")
+    # Rounded down: 100% is all of them.
+    assert said == [f"found in {share} of the resamples" for share in ("100%", "99%", "29%", "<1%", "0%", "50%")]
+    assert page.evaluate("NetworkView.parts.describeNode(view.nodes[0]).at(-1)") == "3 edges, strength 0.000003"

@@ -71,7 +71,7 @@ def describe_network(
             "group": None if groups is None else str(groups[name]),
             "cluster": cluster_of.get(name),
             "degree": whole.degree[name],
-            "strength": round(sum(abs(own["weight"]) for own in whole[name].values()), 4),
+            "strength": short(sum(abs(own["weight"]) for own in whole[name].values())),
         }
         for name in graph
     ]
