@@ -55,6 +55,14 @@ def test_one_edge_is_one():
     )
 
 
+def test_long_names_and_marks_of_direction_do_not_break_sentences():
+    fit = make_fit([[0, 1.2], [1.2, 0]], names=["a question " * 100, "turned\u202e\naround"])
+    said = tell(fit).found[1]
+    assert said.count("a question a question") == 2 * 2  # whole ones would be 100
+    assert "and turned around (weight" in said
+    assert len(said) < 400
+
+
 def test_the_most_connected_variables_are_named():
     words = tell(make_star(5))
     assert words.found[0] == "There are 4 edges among the 5 variables, of 10 possible pairs."

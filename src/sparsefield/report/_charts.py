@@ -11,7 +11,7 @@ from markupsafe import Markup
 from sparsefield._rounding import at_most
 from sparsefield.fits import Fit
 from sparsefield.plotting import ChoiceDisplay, StabilityDisplay, as_percent
-from sparsefield.report._counting import count_of
+from sparsefield.report._counting import as_name, count_of
 from sparsefield.report._scales import Scale, as_tick, make_scale
 from sparsefield.report._svg import Chart, Series, draw
 from sparsefield.selection import Choice, PathWeights, Stability
@@ -107,7 +107,7 @@ def draw_path(path: PathWeights, chosen: float | None) -> Markup | None:
     if len(alphas) < 2 or not values.any():
         return None
     order = np.argsort(-np.abs(values[-1]), kind="stable")[:_MOST_LINES]
-    names = [" \N{EN DASH} ".join(path.names[i] for i in path.pairs[k]) for k in order]
+    names = [" \N{EN DASH} ".join(as_name(path.names[i]) for i in path.pairs[k]) for k in order]
     series = [
         Series(
             name if place < _COLORED else "",

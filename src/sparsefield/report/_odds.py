@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sparsefield.inference import expand
 from sparsefield.model import PairwiseMRF
+from sparsefield.report._counting import as_name
 
 Block = NDArray[np.float64]
 _LARGEST = 10_000  # odds ratios beyond are as good as infinite, and nobody reads their digits
@@ -65,7 +66,7 @@ def _side(model: PairwiseMRF, name: str) -> _Side:
         order: NDArray[np.int64] | None = np.argsort(scores, kind="stable")
     else:
         order = np.arange(2) if domain.n_levels[i] == 2 else None
-    return _Side(name, tuple(map(str, domain.levels[i])), order)
+    return _Side(as_name(name), tuple(as_name(str(level)) for level in domain.levels[i]), order)
 
 
 def _block(model: PairwiseMRF, first: str, second: str) -> Block:

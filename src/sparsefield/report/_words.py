@@ -20,7 +20,7 @@ from sparsefield.report._certainty import (
     describe_resamples,
     describe_simulation,
 )
-from sparsefield.report._counting import and_last, count_of
+from sparsefield.report._counting import and_last, as_name, count_of
 from sparsefield.report._odds import describe_edge
 from sparsefield.selection import Bootstrap
 
@@ -110,7 +110,8 @@ def _describe_edges(fit: Fit, network: Network, clusters: Clusters) -> list[str]
     form = ".2f" if abs(weight) >= 0.1 else ".2g"
     size = f"{weight:+{form}}" if is_signed else f"{weight:{form}}, without a sign"
     said.append(
-        f"The strongest edge joins {first} and {second} (weight {size}): {describe_edge(fit.model, first, second)}."
+        f"The strongest edge joins {as_name(first)} and {as_name(second)} (weight {size}): "
+        f"{describe_edge(fit.model, first, second)}."
     )
     said.append(_describe_hubs(network, degrees))
     return [*said, _describe_clusters(clusters) if n >= _LEAST_EDGES else ""]
@@ -122,7 +123,7 @@ def _describe_hubs(network: Network, degrees: np.ndarray[tuple[int], np.dtype[np
         return ""
     strengths = np.abs(network.strengths).sum(axis=1)
     order = sorted(np.flatnonzero(degrees > 1), key=lambda k: (-degrees[k], -strengths[k]))[:_MOST_NAMED]
-    named = [f"{network.names[k]} ({count(int(degrees[k]), 'edge')})" for k in order]
+    named = [f"{as_name(network.names[k])} ({count(int(degrees[k]), 'edge')})" for k in order]
     if len(named) == 1:
         return f"The most connected variable is {named[0]}."
     return f"The most connected variables are {and_last(named)}."
