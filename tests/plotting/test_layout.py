@@ -167,3 +167,16 @@ def test_rectangles_do_not_overlap_and_fill_the_picture():
     assert sum(np.prod(size) for size in sizes) > 0.6 * width * height
     assert 0.7 < width / height / ASPECT < 1.4
     assert pack([], ASPECT) == ([], 0.0, 0.0)
+
+
+def test_nodes_that_are_joined_with_themselves_alone_are_placed():
+    graph = nx.Graph([("a", "b"), ("b", "c"), ("loop", "loop")])
+    places = place_nodes(graph, seed=1)
+    assert set(places) == set(graph)
+    assert places["loop"][1] < min(places[node][1] for node in "abc")
+
+
+@pytest.mark.parametrize("graph", [nx.DiGraph([(0, 1)]), nx.MultiGraph([(0, 1), (0, 1)])])
+def test_graphs_of_other_kinds_are_refused(graph):
+    with pytest.raises(ValueError, match=r"directions or several edges for a pair: place networkx.Graph\(graph\)"):
+        place_nodes(graph, seed=1)

@@ -237,3 +237,34 @@ def test_positions_of_ones_own_are_kept():
     display = NetworkDisplay(graph, positions=places).plot(Figure(layout="constrained").subplots())
     (dots,) = (own for own in display.ax_.collections if not isinstance(own, LineCollection))
     np.testing.assert_array_equal(dots.get_offsets(), list(places.values()))
+
+
+def test_pictures_fit_parts_of_a_figure():
+    figure = Figure(figsize=(8, 4))
+    for part in figure.subfigures(1, 2):
+        NetworkDisplay(MANY).plot(part.subplots())
+    figure.savefig(io.BytesIO())
+    assert all(len(part.axes[0].texts) > 10 for part in figure.subfigs)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"labels": ["zebra"]}, "labels has 'zebra', which is no node of the network"),
+        ({"groups": {"v0": "a"}}, "There is no group for node 'v1'"),
+        ({"positions": {"v0": (0.0, 0.0)}}, "There is no position for node 'v1'"),
+        ({"positions": dict.fromkeys(MANY, (0.0, float("nan")))}, r"Node 'v0' has the position \[0.0, nan\]"),
+    ],
+)
+def test_what_is_not_about_the_nodes_is_refused(options, said):
+    with pytest.raises(ValueError, match=said):
+        NetworkDisplay(MANY, **options)
+    with pytest.raises(ValueError, match=said):
+        plot_network(MANY, **options)
+
+
+def test_nodes_at_one_place_and_groups_that_are_numbers_are_drawn():
+    display = NetworkDisplay(
+        MANY, positions=dict.fromkeys(MANY, (1.0, 1.0)), groups={node: k % 2 for k, node in enumerate(MANY)}
+    ).plot()
+    assert [text.get_text() for text in display.ax_.get_legend().get_texts()][:2] == ["0", "1"]

@@ -75,7 +75,7 @@ def _see_through(
         return _THINNEST + (widest - _THINNEST) * shares
 
     def paleness(widest: float) -> float:
-        return _INK * room / float(widths_up_to(widest) @ lengths)
+        return _INK * room / max(float(widths_up_to(widest) @ lengths), 1e-9)  # nodes may all be at one place
 
     least, most = _WIDEST
     widest = float(np.clip(most * np.sqrt(paleness(most)), least, most))

@@ -62,11 +62,14 @@ def place_nodes(graph: nx.Graph, *, seed: int, aspect: float = 4 / 3) -> dict[An
     >>> sorted(places, key=lambda name: places[name][0])[2]
     'x2'
     """
+    if graph.is_directed() or graph.is_multigraph():
+        raise ValueError("The graph has directions or several edges for a pair: place networkx.Graph(graph) instead.")
     rng = np.random.default_rng(seed)
     parts = [sorted(part, key=str) for part in nx.connected_components(graph) if len(part) > 1]
     parts.sort(key=lambda part: (-len(part), str(part[0])))
     blocks = [_lay_out(graph, part, rng) for part in parts]
-    alone = [node for node in graph if not graph.degree(node)]
+    joined = {node for part in parts for node in part}
+    alone = [node for node in graph if node not in joined]
     # Whole numbers, so that components of about the same size stand in line.
     sizes = [np.ceil(block.max(axis=0) + 2 * _MARGIN) for block in blocks]
     corners, width, height = pack(sizes, aspect)

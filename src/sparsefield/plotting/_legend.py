@@ -26,7 +26,7 @@ def legend_marks(
     """Return the entries: groups, signs, what is undecided, and the widest line where weights differ."""
     used = [] if groups is None else sorted({groups[node] for node in graph})
     marks = [
-        Line2D([], [], marker=MARKERS[style["shape"]], linestyle="", color=style["light"], label=shorten(name))
+        Line2D([], [], marker=MARKERS[style["shape"]], linestyle="", color=style["light"], label=shorten(str(name)))
         for name in used
         if (style := styles[name])
     ]

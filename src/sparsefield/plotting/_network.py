@@ -73,12 +73,28 @@ def plot_network(
     if ax is None:
         ax = Figure(figsize=(8, 8), layout="constrained").subplots()
     graph = graph if isinstance(graph, nx.Graph) else make_graph(graph)
+    _check(graph, groups, positions, labels)
     positions = place_nodes(graph, seed=seed) if positions is None else positions
     _frame(ax, positions, graph)
     _settle(ax)
     draw_edges(ax, graph, positions)
     _draw_nodes_and_names(ax, graph, groups, colors, positions, labels)
     return ax
+
+
+def _check(
+    graph: nx.Graph, groups: Mapping[Any, str] | None, positions: Positions | None, labels: Collection[Any] | None
+) -> None:
+    """Refuse what is not about all nodes of the network, or about others."""
+    for what, given in (("group", groups), ("position", positions)):
+        if given is not None and (odd := [node for node in graph if node not in given]):
+            raise ValueError(f"There is no {what} for node {odd[0]!r}: give one for each node.")
+    places = {} if positions is None else {node: np.asarray(positions[node], dtype=np.float64) for node in graph}
+    for node, place in places.items():
+        if not np.isfinite(place).all():
+            raise ValueError(f"Node {node!r} has the position {place.tolist()}: use finite numbers.")
+    if odd := [node for node in labels or () if node not in graph]:
+        raise ValueError(f"labels has {odd[0]!r}, which is no node of the network: use names of its nodes.")
 
 
 def _frame(ax: Axes, positions: Positions, nodes: Collection[Any]) -> None:
@@ -95,7 +111,7 @@ def _frame(ax: Axes, positions: Positions, nodes: Collection[Any]) -> None:
 
 def _settle(ax: Axes) -> None:
     """Let the layout decide where points are."""
-    ax.figure.draw_without_rendering()  # type: ignore[union-attr]
+    ax.figure.figure.draw_without_rendering()  # the whole figure, also of a part of one
     ax.apply_aspect()
 
 
@@ -192,6 +208,7 @@ class NetworkDisplay(Display):
         seed: int = 0,
         alpha: float | None = None,
     ) -> None:
+        _check(graph, groups, positions, labels)
         self.graph, self.groups, self.colors, self.labels = graph, groups, colors, labels
         self.seed, self.alpha, self._given = seed, alpha, positions
 
