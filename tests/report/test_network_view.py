@@ -332,6 +332,8 @@ def test_another_view_is_followed(few, visit):
           second.follow(view);
         }"""
     )
+    # The second one is measured in the first frame, is painted in the next, and tells the first one then.
+    page.evaluate("async () => { for (let k = 0; k < 4; k++) await new Promise(requestAnimationFrame); }")
     first = rest(page)
     drag_by(page, first["positions"][1], (30, 50))
     drag_by(page, np.array([5.0, 5.0]), (40, 10))
