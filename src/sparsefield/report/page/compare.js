@@ -8,7 +8,8 @@
   const keyOf = ([a, b]) => `${a},${b}`;
   const keys = alternatives.edges.map((own) => new Set(own.map(keyOf)));
   // A view has the edges of all penalties, one penalty after the other, and shows those of one.
-  const all = alternatives.edges.flatMap((own, which) => own.map(([a, b, weight, hasSign]) => ({ which, row: [a, b, weight, null, hasSign] })));
+  const all = alternatives.edges.flatMap((own, which) =>
+    own.map(([a, b, weight, hasSign]) => ({ which, row: [a, b, weight, null, hasSign] })));
   const sides = { first: byId("alpha-first"), second: byId("alpha-second") };
   const chosen = (side) => Number(sides[side].value);
   const other = { first: "second", second: "first" };
@@ -35,8 +36,8 @@
   function fillList(side) {
     const only = alternatives.edges[chosen(side)].filter((row) => isOnly(row, side));
     const items = only.map(([a, b, weight, hasSign]) => {
-      const item = tell(`${signed({ weight, hasSign })}  ${network.nodes[a].name} – ${network.nodes[b].name}`, "li", signOf({ weight, hasSign }));
-      return item;
+      const names = `${network.nodes[a].name} – ${network.nodes[b].name}`;
+      return tell(`${signed({ weight, hasSign })}  ${names}`, "li", signOf({ weight, hasSign }));
     });
     byId(`only-${side}`).replaceChildren(tell(`Only at ${alternatives.alphas[chosen(side)]}: ${only.length}`, "li"), ...items);
     return only.length;
@@ -52,8 +53,8 @@
     const [first, second] = [chosen("first"), chosen("second")];
     const n = alternatives.edges[first].filter((row) => keys[second].has(keyOf(row))).length;
     const only = { first: fillList("first"), second: fillList("second") };
-    byId("compare-count").textContent =
-      `${count(n, "edge")} in both, ${only.first} only at ${alternatives.alphas[first]}, ${only.second} only at ${alternatives.alphas[second]}.`;
+    const said = [`${only.first} only at ${alternatives.alphas[first]}`, `${only.second} only at ${alternatives.alphas[second]}`];
+    byId("compare-count").textContent = `${count(n, "edge")} in both, ${said.join(", ")}.`;
   }
 
   for (const side of ["first", "second"]) {

@@ -1,10 +1,11 @@
 "use strict";
-// Where the picture is seen from, which nodes and edges are under a point, how nodes are coloured, and how a layout is followed.
+// Where the picture is seen from, which nodes and edges are under a point, and how a layout is followed.
 (() => {
-  const { makeLayout, mix } = NetworkView.parts;
+  const { makeLayout, spread } = NetworkView.parts;
   const FARTHEST = 0.4, NEAREST = 24; // of the zoom at which everything fits
   const LONG = 260; // pixels
   const SETTLED = 0.3; // pixels from the place where a node belongs
+  const MUCH = 1.3; // times as large: by less, a turn is not worth that page and picture differ
   const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
   function makeCamera(furniture, ask, findShown, findLines) {
@@ -17,6 +18,8 @@
       if (canvas.width !== wide || canvas.height !== high) [canvas.width, canvas.height] = [wide, high];
     };
     const project = ([x, y]) => [at.k * x + at.x, at.k * y + at.y];
+    // Dots and lines grow with the zoom, more slowly than the distances between them.
+    const thickness = () => Math.min(2, Math.max(0.7, Math.sqrt(at.k / whole)));
 
     // Few nodes are not blown up: half of the lines are no longer than a quarter of a desk.
     function findLargest() {
@@ -30,8 +33,11 @@
       if (!shown.length) return { k: 1, x: size.width / 2, y: size.height / 2 };
       const [xs, ys] = [0, 1].map((axis) => shown.map((point) => point[axis]));
       const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
-      const aside = Math.max(52, Math.min(longest + 24, 0.12 * size.width)), below = Math.min(36, 0.1 * size.height), above = findLines().length ? below : furniture.said() + below;
-      const k = Math.min((size.width - 2 * aside) / Math.max(1e-6, right - left), (size.height - above - below) / Math.max(1e-6, bottom - top), findLargest());
+      const aside = Math.max(52, Math.min(longest + 24, 0.12 * size.width)), below = Math.min(36, 0.1 * size.height);
+      const above = findLines().length ? below : furniture.said() + below;
+      const across = (size.width - 2 * aside) / Math.max(1e-6, right - left);
+      const along = (size.height - above - below) / Math.max(1e-6, bottom - top);
+      const k = Math.min(across, along, findLargest());
       return { k, x: size.width / 2 - (k * (left + right)) / 2, y: (size.height + above - below) / 2 - (k * (top + bottom)) / 2 };
     }
 
@@ -66,9 +72,8 @@
         return isNew;
       },
       isMoving: () => moving !== null,
-      // Dots and lines grow with the zoom, more slowly than the distances between them.
-      thickness: () => Math.min(2, Math.max(0.7, Math.sqrt(at.k / whole))),
-      radius: (n) => Math.min(8, Math.max(3, 0.08 * Math.sqrt((size.width * size.height) / Math.max(1, n)))) * Math.min(2, Math.max(0.7, Math.sqrt(at.k / whole))),
+      thickness,
+      radius: (n) => thickness() * Math.min(8, Math.max(3, 0.08 * Math.sqrt((size.width * size.height) / Math.max(1, n)))),
       prepare(context) {
         measure(); // a window may come to a screen of another density
         const dense = window.devicePixelRatio || 1;
@@ -120,34 +125,6 @@
     return best;
   }
 
-  // Colour and shape of nodes by one of their properties.
-  function makeColoring(data, theme) {
-    const { nodes } = data, strengths = nodes.map((node) => node.strength);
-    const range = [Math.min(...strengths), Math.max(...strengths)];
-    const clusters = [...new Set(nodes.map((node) => node.cluster).filter((cluster) => cluster !== null))].sort((one, other) => one - other);
-    const ways = {
-      group: { keys: Object.keys(data.groups), keyOf: (node) => node.group, nameOf: (key) => key, colorOfKey: (key) => data.groups[key][theme.name], shapeOfKey: (key) => data.groups[key].shape },
-      cluster: { keys: clusters, keyOf: (node) => node.cluster, nameOf: (key) => `cluster ${key + 1}`, colorOfKey: (key) => data.clusters[key][theme.name],
-        shapeOfKey: (key) => data.clusters[key].shape },
-      none: { keys: [], keyOf: () => null, nameOf: () => "", colorOfKey: () => theme.colors.node, shapeOfKey: () => "circle" },
-    };
-    const coloring = {
-      range,
-      set(by) {
-        coloring.by = by;
-        Object.assign(coloring, ways[by] ?? ways.none);
-      },
-      shapeOf: (k) => (coloring.keys.includes(coloring.keyOf(nodes[k])) ? coloring.shapeOfKey(coloring.keyOf(nodes[k])) : "circle"),
-      colorOf(k) {
-        if (coloring.by === "strength") return range[1] > range[0] ? mix(theme.colors.sequence, (nodes[k].strength - range[0]) / (range[1] - range[0])) : theme.colors.node;
-        const key = coloring.keyOf(nodes[k]);
-        return coloring.keys.includes(key) ? coloring.colorOfKey(key) : theme.colors.node;
-      },
-    };
-    coloring.set(Object.keys(data.groups).length ? "group" : "none");
-    return coloring;
-  }
-
   // Let nodes glide to where the layout wants them while it comes to rest; whoever grabs a node stops it.
   function animateLayout(state, positions, camera, ask) {
     const { width, height } = camera.size();
@@ -180,12 +157,12 @@
     return run;
   }
 
-  // A quarter turn, or one back, where the picture then fits a window much better: a phone is high, a desk is wide. Names stay upright.
-  // Says whether the picture is turned now.
+  // A quarter turn, or one back, where the picture then fits a window much better: a phone is high, a desk is wide. Names stay
+  // upright. Says whether the picture is turned now.
   function turnToFit(positions, { width, height }, isTurned) {
-    const [wide, high] = [0, 1].map((axis) => Math.max(...positions.map((point) => point[axis])) - Math.min(...positions.map((point) => point[axis])));
+    const [wide, high] = [0, 1].map((axis) => spread(positions.map((point) => point[axis])));
     const fits = (across, along) => Math.min(width / Math.max(1e-6, across), height / Math.max(1e-6, along));
-    if (positions.length < 2 || fits(high, wide) <= 1.3 * fits(wide, high)) return isTurned;
+    if (positions.length < 2 || fits(high, wide) <= MUCH * fits(wide, high)) return isTurned;
     const sign = isTurned ? -1 : 1;
     for (const point of positions) [point[0], point[1]] = [sign * point[1], -sign * point[0]];
     return !isTurned;
@@ -197,5 +174,5 @@
     for (const [k, x, y] of makeLayout(all.length, all, [], positions, width / height).targets()) positions[k] = [x, y];
   }
 
-  Object.assign(NetworkView.parts, { setInRows, turnToFit, makeCamera, findHit, makeColoring, animateLayout });
+  Object.assign(NetworkView.parts, { setInRows, turnToFit, makeCamera, findHit, animateLayout });
 })();

@@ -15,8 +15,8 @@
     container.setAttribute("aria-label", options.label ?? `A network of ${nodes.length} variables and ${edges.length} edges. ` +
       "Arrow keys move it, plus and minus zoom, zero shows all of it, Escape ends a selection.");
     const canvas = document.createElement("canvas");
-    const [tooltip, hint, empty, spoken] = ["network-tooltip", "network-hint", "network-empty", "network-spoken"].map((name) => tell("", "div", name));
-    const buttons = tell("", "div", "network-buttons");
+    const [tooltip, hint, empty, spoken, buttons] = ["tooltip", "hint", "empty", "spoken", "buttons"].map((name) =>
+      tell("", "div", `network-${name}`));
     for (const element of [tooltip, hint, empty]) element.hidden = true;
     tooltip.setAttribute("aria-hidden", "true");
     spoken.setAttribute("role", "status");
@@ -27,7 +27,8 @@
       canvas,
       onButtons({ zoom, fit }) {
         if (options.controls === false) return;
-        for (const [sign, label, act] of [["+", "Zoom in", () => zoom(FACTOR)], ["−", "Zoom out", () => zoom(1 / FACTOR)], ["⤢", "Show all of it", fit]]) {
+        const [closer, farther] = [() => zoom(FACTOR), () => zoom(1 / FACTOR)];
+        for (const [sign, label, act] of [["+", "Zoom in", closer], ["−", "Zoom out", farther], ["⤢", "Show all of it", fit]]) {
           const button = tell(sign, "button");
           button.type = "button";
           button.title = label;
@@ -42,8 +43,8 @@
         if (lines === null) return;
         tooltip.replaceChildren(...lines.map((line, k) => tell(line, k ? "span" : "strong")));
         const right = container.clientWidth - tooltip.offsetWidth - 4, below = y + 18;
-        tooltip.style.left = `${Math.max(4, Math.min(right, x + 14))}px`;
-        tooltip.style.top = `${below + tooltip.offsetHeight < container.clientHeight ? below : Math.max(4, y - tooltip.offsetHeight - 10)}px`;
+        const top = below + tooltip.offsetHeight < container.clientHeight ? below : Math.max(4, y - tooltip.offsetHeight - 10);
+        Object.assign(tooltip.style, { left: `${Math.max(4, Math.min(right, x + 14))}px`, top: `${top}px` });
       },
       hint(how) {
         hint.textContent = HINTS[how];
@@ -52,7 +53,10 @@
         hiding = setTimeout(() => { hint.hidden = true; }, SHOWN_FOR);
       },
       // What names stay off, and how high the sentence about an empty network is.
-      taken: () => [{ left: buttons.offsetLeft - 4, top: buttons.offsetTop, right: buttons.offsetLeft + buttons.offsetWidth, bottom: buttons.offsetTop + buttons.offsetHeight }],
+      taken() {
+        const { offsetLeft: left, offsetTop: top, offsetWidth: width, offsetHeight: height } = buttons;
+        return [{ left: left - 4, top, right: left + width, bottom: top + height }];
+      },
       said: () => (empty.hidden ? 0 : empty.offsetTop + empty.offsetHeight),
       sayEmpty(text) {
         empty.hidden = !text;

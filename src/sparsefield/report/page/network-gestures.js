@@ -1,13 +1,15 @@
 "use strict";
 // What people do with pointers, wheel and keys, told to a view as a few moves.
 //
-// A page must stay scrollable, as around good maps: the wheel zooms with Ctrl, or once the network was clicked (until something else is);
-// one finger scrolls the page until the network was tapped, then it moves nodes and the plane. Two fingers always zoom, a mouse always drags.
+// A page must stay scrollable, as around good maps: the wheel zooms with Ctrl, or once the network was clicked (until something else
+// is); one finger scrolls the page until the network was tapped, then it moves nodes and the plane. Two fingers always zoom, a mouse
+// always drags.
 (() => {
   const STILL = 4, STILL_FINGER = 10; // pixels that a click or a tap may move
   const STEP = 60, FACTOR = 1.3; // of an arrow key, and of + and -
 
-  // `moves`: hit(x, y, isTouch), hold(k or null), drag(k, x, y), release(), pan(dx, dy), zoom(factor, x, y), tap(hit), fit(), hover(hit, x, y), escape(), hint(how)
+  // `moves`: hit(x, y, isTouch), hold(k or null), drag(k, x, y), release(), pan(dx, dy), zoom(factor, x, y), tap(hit), fit(),
+  // hover(hit, x, y), escape(), hint(how)
   function listen(container, canvas, moves) {
     const pointers = new Map();
     let held = null; // what the pointers that are down do: {hit, start, moved}
@@ -101,8 +103,10 @@
     });
 
     const keys = {
-      ArrowLeft: () => moves.pan(STEP, 0), ArrowRight: () => moves.pan(-STEP, 0), ArrowUp: () => moves.pan(0, STEP), ArrowDown: () => moves.pan(0, -STEP),
-      "+": () => moves.zoom(FACTOR), "=": () => moves.zoom(FACTOR), "-": () => moves.zoom(1 / FACTOR), 0: () => moves.fit(), Home: () => moves.fit(),
+      ArrowLeft: () => moves.pan(STEP, 0), ArrowRight: () => moves.pan(-STEP, 0),
+      ArrowUp: () => moves.pan(0, STEP), ArrowDown: () => moves.pan(0, -STEP),
+      "+": () => moves.zoom(FACTOR), "=": () => moves.zoom(FACTOR), "-": () => moves.zoom(1 / FACTOR),
+      0: () => moves.fit(), Home: () => moves.fit(),
       Escape: () => moves.escape(),
     };
     container.addEventListener("keydown", (event) => {

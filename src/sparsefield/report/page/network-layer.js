@@ -5,6 +5,7 @@
 (() => {
   const MARGIN = 0.25; // of the width and height, on each side
   const STRETCH = 1.5; // beyond, lines look blurred
+  const SAME = ["edges", "revision", "held", "width", "height", "dense", "colors", "selection", "hovering"];
 
   // `paint(context, scene, edges)` paints lines; the layer is good as long as only the plane, or the node that is held, moves.
   function makeLayer(paint) {
@@ -13,13 +14,15 @@
 
     // Where the layer lies in the window now.
     function locate(scene) {
-      const factor = scene.at.k / made.at.k, wide = 1 + 2 * MARGIN;
-      return { factor, x: scene.at.x - factor * (made.at.x + MARGIN * scene.width), y: scene.at.y - factor * (made.at.y + MARGIN * scene.height),
-        width: factor * wide * scene.width, height: factor * wide * scene.height };
+      const factor = scene.at.k / made.at.k, wide = factor * (1 + 2 * MARGIN);
+      return {
+        factor, width: wide * scene.width, height: wide * scene.height,
+        x: scene.at.x - factor * (made.at.x + MARGIN * scene.width), y: scene.at.y - factor * (made.at.y + MARGIN * scene.height),
+      };
     }
 
     function isGood(scene) {
-      if (made === null || !["edges", "revision", "held", "width", "height", "dense", "colors", "selection", "hovering"].every((key) => made[key] === scene[key])) return false;
+      if (made === null || SAME.some((key) => made[key] !== scene[key])) return false;
       const { factor, x, y, width, height } = locate(scene);
       return factor <= STRETCH && factor >= 1 / STRETCH && x <= 0 && y <= 0 && x + width >= scene.width && y + height >= scene.height;
     }

@@ -101,5 +101,5 @@
     };
   }
 
-  Object.assign(NetworkView.parts, { makeLayout });
+  Object.assign(NetworkView.parts, { makeLayout, spread });
 })();

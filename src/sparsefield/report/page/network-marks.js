@@ -3,7 +3,8 @@
 // with one global, NetworkView; network.js, which comes last, makes views of the parts that the others add.
 const NetworkView = { parts: {} };
 
-// What marks look like: shapes of nodes, styles of edges, and the theme. Colours come from Python, so that page and PNG have one code.
+// What marks look like: shapes and colours of nodes, styles of edges, and the theme. Colours come from Python, so that page and PNG
+// have one code.
 (() => {
   const corners = (n, turn) => Array.from({ length: n }, (_, k) => {
     const angle = turn + (2 * Math.PI * k) / n;
@@ -82,5 +83,44 @@ const NetworkView = { parts: {} };
     return `rgb(${low.map((value, i) => Math.round(value + (at - k) * (high[i] - value))).join(" ")})`;
   }
 
-  Object.assign(NetworkView.parts, { traceShape, styleOf, opacityFor, dashes, makeTheme, mix });
+  // Colour and shape of nodes by one of their properties.
+  function makeColoring(data, theme) {
+    const { nodes } = data, strengths = nodes.map((node) => node.strength);
+    const range = [Math.min(...strengths), Math.max(...strengths)];
+    const found = nodes.map((node) => node.cluster).filter((cluster) => cluster !== null);
+    const clusters = [...new Set(found)].sort((one, other) => one - other);
+    const ways = {
+      group: {
+        keys: Object.keys(data.groups), keyOf: (node) => node.group, nameOf: (key) => key,
+        colorOfKey: (key) => data.groups[key][theme.name], shapeOfKey: (key) => data.groups[key].shape,
+      },
+      cluster: {
+        keys: clusters, keyOf: (node) => node.cluster, nameOf: (key) => `cluster ${key + 1}`,
+        colorOfKey: (key) => data.clusters[key][theme.name], shapeOfKey: (key) => data.clusters[key].shape,
+      },
+      none: { keys: [], keyOf: () => null, nameOf: () => "", colorOfKey: () => theme.colors.node, shapeOfKey: () => "circle" },
+    };
+    const coloring = {
+      range,
+      set(by) {
+        coloring.by = by;
+        Object.assign(coloring, ways[by] ?? ways.none);
+      },
+      shapeOf(k) {
+        const key = coloring.keyOf(nodes[k]);
+        return coloring.keys.includes(key) ? coloring.shapeOfKey(key) : "circle";
+      },
+      colorOf(k) {
+        if (coloring.by === "strength" && range[1] > range[0]) {
+          return mix(theme.colors.sequence, (nodes[k].strength - range[0]) / (range[1] - range[0]));
+        }
+        const key = coloring.keyOf(nodes[k]);
+        return coloring.keys.includes(key) ? coloring.colorOfKey(key) : theme.colors.node;
+      },
+    };
+    coloring.set(Object.keys(data.groups).length ? "group" : "none");
+    return coloring;
+  }
+
+  Object.assign(NetworkView.parts, { traceShape, styleOf, opacityFor, dashes, makeTheme, makeColoring, mix });
 })();

@@ -8,12 +8,15 @@
   const CELL = 48; // of the grid in which names are looked up: about as wide as a short name
 
   // Line breaks and marks that turn the direction of text would move what stands beside them.
-  const clean = (name) => name.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, " ").replace(/[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "");
+  const BREAKS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, TURNS = /[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+  const clean = (name) => name.replace(BREAKS, " ").replace(TURNS, "");
 
   function cut(name) {
     const letters = [...clean(name)];
     return letters.length <= LONGEST ? letters.join("") : letters.slice(0, LONGEST - 1).join("").trimEnd() + "…";
   }
+
+  const overlap = (one, other) => one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom;
 
   // Boxes in a grid of cells, so that a new one is compared with its neighbours only.
   function makeGrid() {
@@ -28,14 +31,11 @@
     };
     return {
       add: (box) => around(box, (key) => { (cells.get(key) ?? cells.set(key, []).get(key)).push(box); }),
-      isFree: (box) => around(box, (key) => !(cells.get(key) ?? []).some((other) =>
-        box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom)),
+      isFree: (box) => around(box, (key) => !(cells.get(key) ?? []).some((other) => overlap(box, other))),
       count: (box) => {
         const found = new Set();
         around(box, (key) => {
-          for (const other of cells.get(key) ?? []) {
-            if (box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom) found.add(other);
-          }
+          for (const other of cells.get(key) ?? []) if (overlap(box, other)) found.add(other);
         });
         return found.size;
       },
@@ -80,7 +80,8 @@
         const covered = dots.count(box);
         // Lines run everywhere around a node with many neighbours: there the first free side is as good as another.
         const crossed = neighbours[k].length <= FEW ? countLines(box, points[k], neighbours[k].map((other) => points[other])) : 0;
-        if (best === null || covered < best.covered || (covered === best.covered && crossed < best.crossed)) best = { node: k, covered, crossed, ...box };
+        const isBetter = best === null || covered < best.covered || (covered === best.covered && crossed < best.crossed);
+        if (isBetter) best = { node: k, covered, crossed, ...box };
         if (covered === 0 && crossed === 0) break;
       }
       if (best === null || (best.covered > 0 && !wanted.has(k))) continue;

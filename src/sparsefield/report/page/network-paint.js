@@ -99,7 +99,8 @@
     const isApart = (edge) => (picked?.edges.has(edge) ?? false) || (hovered?.edges.has(edge) ?? false);
     const rest = picked || hovered ? scene.edges.filter((edge) => !isApart(edge)) : scene.edges;
     paintRest(context, scene, rest, layer);
-    if (hovered) paintLines(context, scene, scene.edges.filter((edge) => hovered.edges.has(edge) && !picked?.edges.has(edge)), { wider: 1.3, solid: true });
+    const isHovered = (edge) => hovered.edges.has(edge) && !picked?.edges.has(edge);
+    if (hovered) paintLines(context, scene, scene.edges.filter(isHovered), { wider: 1.3, solid: true });
     if (picked) paintLines(context, scene, scene.edges.filter((edge) => picked.edges.has(edge)), { wider: WIDER, solid: true });
     const isBright = (k) => picked === null || picked.nodes.has(k);
     if (picked) paintNodes(context, scene, scene.nodes.filter((k) => !isBright(k)), { fade: 0.4 });

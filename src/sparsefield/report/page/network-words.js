@@ -1,5 +1,6 @@
 "use strict";
-// What is said beside the picture: the legend, with each code that is in use and no other, and the words of tooltips. All of it is set as text.
+// What is said beside the picture: the legend, with each code that is in use and no other, and the words of tooltips. All of it is set
+// as text.
 (() => {
   const { traceShape, dashes, mix, clean } = NetworkView.parts;
 
@@ -51,7 +52,9 @@
     const plain = anySign ? colors.text : colors.unsigned, opacity = 0.65;
     const least = edges.reduce((size, edge) => Math.min(size, edge.size), Infinity); // a call cannot take a million arguments
     if (has((edge) => edge.size > 1.05 * least)) entries.push([line(plain, { width: 5, opacity }), "wider: stronger"]);
-    if (has((edge) => edge.undecided === true)) entries.push([line(plain, { isDashed: true, opacity }), "dashed: undecided (simulation error)"]);
+    if (has((edge) => edge.undecided === true)) {
+      entries.push([line(plain, { isDashed: true, opacity }), "dashed: undecided (simulation error)"]);
+    }
     if (has((edge) => edge.share !== null && edge.share < 1)) entries.push([line(plain, { opacity: 0.25 }), "fainter: in fewer resamples"]);
     return entries;
   }
@@ -104,7 +107,8 @@
   }
 
   function describeEdge(edge, nodes) {
-    const weight = edge.hasSign ? `${edge.weight > 0 ? "positive, +" : "negative, "}${short(edge.weight)}` : `${short(edge.size)}, without a sign`;
+    const signed = `${edge.weight > 0 ? "positive, +" : "negative, "}${short(edge.weight)}`;
+    const weight = edge.hasSign ? signed : `${short(edge.size)}, without a sign`;
     const lines = [`${clean(nodes[edge.a].name)} – ${clean(nodes[edge.b].name)}`, weight];
     if (edge.low !== null) lines.push(`interval ${short(edge.low)} to ${short(edge.high)}`);
     if (edge.share !== null) lines.push(`found in ${percent(edge.share)} of the resamples`);

@@ -12,8 +12,10 @@
 //   select(what)          null, {node: k} or {edge: k}; onSelect(call) is told when a person does it
 //   showNames(is), fit(), follow(other), snapshot(), state()
 (() => {
-  const { makePainter, placeNames, cut, styleOf, opacityFor, makeTheme, makeColoring, makeCamera, makeFurniture, writeLegend, describeNode, describeEdge,
-    animateLayout, setInRows, turnToFit, listen, findHit, FONT } = NetworkView.parts;
+  const {
+    makePainter, placeNames, cut, styleOf, opacityFor, makeTheme, makeColoring, makeCamera, makeFurniture, writeLegend, describeNode,
+    describeEdge, animateLayout, setInRows, turnToFit, listen, findHit, FONT,
+  } = NetworkView.parts;
   const MANY = 1000; // lines, which take 5 ms to paint: with more, a stretched layer stands in for them while one zooms
   const SHARP_AFTER = 150; // milliseconds after the last turn of a wheel
   const UNIT = 500; // positions come as numbers about one; here they are about the pixels of a screen
@@ -29,14 +31,16 @@
     // As in pictures: those with most edges first, and the strongest of those with as many.
     const importance = nodes.map((_, k) => k).sort((one, other) => nodes[other].degree - nodes[one].degree || nodes[other].strength - nodes[one].strength || one - other);
     const state = {
-      shown: [], visible: [], keep: () => true, hidesIsolated: false, names: options.names ?? true, selection: null, hovered: null, placed: [],
-      frames: 0, revision: 0, held: null, isMoving: false, isMoved: false, isTurned: false, isArranged: false,
+      keep: () => true, hidesIsolated: false, names: options.names ?? true, shown: [], visible: [], placed: [], // what is shown
+      isTurned: false, isArranged: false, // where it is
+      selection: null, hovered: null, held: null, isMoving: false, isMoved: false, frames: 0, revision: 0, // what happens
     };
     const listeners = { select: [], move: [] };
     const theme = makeTheme(data.palette, () => restyle(), () => paint());
     const coloring = makeColoring(data, theme);
     const furniture = makeFurniture(container, nodes, edges, options);
-    const camera = makeCamera(furniture, move, () => state.visible.map((k) => positions[k]), () => state.shown.map((edge) => [positions[edge.a], positions[edge.b]]));
+    const findLines = () => state.shown.map((edge) => [positions[edge.a], positions[edge.b]]);
+    const camera = makeCamera(furniture, move, () => state.visible.map((k) => positions[k]), findLines);
     const context = furniture.canvas.getContext("2d"), paintScene = makePainter();
     const widths = ["", "600 "].map((weight) => {
       context.font = `${weight}${FONT}`;
@@ -68,9 +72,10 @@
     // What a selection keeps bright: a node with its edges and neighbours, or an edge with its two nodes.
     function reach(selection) {
       if (selection === null) return null;
-      const own = selection.edge === undefined ? state.shown.filter((edge) => edge.a === selection.node || edge.b === selection.node) : [edges[selection.edge]];
+      const { node, edge: index } = selection, isEdge = node === undefined;
+      const own = isEdge ? [edges[index]] : state.shown.filter((edge) => edge.a === node || edge.b === node);
       const ends = own.flatMap((edge) => [edge.a, edge.b]);
-      return { edges: new Set(own), nodes: new Set(selection.node === undefined ? ends : [selection.node, ...ends]), centre: selection.node === undefined ? ends : [selection.node] };
+      return { edges: new Set(own), nodes: new Set(isEdge ? ends : [node, ...ends]), centre: isEdge ? ends : [node] };
     }
 
     // Nodes that no person placed follow the shape of the window.
@@ -100,16 +105,22 @@
       const { width, height } = camera.size();
       const picked = reach(state.selection), hovered = reach(state.hovered);
       const points = positions.map(camera.project), radius = camera.radius(state.visible.length);
-      const centre = new Set([...(picked?.centre ?? []), ...(hovered?.centre ?? [])]), wanted = new Set([...(picked?.nodes ?? []), ...centre]);
+      const centre = new Set([...(picked?.centre ?? []), ...(hovered?.centre ?? [])]);
+      const wanted = new Set([...(picked?.nodes ?? []), ...centre]);
       const order = [...state.visible.filter((k) => wanted.has(k)), ...state.visible.filter((k) => !wanted.has(k))];
       const named = state.names ? order : order.filter((k) => wanted.has(k));
       const widthOf = (k) => widths[centre.has(k) ? 1 : 0][k]; // names of what is picked are bold
-      const names = placeNames({ order: named, visible: state.visible, points, radius, widthOf, size: { width, height }, wanted, taken: furniture.taken(), neighbours: state.neighbours });
+      const names = placeNames({
+        order: named, visible: state.visible, points, radius, widthOf, size: { width, height }, wanted, taken: furniture.taken(),
+        neighbours: state.neighbours,
+      });
       return {
-        width, height, points, radius, picked, hovered, texts, names, centre, colors: theme.colors, zoomed: camera.thickness(), edges: state.lines, nodes: state.visible.toReversed(),
-        colorOf: coloring.colorOf, shapeOf: coloring.shapeOf,
-        view: { left: 0, top: 0, right: width, bottom: height }, dense: window.devicePixelRatio || 1, at: camera.seen(),
-        selection: state.selection, hovering: JSON.stringify(state.hovered), held: state.held, isMoving: state.isMoving, revision: state.revision,
+        width, height, points, radius, picked, hovered, texts, names, centre, zoomed: camera.thickness(), at: camera.seen(),
+        edges: state.lines, nodes: state.visible.toReversed(),
+        colors: theme.colors, colorOf: coloring.colorOf, shapeOf: coloring.shapeOf,
+        view: { left: 0, top: 0, right: width, bottom: height }, dense: window.devicePixelRatio || 1,
+        selection: state.selection, hovering: JSON.stringify(state.hovered), held: state.held,
+        isMoving: state.isMoving, revision: state.revision,
       };
     }
 
@@ -236,7 +247,8 @@
         return new Promise((resolve) => picture.toBlob(resolve, "image/png"));
       },
       state: () => ({
-        zoom: camera.zoomed(), theme: theme.name, frames: state.frames, isResting: asked === null && sharpening === null && !camera.isMoving() && !(layout?.isRunning ?? false),
+        zoom: camera.zoomed(), theme: theme.name, frames: state.frames,
+        isResting: asked === null && sharpening === null && !camera.isMoving() && !(layout?.isRunning ?? false),
         names: state.placed.map((box) => box.node), boxes: state.placed, visible: [...state.visible].sort((one, other) => one - other),
         shown: state.shown.map((edge) => edge.index), positions: positions.map(camera.project), radius: camera.radius(state.visible.length),
         styles: state.shown.map((edge) => edge.style), selection: state.selection, colors: theme.colors,

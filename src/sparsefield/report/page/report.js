@@ -3,7 +3,8 @@
 (() => {
   const { data, byId, signed, signOf, percent, tell, count } = Page;
   const container = byId("network"), state = { least: 0, foundIn: 0, text: "" };
-  const view = NetworkView.make(container, data.network, { legend: byId("legend"), empty: container.dataset.empty, controls: data.network.edges.length > 0 });
+  const view = NetworkView.make(container, data.network,
+    { legend: byId("legend"), empty: container.dataset.empty, controls: data.network.edges.length > 0 });
   const { nodes, edges } = view;
   const most = edges.length ? edges[0].size : 1;
   const table = Page.makeTable(nodes, edges);
@@ -32,7 +33,8 @@
   }
 
   // --- What is selected: here, in the table and among the intervals ---
-  const isOf = (edge, selection) => (selection.edge === undefined ? edge.a === selection.node || edge.b === selection.node : edge.index === selection.edge);
+  const isAt = (edge, node) => edge.a === node || edge.b === node;
+  const isOf = (edge, { node, edge: index }) => (index === undefined ? isAt(edge, node) : edge.index === index);
 
   function mark(selection) {
     table.mark((edge) => selection !== null && isOf(edge, selection));
@@ -63,7 +65,8 @@
 
   // On the side of the network where what is selected is not.
   function placePanel(panel, selection) {
-    const { positions } = view.state(), ends = selection.edge === undefined ? [selection.node] : [edges[selection.edge].a, edges[selection.edge].b];
+    const { positions } = view.state(), edge = edges[selection.edge];
+    const ends = edge === undefined ? [selection.node] : [edge.a, edge.b];
     const middle = ends.reduce((sum, k) => sum + positions[k][0], 0) / ends.length;
     panel.classList.toggle("right", middle < container.clientWidth / 2);
   }
@@ -77,13 +80,15 @@
       panel.replaceChildren(tell(title, "h3"), tell("Find a variable above, or click on one, to see its edges.", "p"));
       return;
     }
-    const list = document.createElement("ul");
     if (selection.edge !== undefined) {
-      const edge = edges[selection.edge], [a, b] = [nodes[edge.a], nodes[edge.b]];
-      const words = [edge.undecided ? "Simulation error leaves open whether it is there." : "", edge.share === null ? "" : `Found in ${percent(edge.share)} of resamples.`];
-      panel.replaceChildren(tell(`${a.name} – ${b.name}`, "h3"), tell(`weight ${signed(edge)}`, "p", signOf(edge)), ...words.filter(Boolean).map((text) => tell(text, "p")));
+      const edge = edges[selection.edge], [a, b] = [nodes[edge.a], nodes[edge.b]], words = [];
+      if (edge.undecided) words.push("Simulation error leaves open whether it is there.");
+      if (edge.share !== null) words.push(`Found in ${percent(edge.share)} of resamples.`);
+      const weight = tell(`weight ${signed(edge)}`, "p", signOf(edge));
+      panel.replaceChildren(tell(`${a.name} – ${b.name}`, "h3"), weight, ...words.map((text) => tell(text, "p")));
       return;
     }
+    const list = document.createElement("ul");
     const own = edges.filter((edge) => isOf(edge, selection));
     list.append(...own.map((edge) => listEdge(edge, nodes[edge.a === selection.node ? edge.b : edge.a].name)));
     const said = own.length ? `${count(own.length, "edge")}${own.length > 1 ? ", strongest first" : ""}:` : "It has no edges.";

@@ -14,7 +14,10 @@ Page.makeTable = (nodes, edges) => {
     line.tabIndex = -1;
     line.append(tell(nodes[edge.a].name, "td"), tell(nodes[edge.b].name, "td"), tell(signed(edge), "td", `number ${signOf(edge)}`));
     if (has("undecided")) line.append(tell(edge.undecided ? "yes" : "", "td"));
-    if (has("share")) line.append(tell(percent(edge.share), "td", "number"), tell(`${edge.low.toPrecision(3)} to ${edge.high.toPrecision(3)}`, "td", "number"));
+    if (has("share")) {
+      const interval = `${edge.low.toPrecision(3)} to ${edge.high.toPrecision(3)}`;
+      line.append(tell(percent(edge.share), "td", "number"), tell(interval, "td", "number"));
+    }
     const row = { ...edge, first: nodes[edge.a].name, second: nodes[edge.b].name, line };
     line.addEventListener("click", () => pick(row));
     return row;
@@ -72,7 +75,8 @@ Page.makeTable = (nodes, edges) => {
 
   function asCsv() {
     const quote = (value) => (/[",\r\n]/.test(value) ? `"${value.replace(/"/g, '""')}"` : value);
-    const extra = [...(edges.some((edge) => edge.undecided !== null) ? ["undecided"] : []), ...(has("share") ? ["share", "low", "high"] : [])];
+    const marks = edges.some((edge) => edge.undecided !== null) ? ["undecided"] : [];
+    const extra = has("share") ? [...marks, "share", "low", "high"] : marks;
     const lines = rows.map((row) => [quote(row.first), quote(row.second), String(row.weight), ...extra.map((key) => String(row[key]))]);
     const head = ["first", "second", "weight", ...extra].map((key) => (key === "share" ? "selected" : key));
     return [head, ...lines].map((line) => line.join(",")).join("\r\n") + "\r\n";
