@@ -14,11 +14,12 @@ from sparsefield.datasets import Senate, load_senate
 from sparsefield.model import PairwiseMRF
 from sparsefield.network import make_graph
 from sparsefield.objective import Problem
+from sparsefield.plotting import PALETTE
 
 ALPHA, N_CHAINS, N_ITER = 0.1, 5000, 100  # the paper's
 MANY = 5  # links with the other party
 ROCKEFELLER, NELSON = "Rockefeller (D-WV)", "Nelson (D-NE)"
-COLORS = {"D": "#243ae1", "R": "#a82207", "I": "#440253"}
+COLORS = dict(zip("DRI", PALETTE["light"]["groups"], strict=False))  # which differ from those of edges to all readers
 
 
 @dataclass(frozen=True, eq=False)

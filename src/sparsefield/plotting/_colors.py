@@ -24,7 +24,6 @@ class Theme(TypedDict):
 
     background: str
     text: str
-    muted: str  # text that stands back
     faint: str  # lines to read by
     positive: str
     negative: str
@@ -46,7 +45,6 @@ SHAPES: tuple[Shape, ...] = ("circle", "square", "triangle", "diamond")
 LIGHT: Theme = {
     "background": "#ffffff",
     "text": "#1a1f26",
-    "muted": "#5c6570",
     "faint": "#9a9fa6",
     "positive": "#3695bb",
     "negative": "#ec6b02",
@@ -58,7 +56,6 @@ LIGHT: Theme = {
 DARK: Theme = {
     "background": "#14181f",
     "text": "#e8ebef",
-    "muted": "#9aa3af",
     "faint": "#6b727c",
     "positive": "#68cafe",
     "negative": "#fe9000",

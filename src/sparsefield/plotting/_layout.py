@@ -42,8 +42,8 @@ def place_nodes(graph: nx.Graph, *, seed: int, aspect: float = 4 / 3) -> dict[An
     Parameters
     ----------
     graph : networkx.Graph
-        The network. All edges are springs of one strength, since strong ones would pull nodes on top of each other;
-        those with a negative `weight` are long and hardly pull.
+        The network. Weak and strong edges are as long, since strong ones that were shorter would lay nodes on top of
+        each other; those with a negative `weight` are longer.
     seed : int
         Where the random numbers start, which tell nodes apart that have the same neighbours.
     aspect : float

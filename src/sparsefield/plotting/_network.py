@@ -127,7 +127,7 @@ def _draw_nodes_and_names(
     room = 72 / ax.figure.dpi * float(np.sqrt(size.width * size.height / max(1, len(graph))))
     font, radius = (float(np.clip(share * room, least, most)) for share, least, most in (_LETTERS, _DOTS))
     _draw_nodes(ax, graph, groups, colors, positions, radius)
-    named = order_by_importance(graph) if labels is None else list(labels)
+    named = _order_by_importance(graph) if labels is None else list(labels)
     alone = {node for node in graph if not graph.degree(node)}
     lines = [(positions[a], positions[b]) for a, b in graph.edges]
     places = {node: positions[node] for node in graph}
@@ -152,7 +152,7 @@ def _draw_nodes(
         ax.scatter(x, y, s=(2 * radius) ** 2, c=shades, marker=marker, edgecolors="white", linewidths=0.7, zorder=3)
 
 
-def order_by_importance(graph: nx.Graph) -> list[Any]:
+def _order_by_importance(graph: nx.Graph) -> list[Any]:
     """Return the nodes, those with most edges first, and the strongest of those with as many."""
     strength = {node: sum(abs(own) for *_, own in graph.edges(node, data="weight", default=1.0)) for node in graph}
     return sorted(graph, key=lambda node: (-graph.degree(node), -strength[node]))

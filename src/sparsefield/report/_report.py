@@ -24,7 +24,7 @@ from sparsefield.report._view import describe_network, read_view
 from sparsefield.report._words import describe
 from sparsefield.selection import Bootstrap, Choice, Path, PathWeights, Stability
 
-_MOST_VARIABLES = 2000  # springs compare all pairs of nodes
+_MOST_VARIABLES = 2000  # all pairs of nodes are compared to place them
 _SCRIPTS = ("texts.js", "theme.js", "table.js", "compare.js", "report.js")  # each may use those before it
 
 

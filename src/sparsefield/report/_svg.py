@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from markupsafe import Markup
 
@@ -36,8 +36,6 @@ class Series:
         The ends of a band around it.
     band_name : str
         What the band is, for the legend.
-    attributes : mapping of str to str
-        Further attributes of the line.
     """
 
     name: str
@@ -48,7 +46,6 @@ class Series:
     low: Sequence[float] | None = None
     high: Sequence[float] | None = None
     band_name: str = ""
-    attributes: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -87,7 +84,7 @@ class Chart:
     upright: Sequence[tuple[float, str, str]] = ()
     level: Sequence[tuple[float, str, str]] = ()
     x_ticks: Sequence[float] | None = None
-    above: Sequence[tuple[float, str]] = field(default=())
+    above: Sequence[tuple[float, str]] = ()
     above_name: str = ""
 
 
@@ -170,10 +167,9 @@ def _draw_series(chart: Chart, own: Series) -> list[Markup]:
                 own.style, _points(chart, [*x, *reversed(x)], [*low, *reversed(high)])
             )
         )
-    more = _join(Markup(' {}="{}"').format(*pair) for pair in own.attributes)
     for part in _cut(own):
         points = _points(chart, [own.x[k] for k in part], [own.y[k] for k in part])  # type: ignore[misc]  # known
-        drawn.append(Markup('<polyline class="{}" points="{}"{}/>').format(own.style, points, more))
+        drawn.append(Markup('<polyline class="{}" points="{}"/>').format(own.style, points))
     return drawn
 
 
