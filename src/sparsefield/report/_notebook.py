@@ -5,13 +5,12 @@ from __future__ import annotations
 from html import escape
 
 import networkx as nx
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from sparsefield.fits import Fit
 from sparsefield.network import Network, make_graph
 from sparsefield.plotting import PALETTE
-from sparsefield.report._view import describe_network, read_view
+from sparsefield.report._view import describe_network, make_environment, read_view
 
 _HEIGHT = 480  # pixels: half a screen
 _MOST_NODES = 300  # which take a second to place; 600 take five
@@ -40,16 +39,17 @@ def show_fit(fit: Fit) -> str:
     said = str(fit).splitlines()
     if len(shown) < len(network.names):
         said.append(f"The picture has the {len(shown)} variables with the strongest edges.")
-    environment = Environment(
-        loader=PackageLoader("sparsefield.report", "page"), autoescape=True, undefined=StrictUndefined
-    )
     script, style = map(Markup, read_view())  # texts of this package, which hold no data
-    document = environment.get_template("notebook.html").render(
-        network=describe_network(network, groups=None, colors=None, seed=0, only=shown),
-        script=script,
-        style=style,
-        empty=_EMPTY,
-        **PALETTE,
+    document = (
+        make_environment()
+        .get_template("notebook.html")
+        .render(
+            network=describe_network(network, groups=None, colors=None, seed=0, only=shown),
+            script=script,
+            style=style,
+            empty=_EMPTY,
+            **PALETTE,
+        )
     )
     # The attribute stands in single quotes: double ones, of which scripts and data have thousands, stay as they are.
     return _FRAME.format(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pathlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from jinja2 import Environment
 from markupsafe import Markup
 from numpy.typing import ArrayLike
 
@@ -20,7 +20,7 @@ from sparsefield.report._alternatives import describe_alternatives
 from sparsefield.report._charts import draw_path, draw_trace
 from sparsefield.report._sections import describe_many, find_shares
 from sparsefield.report._style import write_themes
-from sparsefield.report._view import describe_network, read_view
+from sparsefield.report._view import describe_network, make_environment, read_view
 from sparsefield.report._words import describe
 from sparsefield.selection import Bootstrap, Choice, Path, PathWeights, Stability
 
@@ -89,13 +89,7 @@ def write_report(
     if alternatives is None and choice is not None:
         alternatives = choice.weights
     fit = as_fit(fit)
-    names = fit.model.domain.names
-    if len(names) > _MOST_VARIABLES:
-        raise ValueError(
-            f"The field has {len(names)} variables: pages are for up to {_MOST_VARIABLES}. Export it for Gephi instead."
-        )
-    if groups is not None and (odd := [name for name in names if name not in groups]):
-        raise ValueError(f"groups has no group for variable {odd[0]!r}: give one for each variable.")
+    _check_names(fit.model.domain.names, groups)
     network = Network.of(fit) if network is None else network
     if table is not None and not isinstance(table, Table):
         table = encode(table, domain=fit.model.domain)
@@ -107,13 +101,8 @@ def write_report(
         _number_intervals(sections["bootstrap"]["intervals"], drawn)
     chosen = None if choice is None else choice.alpha
     other = PathWeights.of(alternatives) if isinstance(alternatives, Path) else alternatives
-    environment = Environment(
-        loader=PackageLoader("sparsefield.report", "page"),
-        autoescape=select_autoescape(default=True),
-        undefined=StrictUndefined,
-    )
-    view_script, view_style = read_view()
-    # Scripts and styles are texts of this package and of what it comes with, which hold no data.
+    environment = make_environment()
+    script, style = _read_texts(environment)
     page = environment.get_template("report.html").render(
         title=title or "The network behind the data",
         fit=fit,
@@ -127,16 +116,28 @@ def write_report(
         path_chart=None if other is None else draw_path(other, chosen),
         n_undecided=network.n_undecided,
         n_open_pairs=network.n_open_pairs,
-        script=Markup("\n".join([view_script, *(_read(environment, name) for name in _SCRIPTS)])),
-        style=Markup("\n".join([write_themes(), view_style, _read(environment, "report.css")])),
+        script=script,
+        style=style,
     )
     write_text(pathlib.Path(path), page)
 
 
-def _read(environment: Environment, name: str) -> str:
-    """Return the text of a file of the page as it is."""
+def _check_names(names: Sequence[str], groups: Mapping[str, str] | None) -> None:
+    """Refuse more variables than can be drawn, and groups that leave one of them out."""
+    if len(names) > _MOST_VARIABLES:
+        raise ValueError(
+            f"The field has {len(names)} variables: pages are for up to {_MOST_VARIABLES}. Export it for Gephi instead."
+        )
+    if groups is not None and (odd := [name for name in names if name not in groups]):
+        raise ValueError(f"groups has no group for variable {odd[0]!r}: give one for each variable.")
+
+
+def _read_texts(environment: Environment) -> tuple[Markup, Markup]:
+    """Return scripts and styles as they are: texts of this package and of what it comes with, which hold no data."""
     assert environment.loader is not None
-    return environment.loader.get_source(environment, name)[0]
+    *scripts, own_style = (environment.loader.get_source(environment, name)[0] for name in (*_SCRIPTS, "report.css"))
+    view_script, view_style = read_view()
+    return Markup("\n".join([view_script, *scripts])), Markup("\n".join([write_themes(), view_style, own_style]))
 
 
 def _number_intervals(intervals: list[dict[str, Any]], drawn: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from importlib.resources import files
 from typing import Any
 
 import networkx as nx
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from sparsefield.network import Clusters, Network, make_graph
 from sparsefield.plotting import PALETTE, place_nodes, style_groups
@@ -103,6 +104,11 @@ def _take(whole: nx.Graph, only: set[str]) -> nx.Graph:
     graph.add_nodes_from(name for name in whole if name in only)
     graph.add_edges_from(edge for edge in whole.edges(data=True) if only.issuperset(edge[:2]))
     return graph
+
+
+def make_environment() -> Environment:
+    """Return the templates of pages, which escape all that they are given and refuse what is not there."""
+    return Environment(loader=PackageLoader("sparsefield.report", "page"), autoescape=True, undefined=StrictUndefined)
 
 
 def read_view() -> tuple[str, str]:
