@@ -75,7 +75,15 @@ def test_the_most_connected_variables_are_named():
 def test_clusters_are_told_where_there_are_some():
     graph = nx.planted_partition_graph(3, 10, 0.7, 0.03, seed=1)
     words = tell(make_fit(nx.to_numpy_array(graph)))
-    assert words.found[3].startswith("There are 3 clusters of 10, 10 and 10 variables, which are joined more among")
+    assert words.found[3].startswith("There are 3 clusters of 10 variables each, which are joined more among")
+    sizes = [12, 10, 9]
+    uneven = nx.random_partition_graph(sizes, 0.7, 0.03, seed=1)
+    said = tell(make_fit(nx.to_numpy_array(uneven))).found[3]
+    assert said.startswith("There are 3 clusters of 12, 10 and 9 variables, which are")
+    many = nx.disjoint_union_all([nx.complete_graph(n) for n in (3, 4, 5, 6, 7, 8, 9)])
+    assert (
+        tell(make_fit(nx.to_numpy_array(many))).found[3].startswith("There are 7 clusters of 3 to 9 variables, which")
+    )
     alone = nx.to_numpy_array(nx.complete_graph(6))
     assert tell(make_fit(alone)).found[3].startswith("There are no clusters: no two parts")
     assert not any("cluster" in sentence for sentence in tell(make_star(3)).found)

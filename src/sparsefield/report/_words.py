@@ -25,6 +25,7 @@ from sparsefield.report._odds import describe_edge
 from sparsefield.selection import Bootstrap
 
 _MOST_NAMED = 3  # of the most connected variables
+_MOST_SIZES = 6  # of clusters: more numbers in a row are not read
 _LEAST_EDGES = 4  # of two clusters of three variables: fewer say nothing about clusters
 
 
@@ -133,11 +134,20 @@ def _describe_clusters(clusters: Clusters) -> str:
     """Say which clusters there are, or why there are none."""
     if not clusters.members:
         return clusters.sentence
-    sizes = and_last([str(len(own)) for own in clusters.members])
+    there = f"There are {count(len(clusters.members), 'cluster')} of {_describe_sizes(clusters)}"
     return (
-        f"There are {count(len(clusters.members), 'cluster')} of {sizes} variables, which are joined more among "
-        "themselves than in random networks of as many edges for each variable."
+        f"{there}, which are joined more among themselves than in random networks of as many edges for each variable."
     )
+
+
+def _describe_sizes(clusters: Clusters) -> str:
+    """Name the sizes of clusters, or of many the least and the largest."""
+    sizes = [len(own) for own in clusters.members]
+    if min(sizes) == max(sizes):
+        return f"{count(sizes[0], 'variable')}{' each' if len(sizes) > 1 else ''}"
+    if len(sizes) > _MOST_SIZES:
+        return f"{min(sizes)} to {max(sizes)} variables"
+    return f"{and_last([str(size) for size in sizes])} variables"
 
 
 def _describe_none(fit: Fit, network: Network) -> list[str]:

@@ -169,8 +169,9 @@ class ByInformation:
                 f"{self.noise_share:.0%} of the edges at each, so that {name} chose none"
             )
         elif n_less:
+            have = "has" if n_less == 1 else "have"
             reason += (
-                f"; {n_less} have less, but noise alone could explain more than {self.noise_share:.0%} of edges there"
+                f"; {n_less} {have} less, but noise alone could explain more than {self.noise_share:.0%} of edges there"
             )
         # Fits of as many edges are as good as the same; errors of neighbours have parts in common, and differ by less.
         is_other = is_clear & (whole["edges"] != whole["edges"][index])
