@@ -109,7 +109,8 @@ print(
 # %%
 # Two cautions belong beside it. Roll calls are no sample of votes that might have been held: they are what leaders
 # brought to the floor, and rows of one bill resemble each other. And ``sparsefield bootstrap`` draws roll calls again
-# to see which edges return, but with 100 senators and missing votes each resample takes as long as a fit.
+# to see which edges return, but with 100 senators and missing votes each resample takes a minute or more: a hundred of
+# them are work for several machines (:doc:`/guide/cluster`).
 #
 # Coming from qgraph, IsingFit or pscl
 # ------------------------------------
