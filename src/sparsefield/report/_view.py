@@ -26,6 +26,7 @@ _SCRIPTS = (
     "network-words.js",
     "network-gestures.js",
     "network-furniture.js",
+    "network-link.js",
     "network.js",
 )
 

@@ -53,7 +53,10 @@ const NetworkView = { parts: {} };
     const dark = matchMedia("(prefers-color-scheme: dark)"), print = matchMedia("print");
     const root = document.documentElement;
     let isPrinting = false; // paper is white
-    const find = () => (isPrinting || print.matches ? "light" : ["light", "dark"].includes(root.dataset.theme) ? root.dataset.theme : dark.matches ? "dark" : "light");
+    const find = () => {
+      if (isPrinting || print.matches) return "light";
+      return ["light", "dark"].includes(root.dataset.theme) ? root.dataset.theme : dark.matches ? "dark" : "light";
+    };
     const theme = { name: find(), colors: palette[find()] };
     const follow = () => {
       if (find() === theme.name) return;

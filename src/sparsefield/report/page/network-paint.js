@@ -91,6 +91,15 @@
     return (context, scene) => paintScene(context, scene, layer);
   };
 
+  // What a selection keeps bright: a node with its edges and neighbours, or an edge with its two nodes.
+  function reach(selection, edges, shown) {
+    if (selection === null) return null;
+    const { node, edge: index } = selection, isEdge = node === undefined;
+    const own = isEdge ? [edges[index]] : shown.filter((edge) => edge.a === node || edge.b === node);
+    const ends = own.flatMap((edge) => [edge.a, edge.b]);
+    return { edges: new Set(own), nodes: new Set(isEdge ? ends : [node, ...ends]), centre: isEdge ? ends : [node] };
+  }
+
   // `picked` has the edges and nodes that a selection keeps bright; `hovered` those under the pointer, which only stand out.
   function paintScene(context, scene, layer) {
     const { picked, hovered } = scene;
@@ -109,5 +118,5 @@
     paintNames(context, scene);
   }
 
-  Object.assign(NetworkView.parts, { makePainter });
+  Object.assign(NetworkView.parts, { makePainter, reach });
 })();

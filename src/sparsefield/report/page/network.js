@@ -13,8 +13,8 @@
 //   showNames(is), fit(), follow(other), snapshot(), state()
 (() => {
   const {
-    makePainter, placeNames, cut, styleOf, opacityFor, makeTheme, makeColoring, makeCamera, makeFurniture, writeLegend, describeNode,
-    describeEdge, animateLayout, setInRows, turnToFit, listen, findHit, FONT,
+    makePainter, reach, placeNames, cut, styleOf, opacityFor, makeTheme, makeColoring, makeCamera, makeFurniture, writeLegend,
+    describeNode, describeEdge, animateLayout, setInRows, turnToFit, listen, findHit, linkViews, FONT,
   } = NetworkView.parts;
   const MANY = 1000; // lines, which take 5 ms to paint: with more, a stretched layer stands in for them while one zooms
   const SHARP_AFTER = 150; // milliseconds after the last turn of a wheel
@@ -29,7 +29,8 @@
     const positions = nodes.map((node) => [UNIT * node.x, -UNIT * node.y]); // up is up in Python, and down on screens
     const texts = nodes.map((node) => cut(node.name));
     // As in pictures: those with most edges first, and the strongest of those with as many.
-    const importance = nodes.map((_, k) => k).sort((one, other) => nodes[other].degree - nodes[one].degree || nodes[other].strength - nodes[one].strength || one - other);
+    const compare = (one, other) => other.degree - one.degree || other.strength - one.strength;
+    const importance = nodes.map((_, k) => k).sort((one, other) => compare(nodes[one], nodes[other]) || one - other);
     const state = {
       keep: () => true, hidesIsolated: false, names: options.names ?? true, shown: [], visible: [], placed: [], // what is shown
       isTurned: false, isArranged: false, // where it is
@@ -69,15 +70,6 @@
       ask();
     }
 
-    // What a selection keeps bright: a node with its edges and neighbours, or an edge with its two nodes.
-    function reach(selection) {
-      if (selection === null) return null;
-      const { node, edge: index } = selection, isEdge = node === undefined;
-      const own = isEdge ? [edges[index]] : state.shown.filter((edge) => edge.a === node || edge.b === node);
-      const ends = own.flatMap((edge) => [edge.a, edge.b]);
-      return { edges: new Set(own), nodes: new Set(isEdge ? ends : [node, ...ends]), centre: isEdge ? ends : [node] };
-    }
-
     // Nodes that no person placed follow the shape of the window.
     function arrange() {
       if (state.isArranged) return;
@@ -103,7 +95,7 @@
 
     function makeScene() {
       const { width, height } = camera.size();
-      const picked = reach(state.selection), hovered = reach(state.hovered);
+      const [picked, hovered] = [state.selection, state.hovered].map((selection) => reach(selection, edges, state.shown));
       const points = positions.map(camera.project), radius = camera.radius(state.visible.length);
       const centre = new Set([...(picked?.centre ?? []), ...(hovered?.centre ?? [])]);
       const wanted = new Set([...(picked?.nodes ?? []), ...centre]);
@@ -217,18 +209,7 @@
         ask();
       },
       fit: () => camera.fit(true),
-      // Two views of the same variables move as one: whoever is moved, the other goes with it.
-      follow(other) {
-        const places = new Map(other.nodes.map((node, k) => [node.name, k]));
-        const pairs = nodes.map((node, k) => [k, places.get(node.name)]).filter(([, k]) => k !== undefined);
-        const share = (from, into, reversed) => () => {
-          const moved = pairs.filter(([own, its]) => into.place(reversed ? its : own, from.where(reversed ? own : its)));
-          if (into.look(from.seen()) || moved.length) into.ask();
-        };
-        other.linked.onMove(share(other.linked, view.linked, false));
-        listeners.move.push(share(view.linked, other.linked, true));
-        share(other.linked, view.linked, false)();
-      },
+      follow: (other) => linkViews(view, other),
       linked: {
         ask, where: (k) => positions[k], seen: camera.seen, look: camera.look, onMove: (call) => { listeners.move.push(call); },
         place(k, position) {
