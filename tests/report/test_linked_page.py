@@ -250,6 +250,8 @@ def test_two_penalties_are_compared(page):
         assert page.locator("#only-second li").count() == 1 + other
         page.check("#only-different")
         assert edges_at(page, "first") == known[first] - known[second]
+        if not only:
+            assert page.inner_text("#network-first .network-empty") == "At this penalty there is no such edge."
         page.uncheck("#only-different")
 
 

@@ -18,7 +18,7 @@
   function makeView(side, legend) {
     const nodes = network.nodes.map((node) => ({ ...node }));
     return NetworkView.make(byId(`network-${side}`), { ...network, nodes, edges: all.map((own) => own.row) },
-      { legend, label: `The network at the ${side} of two penalties` });
+      { legend, none: "At this penalty there is no such edge.", label: `The network at the ${side} of two penalties` });
   }
   const views = { first: makeView("first", byId("compare-legend")), second: makeView("second", null) };
   views.second.follow(views.first);
