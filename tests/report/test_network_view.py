@@ -427,12 +427,10 @@ def test_dark_networks_are_printed_on_white(few, visit):
       addEventListener("beforeprint", () => printed.push(corner()));
     }""")
     dark, light = (as_rgb(PALETTE[name]["background"]).tolist() for name in ("dark", "light"))
-    rest(page)
-    assert page.evaluate("corner()") == dark
+    until(page, f"corner().join() === '{','.join(map(str, dark))}'")
     page.pdf()
     assert page.evaluate("printed") == [light]
-    rest(page)
-    assert page.evaluate("corner()") == dark
+    until(page, f"corner().join() === '{','.join(map(str, dark))}'")
 
 
 # --- Without a browser ---
