@@ -414,6 +414,20 @@ def test_screenshots_are_kept(many, browser, theme, width):
     context.close()
 
 
+def test_wide_networks_grow_in_height_by_a_third_at_most(folder, visit):
+    data = make_few()
+    for node, (x, y) in zip(data["nodes"], [(-2, 0.5), (2, 0.5), (-1, -0.5), (1, -0.5)], strict=True):
+        node.update(x=x, y=y)  # four times as wide as high
+    page = visit(write_view(folder / "wide.html", data))
+    shapes = []
+    for width in (1280, 390, 1280):  # a phone turns it
+        page.set_viewport_size({"width": width, "height": 1000})
+        until(page, f"document.querySelector('#network canvas').width === {width - 20} && view.state().isResting")
+        wide, high = np.ptp(rest(page)["positions"], axis=0)
+        shapes.append(wide / high)
+    np.testing.assert_allclose(shapes, [3, 1 / 3, 3], rtol=1e-6)
+
+
 def test_dark_networks_are_printed_on_white(few, visit):
     page = visit(few)
     page.emulate_media(color_scheme="dark")

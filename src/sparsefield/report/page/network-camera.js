@@ -5,6 +5,7 @@
   const FARTHEST = 0.4, NEAREST = 24; // of the zoom at which everything fits
   const LONG = 260; // pixels
   const SETTLED = 0.3; // pixels from the place where a node belongs
+  const STRETCHED = 4 / 3; // at most: what is round is still seen as a cluster
   const MUCH = 1.3; // times as large: by less, a turn is not worth that page and picture differ
   const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
@@ -168,11 +169,28 @@
     return !isTurned;
   }
 
+  // The height grows or shrinks by up to a third where the picture then fills its window, of which a fifth of the width and
+  // 36 pixels above and below are for names. Says by how much.
+  function stretchToFit(positions, { width, height }) {
+    const [wide, high] = [0, 1].map((axis) => spread(positions.map((point) => point[axis])));
+    const wanted = (wide / Math.max(1e-6, high)) * ((height - 72) / (0.8 * width));
+    const stretch = Math.min(STRETCHED, Math.max(1 / STRETCHED, wanted));
+    for (const point of positions) point[1] *= stretch;
+    return stretch;
+  }
+
+  // Turn and stretch what a layout placed; `shape` is what was done before, which is undone first.
+  function shapeToFit(positions, size, shape) {
+    for (const point of positions) point[1] /= shape.stretch;
+    shape.isTurned = turnToFit(positions, size, shape.isTurned);
+    shape.stretch = stretchToFit(positions, size);
+  }
+
   // Where nothing is joined there is nothing to see settle.
   function setInRows(positions, { width, height }) {
     const all = positions.map((_, k) => k);
     for (const [k, x, y] of makeLayout(all.length, all, [], positions, width / height).targets()) positions[k] = [x, y];
   }
 
-  Object.assign(NetworkView.parts, { setInRows, turnToFit, makeCamera, findHit, animateLayout });
+  Object.assign(NetworkView.parts, { setInRows, shapeToFit, makeCamera, findHit, animateLayout });
 })();

@@ -14,7 +14,7 @@
 (() => {
   const {
     makePainter, reach, placeNames, cut, styleOf, opacityFor, makeTheme, makeColoring, makeCamera, makeFurniture, writeLegend,
-    describeNode, describeEdge, animateLayout, setInRows, turnToFit, listen, findHit, linkViews, FONT,
+    describeNode, describeEdge, animateLayout, setInRows, shapeToFit, listen, findHit, linkViews, FONT,
   } = NetworkView.parts;
   const MANY = 1000; // lines, which take 5 ms to paint: with more, a stretched layer stands in for them while one zooms
   const SHARP_AFTER = 150; // milliseconds after the last turn of a wheel
@@ -33,7 +33,7 @@
     const importance = nodes.map((_, k) => k).sort((one, other) => compare(nodes[one], nodes[other]) || one - other);
     const state = {
       keep: () => true, hidesIsolated: false, names: options.names ?? true, shown: [], visible: [], placed: [], // what is shown
-      isTurned: false, isArranged: false, // where it is
+      shape: { isTurned: false, stretch: 1 }, isArranged: false, // where it is
       selection: null, hovered: null, held: null, isMoving: false, isMoved: false, frames: 0, revision: 0, // what happens
     };
     const listeners = { select: [], move: [] };
@@ -74,7 +74,7 @@
     function arrange() {
       if (state.isArranged) return;
       if (edges.length === 0) setInRows(positions, camera.size());
-      else state.isTurned = turnToFit(positions, camera.size(), state.isTurned);
+      else shapeToFit(positions, camera.size(), state.shape);
       state.revision += 1;
     }
 
