@@ -142,6 +142,14 @@ def test_a_triangle_with_a_negative_edge_is_not_flat():
     assert np.ptp(points_of(graph), axis=0).min() > 0.3
 
 
+def test_negative_edges_are_longer():
+    graph = nx.Graph()
+    graph.add_weighted_edges_from([("a", "b", 1.0), ("b", "c", 1.0), ("c", "a", -1.0)])
+    places = place_nodes(graph, seed=1)
+    near, far = (np.linalg.norm(places["b" if sign > 0 else "c"] - places["a"]) for sign in (1, -1))
+    assert far > 1.2 * near  # of the 1.5 that were asked for
+
+
 def test_places_depend_on_the_seed_and_not_on_the_order_of_nodes():
     graph = make_graph(make_field(40, degree=3, seed=1))
     shuffled = nx.Graph()

@@ -139,3 +139,9 @@ def test_intervals_share_a_scale_with_zero():
     assert at["width"] == pytest.approx([2 * unit, unit], abs=0.02)
     assert rows[1]["title"].endswith("-0.5 (95%: -1 to 0), found in 25% of resamples")
     assert [text for _, text in ticks] == ["−1", "0", "1", "2", "3"]  # noqa: RUF001
+
+
+def test_the_strongest_lines_of_a_path_have_names_whatever_their_sign():
+    weights = np.array([[0.0, 0.0, 0.0], [0.1, -2.0, 0.5]])
+    html = draw_path(PathWeights((0.2, 0.1), ("a", "b", "c"), np.array([[0, 1], [0, 2], [1, 2]]), weights), None)
+    assert re.findall(r"</svg>([^<]*)</li>", html)[:3] == ["a – c", "b – c", "a – b"]  # noqa: RUF001

@@ -67,6 +67,7 @@ def test_the_most_connected_variables_are_named():
     words = tell(make_star(5))
     assert words.found[0] == "There are 4 edges among the 5 variables, of 10 possible pairs."
     assert words.found[2] == "The most connected variable is v0 (4 edges)."
+    assert tell(make_star(3)).found[2] == "The most connected variable is v0 (2 edges)."
     ring = np.roll(np.eye(6), 1, axis=0) + np.roll(np.eye(6), -1, axis=0)
     ring[0, 3] = ring[3, 0] = 0.5
     assert "The most connected variables are v0 (3 edges), v3 (3 edges) and v1 (2 edges)." in tell(make_fit(ring)).found
