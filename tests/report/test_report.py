@@ -3,6 +3,7 @@
 import csv
 import io
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -197,6 +198,12 @@ def test_the_page_needs_nothing_from_outside(hostile):
     assert "default-src 'none'" in text
     assert "http://" not in text
     assert "https://" not in text
+
+
+def test_pages_hold_the_licence_of_what_they_copy(hostile):
+    """The licence of d3-force asks for its text in all copies, which pages are."""
+    licence = files("sparsefield.report").joinpath("page", "vendor", "LICENSE").read_text(encoding="utf-8")
+    assert licence.strip() in hostile[0].read_text(encoding="utf-8")
 
 
 def test_groups_must_be_complete(tmp_path):
