@@ -1,11 +1,15 @@
 """Weights along a path, which choices keep."""
 
+import json
+import pickle
+
 import numpy as np
 import pytest
 
 import sparsefield as sf
 from sparsefield.network import Network
-from sparsefield.selection import PathWeights, select
+from sparsefield.selection import Choice, PathWeights, select
+from sparsefield.selection._checkpoint import Checkpoint
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +52,22 @@ def test_choices_with_folds_and_from_a_folder_have_weights_too(table, tmp_path):
     assert first.weights.values.any()
     np.testing.assert_array_equal(first.weights.values, again.weights.values)
     np.testing.assert_array_equal(first.weights.pairs, again.weights.pairs)
+
+
+def test_folders_and_choices_from_before_have_no_weights(table, tmp_path):
+    first = select(table, alphas=[0.05, 0.01], checkpoint=tmp_path)
+    folder = Checkpoint(tmp_path, json.loads((tmp_path / "run.json").read_text(encoding="utf-8")))
+    found = folder.read(0)
+    folder.write(0, {name: own for name, own in found.items() if name not in ("joined", "weights")})
+    again = select(table, alphas=[0.05, 0.01], checkpoint=tmp_path)
+    assert again.weights is None
+    assert again.alpha == first.alpha
+
+    # A pickle holds the attributes that there were.
+    state = {name: value for name, value in vars(first).items() if name != "weights"}
+    kept = object.__new__(Choice)
+    kept.__dict__.update(state)
+    assert pickle.loads(pickle.dumps(kept)).weights is None
 
 
 def test_a_path_without_fits_has_no_weights(table):
