@@ -46,7 +46,7 @@ def test_estimates_come_with_the_error_that_they_have(model, monkeypatch):
     monkeypatch.setattr("sparsefield.model._partition.MAX_STATES", 3)
     with pytest.warns(UserWarning, match=r"row 2 among them") as caught:
         found = model.log_prob_observed(codes, log_partition=known)
-    error = float(re.search(r"errors of up to ([0-9.e-]+)\.$", str(caught[0].message))[1])
+    error = float(re.search(r"errors of up to ([0-9.e-]+): too many missing", str(caught[0].message))[1])
     expected = enumerate_rows(model, codes)
     # The largest error is told to two digits, at most 5% less than it is.
     assert np.all(np.abs(found - expected) < 1.05 * stats.norm.isf(FALSE_ALARM / 2 / len(codes)) * error)
