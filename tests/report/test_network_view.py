@@ -49,6 +49,37 @@ def test_a_dragged_node_takes_its_edges_along(few, visit):
     assert page.evaluate("told") == []  # a drag is no click
 
 
+def test_other_buttons_move_and_select_nothing(few, visit):
+    page = visit(few)
+    before = rest(page)
+    x, y = locate(page, before["positions"][0])
+    page.mouse.move(x, y)
+    page.mouse.down(button="right")
+    page.mouse.move(x + 80, y + 40)
+    page.mouse.up(button="right")
+    page.mouse.click(x, y, button="middle")
+    after = rest(page)
+    assert after["positions"] == before["positions"]
+    assert after["selection"] is None
+
+
+def test_a_node_that_is_dragged_out_of_the_window_comes_back(few, visit):
+    page = visit(few)
+    box = page.locator("#network > canvas").bounding_box()
+    x, y = locate(page, rest(page)["positions"][0])
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] + 300, box["y"] - 200)  # over what is around it
+    outside = rest(page)["positions"][0]
+    assert outside == pytest.approx([box["width"] + 300, -200], abs=NEAR)
+    page.mouse.move(x, y)
+    page.mouse.up()
+    page.mouse.move(x + 50, y + 50)
+    state = rest(page)
+    assert np.add([box["x"], box["y"]], state["positions"][0]) == pytest.approx([x, y], abs=NEAR)
+    assert state["selection"] is None
+
+
 def test_the_plane_is_dragged(many, visit):
     page = visit(many)
     before = rest(page)
@@ -265,6 +296,27 @@ def test_a_picture_is_turned_where_the_window_is_high(few, visit):
     assert np.ptp(wide[:, 0]) > np.ptp(wide[:, 1])
     assert np.ptp(high[:, 0]) < np.ptp(high[:, 1])
     np.testing.assert_allclose(again, wide, atol=NEAR)
+
+
+def test_a_view_that_nobody_moved_stays_fitted_and_another_keeps_its_middle(many, visit):
+    page = visit(many)
+
+    def resize(width):
+        page.set_viewport_size({"width": width, "height": 1000})
+        until(page, f"view.state().isResting && document.querySelector('#network > canvas').width === {width - 20}")
+        return rest(page), np.array([width - 20, 560]) / 2
+
+    state, middle = resize(700)
+    assert np.all(np.array(state["positions"]) > 0)
+    assert np.all(np.array(state["positions"]) < 2 * middle)
+    assert state["zoom"] == 1
+    page.focus("#network")
+    for _ in range(4):
+        page.keyboard.press("+")
+    before = np.array(rest(page)["positions"]) - middle
+    state, middle = resize(900)
+    assert state["zoom"] > 2
+    assert np.array(state["positions"]) - middle == pytest.approx(before, abs=NEAR)
 
 
 def test_few_nodes_are_not_blown_up(few, visit):
