@@ -245,3 +245,11 @@ def test_rows_without_a_value_are_pointed_at(n, words, tmp_path):
     path.write_text("a,b\n" + "0,1\n1,0\n1,1\n" * 30 + ",\n" * n + "0,\n")
     (said,) = [own for own in notes(path) if "no value" in own]
     assert said == f"{words} this is meant."
+
+
+def test_letters_that_a_picture_cannot_show_are_told_once(survey, tmp_path):
+    rng = np.random.default_rng(2)
+    path = survey(**{"睡眠障害": rng.integers(0, 2, 300), "倦怠感": rng.integers(0, 2, 300)})
+    said = notes(path, "--picture", str(tmp_path / "net.png"))
+    assert len(said) == 1
+    assert said[0].startswith("The font of the picture has no letters for 睡眠障害倦怠感, and shows boxes instead")

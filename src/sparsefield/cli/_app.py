@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,6 +25,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="The network behind discrete data: sparse Markov random fields, with certificates.",
 )
+
+
+_GLYPH = re.compile(r"Glyph (\d+) \(.*\) missing from font")  # what matplotlib says of a letter
+_N_LETTERS = 8  # of those that are told
 
 
 @app.command()
@@ -103,8 +108,22 @@ def quiet_warnings(out: Output) -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
-    for sentence in dict.fromkeys(str(own.message) for own in caught):
+    for sentence in _join_glyphs(dict.fromkeys(str(own.message) for own in caught)):
         out.warn(respell(sentence))
+
+
+def _join_glyphs(sentences: Iterable[str]) -> list[str]:
+    """Say once what matplotlib says of each letter that its font does not have."""
+    found = {sentence: _GLYPH.match(sentence) for sentence in sentences}
+    letters = [chr(int(match[1])) for match in found.values() if match]
+    others = [sentence for sentence, match in found.items() if not match]
+    if not letters:
+        return others
+    some = "".join(letters[:_N_LETTERS]) + ("..." if len(letters) > _N_LETTERS else "")
+    return [
+        *others,
+        f"The font of the picture has no letters for {some}, and shows boxes instead; the page shows them.",
+    ]
 
 
 @contextmanager
