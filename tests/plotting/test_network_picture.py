@@ -268,3 +268,11 @@ def test_nodes_at_one_place_and_groups_that_are_numbers_are_drawn():
         MANY, positions=dict.fromkeys(MANY, (1.0, 1.0)), groups={node: k % 2 for k, node in enumerate(MANY)}
     ).plot()
     assert [text.get_text() for text in display.ax_.get_legend().get_texts()][:2] == ["0", "1"]
+
+
+def test_nodes_are_drawn_where_their_names_were_placed():
+    display = NetworkDisplay(with_weights(nx.path_graph(9))).plot()
+    points = np.array(list(display.positions.values()))
+    placed = display.ax_.transData.transform(points)
+    display.figure_.canvas.draw()
+    np.testing.assert_allclose(display.ax_.transData.transform(points), placed, atol=1)  # pixels

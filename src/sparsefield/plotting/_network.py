@@ -127,6 +127,7 @@ def _draw_nodes_and_names(
     room = 72 / ax.figure.dpi * float(np.sqrt(size.width * size.height / max(1, len(graph))))
     font, radius = (float(np.clip(share * room, least, most)) for share, least, most in (_LETTERS, _DOTS))
     _draw_nodes(ax, graph, groups, colors, positions, radius)
+    ax.apply_aspect()  # limits wait for whoever asks after new marks, and names are placed by where nodes will be
     named = _order_by_importance(graph) if labels is None else list(labels)
     alone = {node for node in graph if not graph.degree(node)}
     lines = [(positions[a], positions[b]) for a, b in graph.edges]
