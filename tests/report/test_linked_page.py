@@ -255,6 +255,18 @@ def test_two_penalties_are_compared(page):
         page.uncheck("#only-different")
 
 
+def test_strengths_of_both_penalties_are_within_their_bar(tmp_path, visit):
+    names = ("a", "b", "c")
+    model = sf.PairwiseMRF.binary(np.zeros(3), [[0, 1.0, 0], [1.0, 0, 0], [0, 0, 0]], names=list(names))
+    fit = Fit(model, Status("converged", "Made up."), (), alpha=0.2)
+    weights = PathWeights((0.2, 0.1), names, np.array([[0, 1], [1, 2]]), np.array([[1.0, 0.0], [3.0, -2.0]]))
+    write_report(fit, tmp_path / "page.html", alternatives=weights)
+    page = visit(tmp_path / "page.html")
+    page.select_option("#color", "strength")
+    bars = [page.get_attribute(f"#{key} .network-entry", "aria-label") for key in ("legend", "compare-legend")]
+    assert bars == ["strength from 0 to 1", "strength from 0 to 5"]
+
+
 def test_two_networks_move_together(page):
     page.locator("#network-first").scroll_into_view_if_needed()
     page.wait_for_timeout(300)

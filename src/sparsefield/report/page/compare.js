@@ -15,9 +15,17 @@
   const other = { first: "second", second: "first" };
   const isOnly = (row, side) => !keys[chosen(other[side])].has(keyOf(row));
 
+  // Of all penalties, because one bar tells the colours of both views.
+  const strengths = alternatives.edges.flatMap((own) => {
+    const sums = network.nodes.map(() => 0);
+    for (const [a, b, weight] of own) for (const k of [a, b]) sums[k] += Math.abs(weight);
+    return sums;
+  });
+  const range = [Math.min(...strengths), Math.max(...strengths)];
+
   function makeView(side, legend) {
     const nodes = network.nodes.map((node) => ({ ...node }));
-    return NetworkView.make(byId(`network-${side}`), { ...network, nodes, edges: all.map((own) => own.row) },
+    return NetworkView.make(byId(`network-${side}`), { ...network, nodes, range, edges: all.map((own) => own.row) },
       { legend, none: "At this penalty there is no such edge.", label: `The network at the ${side} of two penalties` });
   }
   const views = { first: makeView("first", byId("compare-legend")), second: makeView("second", null) };

@@ -89,7 +89,7 @@ const NetworkView = { parts: {} };
   // Colour and shape of nodes by one of their properties.
   function makeColoring(data, theme) {
     const { nodes } = data, strengths = nodes.map((node) => node.strength);
-    const range = [Math.min(...strengths), Math.max(...strengths)];
+    const range = data.range ?? [Math.min(...strengths), Math.max(...strengths)];
     const found = nodes.map((node) => node.cluster).filter((cluster) => cluster !== null);
     const clusters = [...new Set(found)].sort((one, other) => one - other);
     const ways = {
