@@ -170,3 +170,11 @@ def test_shares_and_strengths_are_said_as_they_are(visit, folder):
     # Rounded down: 100% is all of them.
     assert said == [f"found in {share} of the resamples" for share in ("100%", "99%", "29%", "<1%", "0%", "50%")]
     assert page.evaluate("NetworkView.parts.describeNode(view.nodes[0]).at(-1)") == "3 edges, strength 0.000003"
+
+
+@pytest.mark.parametrize(("share", "is_told"), [(1.0, False), (0.5, True)])
+def test_faint_lines_are_explained_where_there_are_some(visit, folder, share, is_told):
+    data = make_few()
+    data["edges"] = [[*edge[:5], share, -1.0, 1.0] for edge in data["edges"]]
+    page = visit(write_view(folder / f"faint{share}.html", data))
+    assert ("fainter: in fewer resamples" in entries(page)) == is_told
