@@ -178,3 +178,20 @@ def test_faint_lines_are_explained_where_there_are_some(visit, folder, share, is
     data["edges"] = [[*edge[:5], share, -1.0, 1.0] for edge in data["edges"]]
     page = visit(write_view(folder / f"faint{share}.html", data))
     assert ("fainter: in fewer resamples" in entries(page)) == is_told
+
+
+def test_a_selection_fades_other_nodes(few, visit):
+    page = visit(few)
+    state = rest(page)
+    paper = as_rgb(PALETTE["light"]["background"])
+
+    def ink():
+        """Return how far the middles of bob, a neighbour, and dan, who has none, are from the paper."""
+        return np.abs(pixels(page, [state["positions"][k] for k in (1, 3)]) - paper).sum(axis=1)
+
+    before = ink()
+    page.evaluate("view.select({ node: 0 })")
+    rest(page)
+    bob, dan = ink() / before
+    assert bob == 1
+    assert dan < 0.5
