@@ -3,7 +3,8 @@
 //
 //   data      what describe_network of report/_view.py returns
 //   options   legend: the element that explains the codes, or null; names: whether names are written (true);
-//             empty, none: what is said where there is no edge, or none is shown; label: what screen readers hear; controls: buttons for zooming (true)
+//             empty, none: what is said where there is no edge, or none is shown; label: what screen readers hear;
+//             controls: buttons for zooming (true)
 //   edges, nodes          the objects; an edge is {index, a, b, weight, size, undecided, hasSign, share, low, high}
 //   showEdges(keep)       which edges are shown; returns how many
 //   hideIsolated(is)      whether nodes without a shown edge are hidden
@@ -61,7 +62,8 @@
       state.neighbours = nodes.map(() => []);
       for (const { a, b } of state.shown) state.neighbours[a].push(b), state.neighbours[b].push(a);
       state.visible = importance.filter((k) => !state.hidesIsolated || state.neighbours[k].length);
-      furniture.sayEmpty(state.shown.length === 0 ? (edges.length === 0 ? options.empty : options.none ?? "No edge is that strong: none is shown.") : null);
+      const absence = edges.length === 0 ? options.empty : options.none ?? "No edge is that strong: none is shown.";
+      furniture.sayEmpty(state.shown.length === 0 ? absence : null);
       restyle();
     }
 
