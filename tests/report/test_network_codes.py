@@ -161,6 +161,19 @@ def test_the_theme_changes_background_and_ink(few, visit, by):
         set_theme(theme)
 
 
+def test_odds_are_said_of_two_levels_alone(visit, folder):
+    table = sf.encode({"a": ["x", "y", "z"] * 40, "b": ["n", "n", "y"] * 40, "c": ["n", "y", "y", "y"] * 30})
+    weights = np.zeros((4, 4))
+    weights[0, 2] = weights[2, 0] = weights[2, 3] = weights[3, 2] = 0.5
+    model = sf.PairwiseMRF(table.domain, np.zeros(4), weights)
+    page = visit(write_view(folder / "odds.html", describe(model)))
+    said = page.evaluate("view.edges.map((edge) => NetworkView.parts.describeEdge(edge, view.nodes).join('; '))")
+    (binary,) = (text for text in said if text.startswith("b – c"))
+    (other,) = (text for text in said if text.startswith("a – b"))
+    assert f"odds ratio {np.exp(0.5):.3g}, all other variables fixed" in binary  # log-odds of b by c
+    assert "odds" not in other
+
+
 def test_shares_and_strengths_are_said_as_they_are(visit, folder):
     data = describe(sf.PairwiseMRF.binary(np.zeros(4), 1e-6 * (1 - np.eye(4))))
     shares = [1.0, 0.996, 0.29, 0.004, 0.0, 0.5]

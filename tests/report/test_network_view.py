@@ -397,13 +397,21 @@ def test_another_view_is_followed(few, visit):
     np.testing.assert_allclose(np.subtract(state["positions"][1], first["positions"][1]), (70, 60), atol=NEAR)
 
 
-def test_a_snapshot_is_a_png(few, visit):
+def test_a_snapshot_is_a_png_with_its_legend(few, visit):
     page = visit(few)
-    rest(page)
-    size = page.evaluate(
-        "view.snapshot().then((blob) => createImageBitmap(blob)).then((image) => [image.width, image.height])"
-    )
-    assert size == [2 * 1260, 2 * 560]
+    state = rest(page)
+    width, height, shades = page.evaluate("""view.snapshot().then((blob) => createImageBitmap(blob)).then((image) => {
+      const paper = new OffscreenCanvas(image.width, image.height).getContext("2d");
+      paper.drawImage(image, 0, 0);
+      const { data } = paper.getImageData(0, 2 * 560, image.width, image.height - 2 * 560), shades = new Set();
+      for (let k = 0; k < data.length; k += 4) {
+        shades.add("#" + [data[k], data[k + 1], data[k + 2]].map((own) => own.toString(16).padStart(2, "0")).join(""));
+      }
+      return [image.width, image.height, [...shades]];
+    })""")
+    assert width == 2 * 1260
+    assert height == 2 * (560 + 24)  # all entries fit in one row
+    assert {state["colors"][code] for code in ("background", "text", "positive", "negative")} <= set(shades)
 
 
 def touch(session, kind, points):

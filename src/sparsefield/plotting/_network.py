@@ -262,6 +262,6 @@ class NetworkDisplay(Display):
         if self.alpha is not None:
             why = f"at alpha = {self.alpha:.3g} the interactions of all pairs of variables are zero. A smaller alpha"
         return (
-            f"No edges: {why} lets weaker interactions in, and those of chance with them. Let a criterion choose "
-            "alpha, and see by resampling which edges return. More rows show weaker interactions."
+            f"No edges: {why} lets weaker interactions in, and those of chance with them: resampling shows which "
+            "edges return. More rows show weaker interactions."
         )

@@ -72,6 +72,7 @@ def describe_network(
             "y": round(float(positions[name][1]), 4),
             "group": None if groups is None else str(groups[name]),
             "cluster": cluster_of.get(name),
+            "isBinary": network.mains[network.index[name]] is not None,
             "degree": whole.degree[name],
             "strength": short(sum(abs(own["weight"]) for own in whole[name].values())),
         }

@@ -91,6 +91,34 @@
     element.replaceChildren(...entries);
   }
 
+  // The marks and words of a legend, in rows below a picture that is as wide, for pictures that leave the page.
+  const ROW = 24, RIM = 12, GAP = 6, APART = 18; // pixels: the height of a row, and between its parts and entries
+  function layLegend(context, element, width) {
+    const placed = [];
+    let x = RIM, y = 0;
+    for (const entry of element.children) {
+      const parts = [...entry.children].map((part) => (
+        { part, x: 0, y: 0, width: parseFloat(part.style.width) || context.measureText(part.textContent).width }));
+      const whole = parts.reduce((sum, own) => sum + own.width + GAP, -GAP);
+      if (x > RIM && x + whole > width - RIM) [x, y] = [RIM, y + ROW];
+      for (const own of parts) {
+        placed.push(Object.assign(own, { x, y }));
+        x += own.width + GAP;
+      }
+      x += APART - GAP;
+    }
+    return { placed, height: placed.length ? y + ROW : 0 };
+  }
+
+  function paintLegend(context, { placed }, top) {
+    context.textBaseline = "middle";
+    context.textAlign = "left";
+    for (const { part, x, y, width } of placed) {
+      if (part.tagName === "CANVAS") context.drawImage(part, x, top + y + 4, width, 16);
+      else context.fillText(part.textContent, x, top + y + ROW / 2);
+    }
+  }
+
   const count = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
 
   // Rounded down, so that 100% is all of them; 0.29 * 100 is 28.999999999999996.
@@ -106,15 +134,23 @@
     return lines;
   }
 
+  // Of two levels each, the exponential of the weight is the ratio of the odds; else it has another meaning.
+  function sayOdds(edge, nodes) {
+    if (!nodes[edge.a].isBinary || !nodes[edge.b].isBinary) return null;
+    return `odds ratio ${short(Math.exp(edge.weight))}, all other variables fixed`;
+  }
+
   function describeEdge(edge, nodes) {
     const signed = `${edge.weight > 0 ? "positive, +" : "negative, "}${short(edge.weight)}`;
     const weight = edge.hasSign ? signed : `${short(edge.size)}, without a sign`;
-    const lines = [`${clean(nodes[edge.a].name)} – ${clean(nodes[edge.b].name)}`, weight];
+    const lines = [`${clean(nodes[edge.a].name)} – ${clean(nodes[edge.b].name)}`, weight, sayOdds(edge, nodes) ?? []].flat();
     if (edge.low !== null) lines.push(`interval ${short(edge.low)} to ${short(edge.high)}`);
     if (edge.share !== null) lines.push(`found in ${percent(edge.share)} of the resamples`);
     if (edge.undecided === true) lines.push("undecided: the simulation error leaves open whether the optimum has it");
     return lines;
   }
 
-  Object.assign(NetworkView.parts, { tell, count, percent, writeLegend, describeNode, describeEdge });
+  Object.assign(NetworkView.parts, {
+    tell, count, percent, writeLegend, layLegend, paintLegend, sayOdds, describeNode, describeEdge,
+  });
 })();

@@ -14,8 +14,8 @@
 //   showNames(is), fit(), follow(other), snapshot(), state()
 (() => {
   const {
-    makePainter, reach, placeNames, cut, styleOf, opacityFor, makeTheme, makeColoring, makeCamera, makeFurniture, writeLegend,
-    describeNode, describeEdge, animateLayout, setInRows, shapeToFit, listen, findHit, linkViews, FONT,
+    makePainter, reach, placeNames, cut, styleOf, opacityFor, makeTheme, makeColoring, makeCamera, makeFurniture,
+    writeLegend, layLegend, paintLegend, describeNode, describeEdge, animateLayout, setInRows, shapeToFit, listen, findHit, linkViews, FONT,
   } = NetworkView.parts;
   const MANY = 1000; // lines, which take 5 ms to paint: with more, a stretched layer stands in for them while one zooms
   const SHARP_AFTER = 150; // milliseconds after the last turn of a wheel
@@ -223,10 +223,16 @@
       },
       snapshot() {
         const picture = document.createElement("canvas"), sharp = 2, { width, height } = camera.size();
-        [picture.width, picture.height] = [sharp * width, sharp * height];
+        context.font = FONT;
+        const legend = options.legend ? layLegend(context, options.legend, width) : { placed: [], height: 0 };
+        [picture.width, picture.height] = [sharp * width, sharp * (height + legend.height)];
         const paper = picture.getContext("2d");
         paper.scale(sharp, sharp);
+        paper.fillStyle = theme.colors.background;
+        paper.fillRect(0, height, width, legend.height);
         paintScene(paper, { ...makeScene(), isMoving: false });
+        Object.assign(paper, { font: FONT, fillStyle: theme.colors.text, globalAlpha: 1 });
+        paintLegend(paper, legend, height);
         return new Promise((resolve) => picture.toBlob(resolve, "image/png"));
       },
       state: () => ({

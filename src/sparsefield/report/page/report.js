@@ -1,7 +1,7 @@
 "use strict";
 // The network, its controls, the list of neighbours, and the links between the network, the table and the intervals.
 (() => {
-  const { data, byId, signed, signOf, percent, tell, count } = Page;
+  const { data, byId, signed, signOf, percent, sayOdds, tell, count } = Page;
   const container = byId("network"), state = { least: 0, foundIn: 0, text: "" };
   const view = NetworkView.make(container, data.network,
     { legend: byId("legend"), empty: container.dataset.empty, controls: data.network.edges.length > 0 });
@@ -81,7 +81,8 @@
       return;
     }
     if (selection.edge !== undefined) {
-      const edge = edges[selection.edge], [a, b] = [nodes[edge.a], nodes[edge.b]], words = [];
+      const edge = edges[selection.edge], [a, b] = [nodes[edge.a], nodes[edge.b]], odds = sayOdds(edge, nodes);
+      const words = odds === null ? [] : [`${odds[0].toUpperCase()}${odds.slice(1)}.`];
       if (edge.undecided) words.push("Simulation error leaves open whether it is there.");
       if (edge.share !== null) words.push(`Found in ${percent(edge.share)} of resamples.`);
       const weight = tell(`weight ${signed(edge)}`, "p", signOf(edge));
