@@ -328,8 +328,9 @@ def test_the_tooltip_of_an_edge_tells_its_weight(few, visit):
     page = visit(few)
     page.mouse.move(*locate(page, along(rest(page), 0, 2, [0.45])[0]))
     page.wait_for_selector(".network-tooltip:visible")
-    first, weight, undecided = page.inner_text(".network-tooltip").split("\n")
+    first, weight, odds, undecided = page.inner_text(".network-tooltip").split("\n")
     assert (first, weight) == ("ann \u2013 cat", "negative, \u22121")
+    assert odds == f"odds ratio {np.exp(-1):.3g}, all other variables fixed"
     assert "simulation error" in undecided
 
 

@@ -100,7 +100,7 @@
         new ResizeObserver(() => {
           const before = size;
           measure();
-          changed();
+          changed(isTouched);
           if (!isTouched) this.fit(false);
           else go({ ...at, x: at.x + (size.width - before.width) / 2, y: at.y + (size.height - before.height) / 2 }, false);
         }).observe(canvas);

@@ -178,8 +178,8 @@
       hint: furniture.hint,
     });
     furniture.onButtons({ zoom, fit: () => camera.fit(true) });
-    camera.onResize(() => {
-      arrange();
+    camera.onResize((isTouched) => {
+      if (!isTouched) arrange();
       refresh();
     });
 
