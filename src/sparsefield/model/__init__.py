@@ -6,21 +6,28 @@ from sparsefield.model._file import has_text, read_text, write_parameters
 from sparsefield.model._gauge import block_norms, zero_sum
 from sparsefield.model._imputing import ImputeMethod
 from sparsefield.model._layout import (
+    MOST_AT_ONCE,
     Matrix,
     across_variables,
     as_theta,
     count_once,
     count_statistics,
     independent_theta,
+    inner_once,
+    is_symmetric,
     norm,
+    norm_of_rows,
+    row_parts,
     scatter,
     sum_once,
+    sum_rows_once,
 )
 from sparsefield.model._pairwise import PairwiseMRF
 from sparsefield.model._partition import LogPartition
 from sparsefield.model._weights import has_sign, membership, pair_weights
 
 __all__ = [
+    "MOST_AT_ONCE",
     "Entropy",
     "ImputeMethod",
     "LogPartition",
@@ -34,13 +41,18 @@ __all__ = [
     "has_sign",
     "has_text",
     "independent_theta",
+    "inner_once",
+    "is_symmetric",
     "membership",
     "norm",
+    "norm_of_rows",
     "pair_weights",
     "read_adabmdca",
     "read_text",
+    "row_parts",
     "scatter",
     "sum_once",
+    "sum_rows_once",
     "write_adabmdca",
     "write_parameters",
     "zero_sum",

@@ -6,6 +6,7 @@ numbers of parameters count every one of them once.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,19 +17,49 @@ from sparsefield.inference import Field
 
 Matrix = NDArray[np.float64]
 
+# Where a matrix has more entries than this (2048 x 2048, 32 MiB of doubles), what is made of it is made some rows at a
+# time: ten thousand variables have matrices of 800 MB, of which no more are held than have to be.
+MOST_AT_ONCE = 2**22
+
+
+def row_parts(size: int) -> Iterator[slice]:
+    """Yield the rows of a matrix (size, size), some at a time: all at once unless it is large."""
+    step = max(1, MOST_AT_ONCE // max(1, size))
+    for start in range(0, size, step):
+        yield slice(start, min(start + step, size))
+
 
 def as_theta(model: Field) -> Matrix:
     """Return the parameters of a field in one matrix."""
-    return np.asarray(model.interactions + np.diag(model.main))
+    theta = model.interactions + 0.0
+    theta[np.diag_indices(len(theta))] += model.main
+    return np.asarray(theta)
+
+
+def is_symmetric(matrix: Matrix) -> bool:
+    """Say whether a matrix equals its transpose, tile by tile: whole columns are slow to read."""
+    side = 512
+    starts = range(0, len(matrix), side)
+    return all(
+        np.array_equal(matrix[i : i + side, j : j + side], matrix[j : j + side, i : i + side].T)
+        for i in starts
+        for j in starts
+        if j <= i
+    )
+
+
+def independent_main(domain: Domain, means: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the main effects of independent variables whose main statistics have these means, (n_slots,)."""
+    logs = np.log(means)
+    if domain.reference is None:
+        return np.asarray(logs)
+    taken = np.bincount(domain.slot_variables, means, minlength=domain.n_variables)
+    return np.asarray(logs - np.log(1 - taken)[domain.slot_variables])
 
 
 def independent_theta(domain: Domain, means: NDArray[np.float64]) -> Matrix:
     """Return the parameters of independent variables whose main statistics have these means, (n_slots,)."""
-    logs = np.log(means)
-    if domain.reference is None:
-        return np.diag(logs)
-    taken = np.bincount(domain.slot_variables, means, minlength=domain.n_variables)
-    return np.diag(logs - np.log(1 - taken)[domain.slot_variables])
+    return np.diag(independent_main(domain, means))
 
 
 def across_variables(domain: Domain, values: Matrix | float) -> Matrix:
@@ -54,7 +85,12 @@ def count_statistics(domain: Domain) -> int:
 
 def count_once(marked: NDArray[Any]) -> int:
     """Count the parameters that are marked, or not zero."""
-    return int(np.count_nonzero(np.triu(marked)))
+    side, total = 256, 0
+    for start in range(0, len(marked), side):  # no copy of the matrix is made, as np.triu does
+        end = start + side
+        total += int(np.count_nonzero(np.triu(marked[start:end, start:end])))
+        total += int(np.count_nonzero(marked[start:end, end:]))
+    return total
 
 
 def sum_once(values: Matrix) -> float:
@@ -62,7 +98,30 @@ def sum_once(values: Matrix) -> float:
     return float((values.sum() + np.trace(values)) / 2)
 
 
+def sum_rows_once(make: Callable[[slice], Matrix], size: int) -> float:
+    """Add up a value for each parameter, of values that are made some rows at a time."""
+    total = trace = 0.0
+    for rows in row_parts(size):
+        values = make(rows)
+        total, trace = total + float(values.sum()), trace + float(np.trace(values, offset=rows.start))
+    return float((total + trace) / 2)
+
+
+def inner_once(first: Matrix, second: Matrix) -> float:
+    """Return the inner product of two matrices, each parameter once."""
+    return sum_rows_once(lambda rows: first[rows] * second[rows], len(first))
+
+
 def norm(values: Matrix) -> float:
     """Return the L2 norm over the parameters."""
-    diagonal = np.diagonal(values)
-    return float(np.sqrt((np.vdot(values, values) + np.vdot(diagonal, diagonal)) / 2))
+    return norm_of_rows(lambda rows: values[rows], len(values))
+
+
+def norm_of_rows(make: Callable[[slice], Matrix], size: int) -> float:
+    """Return the L2 norm over the parameters, of values that are made some rows at a time."""
+    total = on = 0.0
+    for rows in row_parts(size):
+        values = make(rows)
+        diagonal = np.diagonal(values, offset=rows.start)
+        total, on = total + float(np.vdot(values, values)), on + float(np.vdot(diagonal, diagonal))
+    return float(np.sqrt((total + on) / 2))

@@ -28,7 +28,7 @@ from sparsefield.model._entropy import Entropy, find_entropy
 from sparsefield.model._file import read_parameters, write_parameters
 from sparsefield.model._gauge import change_reference
 from sparsefield.model._imputing import ImputeMethod, fill_missing
-from sparsefield.model._layout import independent_theta
+from sparsefield.model._layout import independent_main, is_symmetric, row_parts
 from sparsefield.model._observed import sum_rows
 from sparsefield.model._partition import LogPartition, find_log_partition
 
@@ -72,8 +72,9 @@ class PairwiseMRF:
     def __post_init__(self) -> None:
         main = _as_floats("main", self.main, (self.domain.n_slots,))
         interactions = _as_floats("interactions", self.interactions, (self.domain.n_slots,) * 2)
-        _check_interactions(interactions, self.domain)
-        if not np.array_equal(interactions, interactions.T):
+        _check_blocks(interactions, self.domain)
+        if not is_symmetric(interactions):
+            _check_symmetry(interactions)
             interactions = np.where(interactions == interactions.T, interactions, (interactions + interactions.T) / 2)
         for name, value in (("main", main), ("interactions", interactions)):
             value.flags.writeable = False
@@ -85,7 +86,8 @@ class PairwiseMRF:
     @property
     def n_edges(self) -> int:
         """How many pairs of variables interact."""
-        a, b = np.nonzero(np.triu(self.interactions, 1))
+        a, b = np.nonzero(self.interactions)
+        a, b = a[a < b], b[a < b]
         of = self.domain.slot_variables
         return len(np.unique(of[a] * self.domain.n_variables + of[b]))
 
@@ -117,7 +119,7 @@ class PairwiseMRF:
         means : ndarray of shape (n_slots,)
             How often each level that has parameters is taken.
         """
-        return cls(domain, np.diagonal(independent_theta(domain, means)), np.zeros((domain.n_slots,) * 2))
+        return cls(domain, independent_main(domain, means), np.zeros((domain.n_slots,) * 2))
 
     @classmethod
     def from_spins(cls, fields: ArrayLike, couplings: ArrayLike, names: Iterable[str] | None = None) -> PairwiseMRF:
@@ -533,22 +535,26 @@ def _as_floats(what: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[
     if array.shape != shape:
         raise ValueError(f"{what} has shape {array.shape}: the domain needs {shape}.")
     # Sums of a million such values still fit a float.
-    if not (np.abs(array) < LARGEST_PARAMETER).all():
+    if array.size and not (array.max() < LARGEST_PARAMETER and array.min() > -LARGEST_PARAMETER):
         index = tuple(map(int, np.argwhere(~(np.abs(array) < LARGEST_PARAMETER))[0]))
         raise ValueError(f"{what} has the entry {array[index]} at {index}: use numbers below {LARGEST_PARAMETER:g}.")
     return array
 
 
-def _check_interactions(interactions: NDArray[np.float64], domain: Domain) -> None:
-    same = domain.slot_variables[:, None] == domain.slot_variables
-    inside = (interactions != 0) & same
-    if inside.any():
-        a = int(np.argwhere(inside)[0][0])
-        name = domain.names[domain.slot_variables[a]]
-        raise ValueError(f"interactions has a value inside variable {name!r}: that block (the diagonal) must be zero.")
-    if np.array_equal(interactions, interactions.T):
-        return
-    # Rounding apart: what is accepted is then made symmetric.
+def _check_blocks(interactions: NDArray[np.float64], domain: Domain) -> None:
+    """Refuse interactions between levels of one variable."""
+    variables = domain.slot_variables
+    for rows in row_parts(len(variables)):
+        inside = (interactions[rows] != 0) & (variables[rows, None] == variables)
+        if inside.any():
+            name = domain.names[variables[rows][int(np.argwhere(inside)[0][0])]]
+            raise ValueError(
+                f"interactions has a value inside variable {name!r}: that block (the diagonal) must be zero."
+            )
+
+
+def _check_symmetry(interactions: NDArray[np.float64]) -> None:
+    """Refuse interactions that are not symmetric, rounding apart: what is accepted is then made symmetric."""
     uneven = ~np.isclose(interactions, interactions.T, rtol=1e-12, atol=0)
     if uneven.any():
         a, b = (int(k) for k in np.argwhere(uneven)[0])

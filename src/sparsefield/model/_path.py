@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield.model._layout import Matrix, as_theta, independent_theta
+from sparsefield.model._layout import Matrix, as_theta, independent_main
 
 if TYPE_CHECKING:
     from sparsefield.model._pairwise import PairwiseMRF
@@ -40,7 +40,7 @@ class Path:
         domain = end.domain
         # Half a draw more of each level (the prior of Jeffreys), so that no level is impossible.
         n_levels = domain.n_levels[domain.slot_variables]
-        main = np.diagonal(independent_theta(domain, (n * means + 0.5) / (n + 0.5 * n_levels))).copy()
+        main = independent_main(domain, (n * means + 0.5) / (n + 0.5 * n_levels))
         is_bound = np.zeros(domain.n_variables, dtype=bool)
         is_bound[domain.slot_variables[end.interactions.any(axis=1)]] = True
         main = np.where(is_bound[domain.slot_variables], main, end.main)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from sparsefield.data import count
 from sparsefield.fits import Fit, Fitted, as_fit, as_model
-from sparsefield.model import PairwiseMRF, has_sign, membership, pair_weights
+from sparsefield.model import PairwiseMRF, has_sign, pair_weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +57,11 @@ class Network:
         marked = None if isinstance(fitted, PairwiseMRF) else as_fit(fitted).undecided
         model = as_model(fitted)
         domain = model.domain
-        member = membership(domain)
-        slots = [np.flatnonzero(member[:, i]) for i in range(domain.n_variables)]
-        mains = tuple(float(model.main[own[0]]) if len(own) == 1 else None for own in slots)
-        undecided = None if marked is None else _find_open(model, member, marked)
+        starts = np.searchsorted(domain.slot_variables, np.arange(domain.n_variables + 1))
+        mains = tuple(
+            float(model.main[start]) if end - start == 1 else None for start, end in pairwise(starts.tolist())
+        )
+        undecided = None if marked is None else _find_open(model, marked)
         return cls(domain.names, pair_weights(domain, model.interactions), has_sign(domain), mains, undecided)
 
     def __repr__(self) -> str:
@@ -145,9 +147,18 @@ def edge_table(fitted: PairwiseMRF | Fit | Fitted | Network) -> pl.DataFrame:
     return Network.of(fitted).edges
 
 
-def _find_open(model: PairwiseMRF, member: NDArray[np.float64], marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _find_open(model: PairwiseMRF, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Say for each pair whether noise leaves it open: an edge is settled as soon as one of its parameters is."""
-    is_settled = member.T @ ((model.interactions != 0) & ~marked) @ member > 0
-    found = (member.T @ marked @ member > 0) & ~is_settled
+    is_settled = _join_slots(model, (model.interactions != 0) & ~marked)
+    found = _join_slots(model, marked) & ~is_settled
     np.fill_diagonal(found, False)
     return np.asarray(found)
+
+
+def _join_slots(model: PairwiseMRF, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Say of each pair of variables whether some parameter of theirs is marked."""
+    variables = model.domain.slot_variables
+    found = np.zeros((model.domain.n_variables,) * 2, dtype=bool)
+    a, b = np.nonzero(marked)
+    found[variables[a], variables[b]] = True
+    return found

@@ -24,6 +24,7 @@ from sparsefield.objective._feature_draws import FeatureDraws
 from sparsefield.objective._features import Basis, make_basis
 
 Mask = NDArray[np.bool_]
+_ALL = slice(None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +75,8 @@ class Slots:
     @cached_property
     def is_parameter(self) -> Mask:
         """Which entries of theta are parameters: the diagonal, and pairs of features that may interact."""
+        if self.domain.n_slots == self.domain.n_variables:
+            return np.broadcast_to(True, (self.size, self.size))
         return np.asarray(across_variables(self.domain, 1.0) > 0)
 
     def to_slots(self, theta: Matrix) -> Matrix:
@@ -227,9 +230,9 @@ def _without_diagonal(pair: Matrix) -> Matrix:
     return found
 
 
-def variances_of(moments: Moments) -> NDArray[Any]:
-    """Return the variances of statistics with these means, (size, size)."""
+def variances_of(moments: Moments, rows: slice = _ALL) -> NDArray[Any]:
+    """Return the variances of statistics with these means, (size, size), or some rows of them."""
     if isinstance(moments, FeatureMoments):
-        return moments.variances
-    means = np.clip(moments.pair, 0.0, 1.0)
+        return moments.variances[rows]
+    means = np.clip(moments.pair[rows], 0.0, 1.0)
     return np.asarray(means * (1 - means))

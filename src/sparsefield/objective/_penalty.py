@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from numbers import Real
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from sparsefield._kernels._descent import descend_moments
 from sparsefield._kernels._proximal import largest_step_norm, step_norm
 from sparsefield.data import Domain
-from sparsefield.model import Matrix, norm, sum_once
+from sparsefield.model import MOST_AT_ONCE, Matrix, norm, row_parts, sum_rows_once
 from sparsefield.objective._coordinates import Coordinates, Features, Slots
 from sparsefield.objective._quadratic import Quadratic
 
@@ -175,14 +176,12 @@ class L1(Penalty):
         # Indicators of ordered levels do not interact one by one.
         is_plain = not self.domain.is_ordered.any()
         coordinates = Slots(self.domain) if is_plain else Features(self.domain, "levels")
-        weights = np.where(coordinates.is_parameter, self.alpha, 0.0)
-        np.fill_diagonal(weights, self.alpha * self.main)
         object.__setattr__(self, "coordinates", coordinates)
-        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "weights", _lay_out(coordinates, self.alpha, self.alpha * self.main))
 
     def value(self, theta: Matrix) -> float:
         """Return the weighted sum of absolute values."""
-        return sum_once(self.weights * np.abs(theta))
+        return sum_rows_once(lambda rows: self.weights[rows] * np.abs(theta[rows]), len(theta))
 
     def prox(self, theta: Matrix, step_size: float) -> Matrix:
         """Return theta with soft thresholds."""
@@ -190,9 +189,12 @@ class L1(Penalty):
 
     def subgradient(self, theta: Matrix, gradient: Matrix) -> Matrix:
         """Return the smallest subgradient of the objective."""
-        elsewhere = gradient + self.weights * np.sign(theta)
-        at_zero = np.sign(gradient) * np.maximum(np.abs(gradient) - self.weights, 0.0)
-        return np.where(theta != 0, elsewhere, at_zero)
+        found = np.empty_like(theta)
+        for rows in row_parts(len(theta)):
+            own, weights = gradient[rows], self.weights[rows]
+            at_zero = np.sign(own) * np.maximum(np.abs(own) - weights, 0.0)
+            found[rows] = np.where(theta[rows] != 0, own + weights * np.sign(theta[rows]), at_zero)
+        return found
 
     def dual_norm(self, gradient: Matrix) -> float:
         """Return the largest absolute entry, each divided by the multiple of alpha that it pays."""
@@ -237,3 +239,19 @@ class L1(Penalty):
             tol,
         )
         return moves, bends
+
+
+def _lay_out(coordinates: Coordinates, beside: float, on: float) -> Matrix:
+    """Lay out what parameters pay: one number on the diagonal, and another one beside it.
+
+    A large matrix that would be full of one number is a view of a vector: its entry (i, j) is entry size - 1 + j - i of
+    that.
+    """
+    size = coordinates.size
+    if size * size > MOST_AT_ONCE and coordinates.is_plain and size == coordinates.domain.n_variables:
+        vector = np.full(2 * size - 1, beside)
+        vector[size - 1] = on
+        return sliding_window_view(vector, size)[::-1]
+    weights = np.where(coordinates.is_parameter, beside, 0.0)
+    np.fill_diagonal(weights, on)
+    return weights

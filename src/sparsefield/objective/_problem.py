@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sparsefield.data import Domain, Moments
 from sparsefield.inference import enumerate_states
-from sparsefield.model import Matrix, PairwiseMRF, as_theta, sum_once
+from sparsefield.model import Matrix, PairwiseMRF, as_theta, inner_once
 from sparsefield.objective._coordinates import Coordinates, Slots
 from sparsefield.objective._data import DataTerm, Observed
 from sparsefield.objective._penalty import L1, Penalty
@@ -119,5 +119,5 @@ class Problem:
 
     def objective(self, theta: Matrix) -> float:
         """Return g(theta), by enumeration."""
-        smooth = enumerate_states(self.model(theta))[0] - sum_once(theta * self.target)
+        smooth = enumerate_states(self.model(theta))[0] - inner_once(theta, self.target)
         return smooth + self.penalty.value(theta)

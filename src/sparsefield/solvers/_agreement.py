@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import chdtrc, ndtr
 
-from sparsefield.model import Matrix
+from sparsefield.model import MOST_AT_ONCE, Matrix, row_parts
 from sparsefield.objective import Problem
 from sparsefield.solvers._batch import Index, Values
 from sparsefield.solvers._fall import Stand
@@ -35,13 +36,30 @@ def draws_for_penalty(problem: Problem) -> int:
         return 1
     is_free = np.diagonal(weights) == 0
     variances = rest_variances(problem, problem.data.moments, is_free)
-    a, b = np.nonzero(np.triu(problem.coordinates.is_parameter & (weights > 0), 1))
     if groups is None:
-        ratios = weights[a, b] / np.sqrt(np.maximum(variances[a, b], _LEAST_VARIANCE))
-        return least_draws(lambda n: bool(2 * ndtr(-ratios * np.sqrt(n)).sum() <= _MOST_NOISE_EDGES))
+        ratios, counts = _find_ratios(weights, variances)
+        return least_draws(lambda n: bool(2 * (counts * ndtr(-ratios * np.sqrt(n))).sum() <= _MOST_NOISE_EDGES))
+    a, b = np.nonzero(np.triu(problem.coordinates.is_parameter & (weights > 0), 1))
     _, first, sizes = np.unique(groups[a, b], return_index=True, return_counts=True)
     squares = weights[a, b][first] ** 2 / np.maximum(variances[a, b][first], _LEAST_VARIANCE)
     return least_draws(lambda n: bool(chdtrc(sizes, n * squares).sum() <= _MOST_NOISE_EDGES))
+
+
+def _find_ratios(weights: Matrix, variances: Matrix) -> tuple[Values, Values]:
+    """Return the penalty of each interaction over the standard deviation of its statistic, and how many have it.
+
+    Where there are millions of them, ratios are rounded down to a thousandth, so that draws are no fewer.
+    """
+    tally: Counter[int] = Counter()
+    for rows in row_parts(len(weights)):
+        own = np.triu(weights[rows], rows.start + 1)
+        a, b = np.nonzero(own)
+        ratios = own[a, b] / np.sqrt(np.maximum(variances[rows][a, b], _LEAST_VARIANCE))
+        if len(weights) ** 2 <= MOST_AT_ONCE:
+            return ratios, np.ones(len(ratios))
+        steps, counts = np.unique(np.floor(np.log(ratios) * 1000).astype(np.int64), return_counts=True)
+        tally.update(dict(zip(steps.tolist(), counts.tolist(), strict=True)))
+    return np.exp(np.array(list(tally)) / 1000), np.array(list(tally.values()), dtype=np.float64)
 
 
 def draws_for_agreement(here: Stand, move: Move, share: float) -> int:

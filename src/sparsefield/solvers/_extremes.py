@@ -30,7 +30,7 @@ def extremes(problem: Problem) -> tuple[Matrix, Matrix]:
     """Return the least and the largest value of each statistic, (size, size) each."""
     size = problem.coordinates.size
     if not isinstance(problem.coordinates, Features):
-        return np.zeros((size, size)), np.ones((size, size))
+        return np.broadcast_to(0.0, (size, size)), np.broadcast_to(1.0, (size, size))
     basis = problem.coordinates.basis
     low, high = np.empty(size), np.empty(size)
     for a, values in enumerate(_by_level(problem).T):
@@ -73,9 +73,11 @@ def spans(problem: Problem) -> Matrix:
     A feature is no further from its mean than two of its levels are apart, and a product of two centred features is no
     larger than the product of these distances: one where both are indicators, or contrasts of two levels.
     """
+    if not isinstance(problem.coordinates, Features):
+        return np.broadcast_to(1.0, (problem.coordinates.size,) * 2)
     low, high = extremes(problem)
-    ranges = np.diagonal(high - low)
-    if problem.penalty.groups is None or not isinstance(problem.coordinates, Features):
+    ranges = np.diagonal(high) - np.diagonal(low)
+    if problem.penalty.groups is None:
         found = np.outer(ranges, ranges)
         np.fill_diagonal(found, ranges)
         return found

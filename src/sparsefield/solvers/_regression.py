@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield.data import Moments
-from sparsefield.model import Matrix
+from sparsefield.model import Matrix, row_parts
 from sparsefield.objective import Problem
 from sparsefield.solvers._frequencies import Frequencies
 
@@ -40,17 +40,27 @@ def largest_variances(problem: Problem, moments: Moments) -> Matrix:
 
 def _rest_of_slots(pair: Matrix, is_free: NDArray[np.bool_]) -> Matrix:
     """Return what a regression on s_a and s_b, where these are free, leaves of the variance of each s_a s_b."""
+    found = np.empty_like(pair)
+    for rows in row_parts(len(pair)):
+        found[rows] = _rest_of_rows(pair, is_free, rows)
+    return found
+
+
+def _rest_of_rows(pair: Matrix, is_free: NDArray[np.bool_], rows: slice) -> Matrix:
+    """Return some rows of what is left: of the statistics s_a s_b of some slots a and all slots b."""
     means = np.diagonal(pair)
     variances = means * (1 - means)
-    left = pair * (1 - pair)
-    first = pair * (1 - means)[:, None]  # covariance of s_a s_b with s_a; its transpose with s_b
+    own = pair[rows]
+    first = own * (1 - means)[rows, None]  # covariance of s_a s_b with s_a
+    second = own * (1 - means)  # and with s_b
     safe = np.maximum(variances, 1e-12)  # a variable that never varies explains nothing: its covariances are zero
-    with_one = np.where(is_free[:, None], first**2 / safe[:, None], 0.0)
-    between = pair - np.outer(means, means)
-    determinant = np.maximum(np.outer(variances, variances) - between**2, 1e-12)
+    between = own - np.outer(means[rows], means)
+    determinant = np.maximum(np.outer(variances[rows], variances) - between**2, 1e-12)
     with_both = (
-        first**2 * variances[None, :] + first.T**2 * variances[:, None] - 2 * first * first.T * between
+        first**2 * variances[None, :] + second**2 * variances[rows, None] - 2 * first * second * between
     ) / determinant
-    explained = np.where(is_free[:, None] & is_free, with_both, with_one + with_one.T)
-    np.fill_diagonal(explained, 0.0)
-    return np.asarray(np.clip(left - explained, 0.0, 0.25))
+    with_first = np.where(is_free[rows, None], first**2 / safe[rows, None], 0.0)
+    with_second = np.where(is_free[None, :], second**2 / safe[None, :], 0.0)
+    explained = np.where(is_free[rows, None] & is_free, with_both, with_first + with_second)
+    explained[np.arange(len(own)), np.arange(len(pair))[rows]] = 0.0
+    return np.asarray(np.clip(own * (1 - own) - explained, 0.0, 0.25))
