@@ -44,6 +44,10 @@ class Draws:
         products = self.s[:, a] * self.s[:, b]
         return (products.T * self.p) @ products, 1.0, self.p @ products
 
+    def near_moments(self, a, b, starts, columns):
+        found, scale, means = self.second_moments(a, b)
+        return found[np.repeat(np.arange(len(a)), np.diff(starts)), columns], scale, means
+
     def along(self, move):
         return (((self.s @ move) * self.s).sum(axis=1) + self.s @ np.diagonal(move)) / 2
 

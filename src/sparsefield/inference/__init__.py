@@ -17,7 +17,7 @@ from sparsefield.inference._clamped import ClampedChains
 from sparsefield.inference._cliques import split_by_reach
 from sparsefield.inference._conditional import MOST_STATES, count_ways, expected_products
 from sparsefield.inference._counting import count_packed
-from sparsefield.inference._draws import Draws, States
+from sparsefield.inference._draws import Draws, States, pick_near
 from sparsefield.inference._exact import MAX_STATES, Exact, count_states, enumerate_states
 from sparsefield.inference._field import Field, energies, expand, reduce_to_binary
 from sparsefield.inference._gibbs import Gibbs
@@ -71,6 +71,7 @@ __all__ = [
     "expected_products",
     "is_cheap",
     "make_backend",
+    "pick_near",
     "reduce_to_binary",
     "skewness_of_sum",
     "split_by_reach",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sparsefield._kernels._products import add_pairs, add_products, fill_products, sum_pairs
 from sparsefield.data import Domain, Moments
-from sparsefield.inference._counting import count_packed
+from sparsefield.inference._counting import count_near, count_packed
 
 _BLOCKS_AT_ONCE = 64  # whose products are held at one time: 4 KB for each statistic
 _ROWS_AT_ONCE = 8192
@@ -26,6 +26,15 @@ class Draws(Protocol):
 
     def second_moments(self, a: Index, b: Index) -> tuple[NDArray[Any], float, Matrix]:
         """Return sums of products of the statistics s_a s_b, (w, w), what makes means of them, and their means (w,)."""
+        ...
+
+    def near_moments(
+        self, a: Index, b: Index, starts: Index, columns: NDArray[np.int32]
+    ) -> tuple[NDArray[Any], float, Matrix]:
+        """Return the sums of products of some pairs of statistics alone, what makes means of them, and means (w,).
+
+        The pairs are statistic c and columns[starts[c] : starts[c + 1]], in this order.
+        """
         ...
 
     def codes(self) -> NDArray[np.uint8] | None:
@@ -103,6 +112,13 @@ class ChainDraws:
             counts += count_packed(products, size, min(self._n - 512 * start, 512 * len(part)), self._n_threads)
         return counts, 1 / self._n, np.asarray(1 / self._n * np.diagonal(counts))
 
+    def near_moments(
+        self, a: Index, b: Index, starts: Index, columns: NDArray[np.int32]
+    ) -> tuple[NDArray[Any], float, Matrix]:
+        """Return counts of common ones of some pairs of the statistics s_a s_b, 1 / n, and means of all statistics."""
+        counts, ones = count_near(self._indicators, self._n, a, b, starts, columns, self._n_threads)
+        return counts, 1 / self._n, np.asarray(1 / self._n * ones)
+
     def along(self, move: Matrix) -> Matrix:
         """Return the inner product of a move and the statistics of each draw."""
         if self._has_levels:
@@ -153,6 +169,11 @@ class ChainDraws:
     @property
     def _rows(self) -> NDArray[np.uint8]:
         return np.ascontiguousarray(self._codes().T)
+
+
+def pick_near(products: Matrix, starts: Index, columns: NDArray[np.int32]) -> Matrix:
+    """Return some entries of a matrix (w, w), those of row c in columns[starts[c] : starts[c + 1]]."""
+    return np.asarray(products[np.repeat(np.arange(len(products)), np.diff(starts)), columns])
 
 
 def _upper_entries(move: Matrix) -> tuple[Index, Index]:

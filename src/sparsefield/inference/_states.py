@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sparsefield import _threads
 from sparsefield._kernels._states import fill_low, fill_rows, look_up, sum_high, sum_low
 from sparsefield.data import Domain, Moments
+from sparsefield.inference._draws import pick_near
 from sparsefield.inference._exact import say_states
 from sparsefield.inference._field import Field
 
@@ -80,6 +81,13 @@ class EnumeratedStates:
         """Return means of products of the statistics s_a s_b, 1, and their means."""
         found = self._look_up(self._table, a, b)
         return found, 1.0, np.diagonal(found).copy()
+
+    def near_moments(
+        self, a: Index, b: Index, starts: Index, columns: NDArray[np.int32]
+    ) -> tuple[NDArray[Any], float, Matrix]:
+        """Return means of products of some pairs of the statistics s_a s_b, 1, and means of all statistics."""
+        found, scale, means = self.second_moments(a, b)
+        return pick_near(found, starts, columns), scale, means
 
     def codes(self) -> None:
         """Return nothing: these are all states."""

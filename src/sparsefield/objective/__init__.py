@@ -17,6 +17,7 @@ from sparsefield.objective._penalty import L1, Penalty
 from sparsefield.objective._problem import Problem
 from sparsefield.objective._pseudolikelihood import PseudoLikelihoodLoss, count_by_variable, pseudo_log_likelihoods
 from sparsefield.objective._quadratic import RARE, Quadratic
+from sparsefield.objective._sparse_quadratic import Near, SparseQuadratic, find_near
 from sparsefield.objective._support import GroupSupport, Support
 from sparsefield.objective._working_set import choose_active, size_of_working_set
 
@@ -29,6 +30,7 @@ __all__ = [
     "Features",
     "Group",
     "GroupSupport",
+    "Near",
     "Observed",
     "PairLoss",
     "Penalty",
@@ -37,6 +39,7 @@ __all__ = [
     "PseudoLikelihoodLoss",
     "Quadratic",
     "Slots",
+    "SparseQuadratic",
     "Support",
     "check_penalty_kind",
     "choose_active",
@@ -45,6 +48,7 @@ __all__ = [
     "descend_by_group",
     "describe_penalty",
     "expected_moments",
+    "find_near",
     "make_penalty",
     "pseudo_log_likelihoods",
     "size_of_working_set",

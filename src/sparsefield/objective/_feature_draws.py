@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from sparsefield.data import Domain
-from sparsefield.inference import Draws
+from sparsefield.inference import Draws, pick_near
 from sparsefield.model import Matrix
 from sparsefield.objective._features import Basis
 
@@ -80,6 +80,13 @@ class FeatureDraws:
         covariance = stats.combine(scale * products - np.outer(means, means))
         found = np.asarray(stats.of_slots.T @ means)
         return covariance + np.outer(found, found), 1.0, found
+
+    def near_moments(
+        self, a: Index, b: Index, starts: Index, columns: NDArray[np.int32]
+    ) -> tuple[NDArray[Any], float, Values]:
+        """Return means of products of some pairs of the statistics, 1, and means of all statistics."""
+        found, scale, means = self.second_moments(a, b)
+        return pick_near(found, starts, columns), scale, means
 
 
 class _Statistics:
