@@ -60,6 +60,12 @@ class Draws:
         weights = self.p * (values - self.p @ values)
         return (self.s.T * weights) @ self.s
 
+    def project_roughly(self, values):
+        return self.project(values), 0.0
+
+    def project_onto(self, values, a, b):
+        return self.project(values)[a, b]
+
 
 class States(Draws):
     def __init__(self, domain, states, probabilities, log_normaliser):

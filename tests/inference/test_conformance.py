@@ -58,6 +58,9 @@ def test_draws_know_their_statistics(backend):
     assert share == pytest.approx(np.exp(values).mean() ** 2 / np.exp(2 * values).mean())
     expected = (psi - psi.mean(axis=0)).T @ values / 30_000
     np.testing.assert_allclose(draws.project(values)[a, b], expected, atol=1e-12)
+    np.testing.assert_allclose(draws.project_onto(values, a, b), expected, atol=1e-12)
+    rough, error = draws.project_roughly(values)
+    assert np.abs(rough[a, b] - expected).max() <= error + 1e-12
 
 
 @each_backend

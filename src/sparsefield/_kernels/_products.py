@@ -34,6 +34,21 @@ def add_products(indicators, first, second, weights, total):
 
 
 @compiled
+def sum_products(indicators, first, second, weights, totals):
+    """Write the sum of weights (blocks, 32, 16) where indicators first[w] and second[w] are both one to totals[w]."""
+    line, sums = np.empty(16, np.uint32), np.empty(16)
+    for w in range(len(first)):
+        sums[:] = 0.0
+        for block in range(indicators.shape[0]):
+            for lane in range(16):
+                line[lane] = indicators[block, first[w], lane] & indicators[block, second[w], lane]
+            for t in range(32):
+                for lane in range(16):
+                    sums[lane] += weights[block, t, lane] * np.float64((line[lane] >> np.uint32(t)) & np.uint32(1))
+        totals[w] = sums.sum()
+
+
+@compiled
 def add_pairs(rows, first, second, starts, widths, tables, total):
     """Add to total (n,) what a draw reads for variables first[e] and second[e].
 

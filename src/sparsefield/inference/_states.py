@@ -125,6 +125,14 @@ class EnumeratedStates:
         mean = (values * self._probabilities).sum(axis=1).sum()
         return self._look_up_pairs(self._sum_levels((values - mean) * self._probabilities))
 
+    def project_roughly(self, values: Matrix) -> tuple[Matrix, float]:
+        """Return the covariance of every statistic with values, without error."""
+        return self.project(values), 0.0
+
+    def project_onto(self, values: Matrix, a: Index, b: Index) -> Matrix:
+        """Return the covariances of some statistics with values."""
+        return np.asarray(self.project(values)[a, b])
+
     def _normalise(self, weights: Matrix) -> float:
         """Turn exponents into probabilities; return the logarithm of the normalising constant."""
         top, sums = float(weights.max()), np.empty(len(weights))

@@ -66,6 +66,14 @@ class FeatureDraws:
         """Return the covariance of every statistic with values."""
         return self._pull(self._draws.project(values))
 
+    def project_roughly(self, values: Values) -> tuple[Matrix, float]:
+        """Return the covariance of every statistic with values, which is exact: errors of slots would add up."""
+        return self.project(values), 0.0
+
+    def project_onto(self, values: Values, a: Index, b: Index) -> Values:
+        """Return the covariances of some statistics with values."""
+        return np.asarray(self.project(values)[a, b])
+
     def codes(self) -> NDArray[np.uint8] | None:
         """Return the codes of the draws; None if they are all states."""
         return self._draws.codes()

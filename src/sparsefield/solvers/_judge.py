@@ -16,6 +16,7 @@ from sparsefield.solvers._batch import Batch, Values, bound_reach
 from sparsefield.solvers._decrement import Tail, bound_divergence, bound_powers, find_excess, spill
 from sparsefield.solvers._extremes import count_statements, widths
 from sparsefield.solvers._hotelling import limit_decrement, remove_noise, widen_limit
+from sparsefield.solvers._screened import move_gradients
 from sparsefield.solvers._targets import RefusalError, Targets, count_targets, mean_error
 
 # Of the risk of a certificate this share goes to the limit on the decrement, the next to all statistics outside S
@@ -102,9 +103,14 @@ def judge(problem: Problem, theta: Matrix, targets: Targets, chose: Batch, fresh
     estimate = cost + remove_noise(decrement, targets.n, fresh.n) / 2
     if not np.isfinite(divergence):
         return Verdict(np.inf, estimate, "the tails of a step are too long for these draws: use more of them")
-    gradients = fresh.gradient - fresh.draws.project(values)
     errors = mean_error(problem, targets.rest * (1 + decrement), outside_quantile(problem, risk), fresh.n)
-    if targets.find_near(gradients, errors + moved * widths(problem)).any():
+    margins = errors + moved * widths(problem)
+    # Rough gradients are left alone only where neither question below can have another answer.
+    largest = np.maximum(margins, _NEAR * errors)
+    gradients = move_gradients(
+        fresh.gradient, fresh.draws, values, lambda rough, error: targets.find_near(rough, largest + error), -1.0
+    )
+    if targets.find_near(gradients, margins).any():
         more = targets.with_more(targets.find_near(gradients, _NEAR * errors), gradients)
         return Verdict(np.inf, estimate, "a zero is too near to its penalty for these draws: use more of them", more)
     return Verdict(cost + divergence, estimate)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +12,9 @@ from sparsefield._deadline import check_time
 from sparsefield.gradients import Estimate
 from sparsefield.inference import Draws
 from sparsefield.model import Matrix, count_once, scatter
-from sparsefield.objective import RARE, Problem, Quadratic
+from sparsefield.objective import RARE, Penalty, Problem, Quadratic
 from sparsefield.solvers._move import DRAWS_EACH
+from sparsefield.solvers._screened import move_gradients
 
 # A set of 8192 parameters has a covariance of 512 MiB, and there are three arrays of that size at a time. Where more
 # parameters than these may differ from zero, all are marked.
@@ -20,7 +22,7 @@ _MOST_POSSIBLE = 8192
 
 # This share of the draws must still count at the optimum that they lead to; else they say little of it, and all is
 # marked.
-_LEAST_SHARE = 0.3
+LEAST_SHARE = 0.3
 
 # Moves whose norm by the curvature is below a fifth of 1 / sqrt(n) change no parameter and no gradient by more than a
 # fifth of its standard error (the inequality of Cauchy and Schwarz). All of that in one of them would make 0.991 of a
@@ -54,9 +56,12 @@ class Curvature(Quadratic):
 
 
 def reweight_to_optimum(
-    problem: Problem, theta: Matrix, draws: Draws, estimate: Estimate, active: Mask
+    problem: Problem, theta: Matrix, draws: Draws, estimate: Estimate, active: Mask, margins: Matrix | float = 0.0
 ) -> tuple[Matrix, Matrix, float] | None:
     """Find the optimum that draws at theta lead to, by Newton steps on the draws as they are reweighted.
+
+    Gradients are followed over a working set. Once the optimum over that is found, those of all others say whether any
+    of them is to join it.
 
     Parameters
     ----------
@@ -70,6 +75,8 @@ def reweight_to_optimum(
         Moments of these draws, or of more.
     active : ndarray of shape (size, size), bool
         What the first step is about. Others join where they violate optimality.
+    margins : ndarray of shape (size, size) or float
+        Gradients of zeros may be rough where they are further than this from what parameters pay.
 
     Returns
     -------
@@ -79,20 +86,20 @@ def reweight_to_optimum(
     """
     n = estimate.n_chains
     size, finest = _SETTLED / np.sqrt(n), _SETTLED * np.sqrt(RARE) / n
-    start = gradient = problem.gradient(problem.see(estimate.moments))
+    start = problem.gradient(problem.see(estimate.moments))
+    gradient = start.copy()
     there, quadratic, is_near = theta, None, False
     stride, last = 1.0, np.inf
     for _ in range(_MOST_ROUNDS):
         check_time()
         violation = problem.penalty.sizes(problem.subgradient(there, gradient))
-        more = ~active & (violation > finest)
-        if quadratic is None or more.any():
-            active = active | more
+        if quadratic is None:
+            active = active | (violation > finest)
             if not is_feasible(active, draws):
                 return None
             quadratic = find_curvature(problem, draws, active)
         a, b = quadratic.first, quadratic.second
-        tol = finest if is_near else max(finest, _INNER_TOL * float(violation.max(initial=0.0)))
+        tol = finest if is_near else max(finest, _INNER_TOL * float(violation[a, b].max(initial=0.0)))
         moves, bends = problem.penalty.minimise(quadratic, there, gradient, tol=tol, max_epochs=_MOST_EPOCHS)
         decrement = float(moves @ (bends + quadratic.ridge * moves))
         is_settled, is_near = tol == finest and decrement <= size**2, decrement <= 1 / n
@@ -102,12 +109,23 @@ def reweight_to_optimum(
         there = there + scatter(a, b, stride * moves, len(theta))
         values = draws.along(there - theta)
         log_mean, share = draws.reweight(values)
-        if share < _LEAST_SHARE:
+        if share < LEAST_SHARE:
             return None
-        gradient = start + draws.project(np.exp(values - log_mean))
+        ratios = np.exp(values - log_mean)
+        gradient[a, b] = gradient[b, a] = start[a, b] + draws.project_onto(ratios, a, b)
         if is_settled:
-            return there, gradient, share * n
+            gradient = move_gradients(start, draws, ratios, partial(_find_near, problem.penalty, active, margins))
+            violation = problem.penalty.sizes(problem.subgradient(there, gradient))
+            if not np.any(~active & (violation > finest)):
+                return there, gradient, share * n
+            quadratic = None
     return None
+
+
+def _find_near(penalty: Penalty, active: Mask, margins: Matrix | float, rough: Matrix, error: float) -> Mask:
+    """Mark the gradients of a working set, and those that rough ones do not show to be far from what parameters pay."""
+    assert penalty.weights is not None
+    return np.asarray(active | (penalty.sizes(rough) + (margins + error) >= penalty.weights))
 
 
 def is_feasible(some: Mask, draws: Draws) -> bool:

@@ -14,6 +14,7 @@ from sparsefield.objective import RARE, Penalty, Problem, Quadratic
 from sparsefield.solvers._batch import Batch, Index, Values
 from sparsefield.solvers._extremes import count_statements, spans
 from sparsefield.solvers._regression import rest_variances
+from sparsefield.solvers._screened import move_gradients
 
 # 4096 statistics have a covariance of 128 MiB; three or four such matrices are held at one time.
 _MOST_ACTIVE = 4096
@@ -116,7 +117,7 @@ def choose_targets(problem: Problem, theta: Matrix, batch: Batch, z: float) -> T
     active = inside | (is_real & (penalty.sizes(batch.gradient) + margin > weights))
     for _ in range(_MOST_ROUNDS):
         quadratic, move = _find_step(problem, theta, batch, active)
-        gradients = batch.gradient + batch.draws.project(batch.draws.along(move))
+        gradients = _gradients_after(problem, batch, move, active, margin)
         more = is_real & ~active & (penalty.sizes(gradients) + margin > weights)
         if not more.any():
             break
@@ -128,6 +129,17 @@ def choose_targets(problem: Problem, theta: Matrix, batch: Batch, z: float) -> T
     a, b = np.nonzero(np.triu(chosen))
     decrement = float(batch.along(move).var()) if move.any() else 0.0
     return Targets(a, b, t[a, b], penalty, is_real & ~chosen, rest, move, decrement)
+
+
+def _gradients_after(problem: Problem, batch: Batch, move: Matrix, active: NDArray[np.bool_], margin: Matrix) -> Matrix:
+    """Return the gradients after a step, rough ones of statistics that are further than a margin from penalties."""
+    penalty, weights = problem.penalty, problem.penalty.weights
+    assert weights is not None
+
+    def find_near(rough: Matrix, error: float) -> NDArray[np.bool_]:
+        return np.asarray(active | (penalty.sizes(rough) + (margin + error) > weights))
+
+    return move_gradients(batch.gradient, batch.draws, batch.draws.along(move), find_near)
 
 
 def mean_error(problem: Problem, variances: Matrix, z: float, n: float) -> Matrix:

@@ -16,7 +16,14 @@ from sparsefield.solvers._extremes import spans
 from sparsefield.solvers._open_groups import OpenGroups
 from sparsefield.solvers._optimum import UNDECIDED, Optimum, margin
 from sparsefield.solvers._regression import rest_variances
-from sparsefield.solvers._reweighted import Curvature, Mask, find_curvature, is_feasible, reweight_to_optimum
+from sparsefield.solvers._reweighted import (
+    LEAST_SHARE,
+    Curvature,
+    Mask,
+    find_curvature,
+    is_feasible,
+    reweight_to_optimum,
+)
 
 # Sets of what may and what must differ from zero get closer from round to round, and each pair of them is right.
 _MOST_NARROWINGS = 10
@@ -90,15 +97,17 @@ def _find_optimum(problem: Problem, theta: Matrix, draws: Draws, estimate: Estim
     n, sizes = estimate.n_chains, penalty.sizes(problem.gradient(problem.see(estimate.moments)))
     is_held = (penalty.sizes(theta) > 0) | is_free
     # About as many as at the optimum: where these are too many, the way there is not made.
-    if not is_feasible(is_held | _may_differ(sizes, weights, variances, each / n, n, bias), draws):
+    if not is_feasible(is_held | _may_differ(sizes, weights, _margins(variances, each, n, bias)), draws):
         return None
     near = sizes > weights - np.sqrt(variances / n)
-    found = reweight_to_optimum(problem, theta, draws, estimate, is_held | ((weights > 0) & near))
+    # No fewer draws count at the optimum than the least share of them: margins are no larger there.
+    margins = _margins(variances, each, LEAST_SHARE * n, bias)
+    found = reweight_to_optimum(problem, theta, draws, estimate, is_held | ((weights > 0) & near), margins)
     if found is None:
         return None
     there, gradient, left = found
     possible = is_held | (penalty.sizes(there) > 0)
-    possible = possible | _may_differ(penalty.sizes(gradient), weights, variances, each / left, left, bias)
+    possible = possible | _may_differ(penalty.sizes(gradient), weights, _margins(variances, each, left, bias))
     if not is_feasible(possible, draws):
         return None
     curvature = find_curvature(problem, draws, possible)
@@ -112,10 +121,14 @@ def _bias(problem: Problem, certificate: Certificate) -> float:
     return norm(pull_each(problem, certificate.pair))
 
 
-def _may_differ(sizes: Matrix, weights: Matrix, variances: Matrix, units: Matrix, n: float, bias: float) -> Mask:
-    """Return which parameters that pay may differ from zero, by the sizes of their gradients over n draws."""
+def _margins(variances: Matrix, each: Matrix, n: float, bias: float) -> Matrix:
+    """Return how far from its penalty the gradient of a zero must be over n draws, by its own variance."""
     # A regression on one or two free main effects adds at most as much again of the bias of each.
-    margins = margin(np.sqrt(variances / n), units) + np.sqrt(3) * bias
+    return np.asarray(margin(np.sqrt(variances / n), each / n) + np.sqrt(3) * bias)
+
+
+def _may_differ(sizes: Matrix, weights: Matrix, margins: Matrix) -> Mask:
+    """Return which parameters that pay may differ from zero, by the sizes of their gradients."""
     return np.asarray((weights > 0) & (sizes + margins >= weights))
 
 
