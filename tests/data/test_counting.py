@@ -5,7 +5,7 @@ import pytest
 
 from sparsefield import Domain, _threads
 from sparsefield._kernels._target import HAS_AVX2
-from sparsefield.data import Counts, _counting, count_codes, count_table, moments_of_table
+from sparsefield.data import MISSING, Counts, Table, _counting, count_codes, count_table, moments_of_table
 from sparsefield.datasets import make_field
 from sparsefield.inference import Chains, count_packed
 
@@ -61,3 +61,12 @@ def test_counts_of_more_rows_than_32_bits_hold_add_up():
     assert both.moments().pair.tolist() == [[1.0, 1.0]] * 2
     with pytest.raises(ValueError, match="at least one observation"):
         Counts(np.zeros((2, 2), dtype=np.int32), 0).moments()
+
+
+@pytest.mark.parametrize("n_levels", [2, 16, 17, 254])
+def test_levels_are_counted_without_missing_values(n_levels):
+    codes = np.random.default_rng(n_levels).integers(0, n_levels, size=(1000, 2), dtype=np.uint8)
+    codes[::3, 1] = MISSING
+    table = Table(Domain(("a", "b"), (tuple(range(n_levels)),) * 2, (0, 0)), codes)
+    for found, own in zip(table.level_counts(), codes.T, strict=True):
+        assert found.tolist() == [int((own == k).sum()) for k in range(n_levels)]

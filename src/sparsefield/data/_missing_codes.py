@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,8 @@ from sparsefield.data._domain import Level
 from sparsefield.data._errors import Suspicion
 from sparsefield.data._listing import columns_have, preview
 from sparsefield.data._table import Table
+
+Columns = Sequence[tuple[str, tuple[Level, ...], NDArray[np.int64]]]
 
 # What survey programs write for "refused", "don't know" and "no answer": repeated sevens, eights and nines, also with a
 # minus, and -1.
@@ -25,11 +27,11 @@ _WORDS |= {"na", "n/a", "n.a.", "#n/a", "#na", "<na>", "nan", "null", "#null!", 
 _TAIL = 0.05  # of the rows: the highest level of a count is seldom seen, and numbers above it are its tail
 
 
-def find_codes(table: Table) -> list[Suspicion]:
+def find_codes(columns: Columns) -> list[Suspicion]:
     """Find numbers that lie apart from a scale and are conventional codes for missing answers."""
     found: dict[tuple[Level, ...], list[str]] = {}
-    known = known_codes(table)
-    for name, levels, seen in columns_of(table):
+    known = known_codes(columns)
+    for name, levels, seen in columns:
         codes = _codes_of(levels, seen, known)
         if codes:
             found.setdefault(codes, []).append(name)
@@ -39,9 +41,9 @@ def find_codes(table: Table) -> list[Suspicion]:
     ]
 
 
-def known_codes(table: Table) -> frozenset[int]:
+def known_codes(columns: Columns) -> frozenset[int]:
     """Return the codes of all columns: what is a code in one of them is hardly the tail of a count in another."""
-    return frozenset(code for _, levels, seen in columns_of(table) for code in _codes_of(levels, seen, frozenset()))
+    return frozenset(code for _, levels, seen in columns for code in _codes_of(levels, seen, frozenset()))
 
 
 def _codes_of(levels: Sequence[Level], seen: NDArray[np.int64], known: frozenset[int]) -> tuple[int, ...]:
@@ -95,12 +97,12 @@ def _is_tail(code: int, scale: list[int], counts: dict[int, int]) -> bool:
     return is_falling and (scale[0] == 0 or highest < _TAIL * sum(counts.values()))
 
 
-def find_words(table: Table) -> list[Suspicion]:
+def find_words(columns: Columns) -> list[Suspicion]:
     """Find levels that are words for a missing value."""
-    if _is_alignment(table):
+    if _is_alignment(columns):
         return []
     found: dict[tuple[Level, ...], list[str]] = {}
-    for name, levels, seen in columns_of(table):
+    for name, levels, seen in columns:
         words = tuple(
             word for word, n in zip(levels, seen, strict=True) if n and str(word).strip().casefold() in _WORDS
         )
@@ -129,18 +131,17 @@ def _ask(kind: str, problem: str, columns: Sequence[str], values: tuple[Level, .
     )
 
 
-def _is_alignment(table: Table) -> bool:
+def _is_alignment(columns: Columns) -> bool:
     """Say whether all levels are amino acids and gaps, whose sign is no word for a missing value."""
     letters = set(AMINO_ACIDS)
-    sizes = [len(levels) for levels in table.domain.levels]
+    sizes = [len(levels) for _, levels, _ in columns]
     # Yes, no and "-" are amino acids too; four letters are hardly answers.
-    return max(sizes) > 3 and all(level in letters for levels in table.domain.levels for level in levels)
+    return max(sizes) > 3 and all(level in letters for _, levels, _ in columns for level in levels)
 
 
-def columns_of(table: Table) -> Iterator[tuple[str, tuple[Level, ...], NDArray[np.int64]]]:
-    """Yield name, levels, and how many rows show each level."""
-    for name, levels, codes in zip(table.domain.names, table.domain.levels, table.codes.T, strict=True):
-        yield name, levels, np.bincount(codes, minlength=256)[: len(levels)]
+def columns_of(table: Table) -> Columns:
+    """Return name, levels, and how many rows show each level, of all columns: rows are counted once for all rules."""
+    return tuple(zip(table.domain.names, table.domain.levels, table.level_counts(), strict=True))
 
 
 def _number(codes: Sequence[Level]) -> str:

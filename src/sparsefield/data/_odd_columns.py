@@ -11,7 +11,7 @@ from scipy.special import chdtri, gammaln
 from sparsefield.data._domain import MISSING
 from sparsefield.data._errors import Suspicion
 from sparsefield.data._listing import count, preview
-from sparsefield.data._missing_codes import columns_of
+from sparsefield.data._missing_codes import Columns
 from sparsefield.data._row_names import is_numbering, names_rows
 from sparsefield.data._table import Table, distinct_rows
 
@@ -23,10 +23,10 @@ _MOSTLY = 0.5  # of the rows
 _SHARES = 2.0  # weights that add up to less are shares of the rows, and not counts
 
 
-def find_row_names(table: Table) -> list[Suspicion]:
+def find_row_names(table: Table, columns: Columns) -> list[Suspicion]:
     """Find columns of text whose values are nearly all different, and numbers that rise from row to row."""
     found = []
-    for (name, levels, seen), codes in zip(columns_of(table), table.codes.T, strict=True):
+    for (name, levels, seen), codes in zip(columns, table.codes.T, strict=True):
         n_cells, n_levels = int(seen.sum()), int(np.count_nonzero(seen))
         is_text = isinstance(levels[0], str)
         if names_rows(n_levels, n_cells) and (is_text or (n_cells == len(codes) and is_numbering(codes.astype(int)))):
@@ -62,7 +62,7 @@ def find_frequencies(table: Table) -> list[Suspicion]:
     ]
 
 
-def find_copies(table: Table) -> list[Suspicion]:
+def find_copies(table: Table, columns: Columns) -> list[Suspicion]:
     """Find columns that are the same in every row, up to the names of their levels.
 
     Columns of few rows, or that are nearly constant, may be so by chance. A column with n_k rows of level k is a given
@@ -70,13 +70,16 @@ def find_copies(table: Table) -> list[Suspicion]:
     as there are orders of them.
     """
     groups: dict[bytes, list[int]] = {}
+    # Copies have levels that are as frequent: few other columns have, and rows of these alone are compared.
+    sizes = [tuple(np.sort(seen).tolist()) for _, _, seen in columns]
     for i, codes in enumerate(table.codes.T):
-        groups.setdefault(_by_first_row(codes).tobytes(), []).append(i)
+        if sizes.count(sizes[i]) > 1:
+            groups.setdefault(_by_first_row(codes).tobytes(), []).append(i)
     p = table.domain.n_variables
     n_pairs, found = p * (p - 1) / 2, []
     for own in groups.values():
         n_levels = table.domain.n_levels[own[0]]
-        counts = np.bincount(table.codes[:, own[0]])
+        counts = np.append(columns[own[0]][2], table.n_rows - columns[own[0]][2].sum())  # missing values last
         surprise = gammaln(table.n_rows + 1) - gammaln(counts + 1).sum() - gammaln(n_levels + 1)
         if len(own) > 1 and n_levels > 1 and surprise > np.log(n_pairs / _RISK):
             found.append(_copies([table.domain.names[i] for i in own]))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sparsefield.data._domain import Level
 from sparsefield.data._errors import Suspicion
 from sparsefield.data._listing import preview
-from sparsefield.data._missing_codes import columns_of, known_codes
+from sparsefield.data._missing_codes import Columns, known_codes
 from sparsefield.data._table import Table
 from sparsefield.data._variants import fold
 
@@ -21,13 +21,13 @@ _SELDOM, _OFTEN = 2, 10  # rows that a typo is seen in, and how many times as ma
 _SHORT = 3  # letters: of fewer, one letter makes another word
 
 
-def find_variants(table: Table) -> list[Suspicion]:
+def find_variants(columns: Columns) -> list[Suspicion]:
     """Find levels that differ in case and blanks alone.
 
     Where all levels of a column do, as the genotypes AA, Aa and aa, they are meant.
     """
     found = []
-    for name, levels, _ in columns_of(table):
+    for name, levels, _ in columns:
         groups: dict[str, list[Level]] = {}
         for level in levels:
             groups.setdefault(fold(str(level)), []).append(level)
@@ -47,9 +47,9 @@ def find_variants(table: Table) -> list[Suspicion]:
     return found
 
 
-def find_counts(table: Table) -> list[Suspicion]:
+def find_counts(table: Table, columns: Columns) -> list[Suspicion]:
     """Find numbers with more levels than scales have, codes for missing values apart."""
-    domain, known = table.domain, known_codes(table)
+    domain, known = table.domain, known_codes(columns)
     names = [
         name
         for name, levels, is_ordered in zip(domain.names, domain.levels, domain.is_ordered, strict=True)
@@ -77,7 +77,7 @@ def is_count(levels: Sequence[Level]) -> bool:
     return len(levels) > FEW_LEVELS and all(type(level) is int for level in levels)
 
 
-def find_rare(table: Table, whole: Table) -> list[Suspicion]:
+def find_rare(table: Table, columns: Columns, whole: Table) -> list[Suspicion]:
     """Find levels that are seen once or twice and may be typos.
 
     They are words one letter away from a frequent level, and numbers with more digits than all others and further away
@@ -86,8 +86,8 @@ def find_rare(table: Table, whole: Table) -> list[Suspicion]:
     """
     if table.n_rows < _MANY_ROWS:
         return []
-    found, known = [], known_codes(table)
-    for (name, levels, seen), codes in zip(columns_of(table), whole.codes.T, strict=True):
+    found, known = [], known_codes(columns)
+    for (name, levels, seen), codes in zip(columns, whole.codes.T, strict=True):
         for k in np.flatnonzero((seen > 0) & (seen <= _SELDOM)):
             if levels[k] not in known and _is_typo(levels, seen, int(k)):
                 row = int(np.argmax(codes == k))

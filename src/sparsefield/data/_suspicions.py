@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from sparsefield.data._encode import encode
 from sparsefield.data._errors import Suspicion
-from sparsefield.data._missing_codes import find_codes, find_words
+from sparsefield.data._missing_codes import columns_of, find_codes, find_words
 from sparsefield.data._odd_columns import (
     find_copies,
     find_empty_rows,
@@ -56,15 +56,16 @@ def find_suspicions(
     whole = data if isinstance(data, Table) else encode(data)
     counted, weights = take_counted(whole, sample_weight)
     table, weights = resolve_missing(counted, missing, weights)
+    columns = columns_of(table)
     return (
-        *find_codes(table),
-        *find_words(table),
-        *find_variants(table),
-        *find_row_names(table),
+        *find_codes(columns),
+        *find_words(columns),
+        *find_variants(columns),
+        *find_row_names(table, columns),
         *find_frequencies(table),
-        *find_counts(table),
-        *find_rare(table, whole),
-        *find_copies(table),
+        *find_counts(table, columns),
+        *find_rare(table, columns, whole),
+        *find_copies(table, columns),
         *find_mostly_missing(counted),
         *find_empty_rows(table),
         *find_gone_rows(counted, table),
