@@ -31,16 +31,28 @@ def code_of(value: Level, name: str, levels: tuple[Level, ...]) -> int:
 def encode_column(
     name: str, raw: Any, known: tuple[Level, ...] | None, max_levels: int, out: NDArray[np.uint8]
 ) -> tuple[Level, ...]:
-    """Write the codes of one column and return its levels."""
+    """Write the codes of one column and return its levels; refuse one without any value, and warn of a constant one."""
+    levels = code_column(name, raw, known, max_levels, out)
+    if not levels:
+        raise TableError(f"Column {name!r} has no observed value", "leave it out", column=name)
+    if len(levels) == 1 and known is None:
+        warnings.warn(ConstantColumnWarning(name, levels[0]), stacklevel=3)
+    return levels
+
+
+def code_column(
+    name: str, raw: Any, known: tuple[Level, ...] | None, max_levels: int, out: NDArray[np.uint8]
+) -> tuple[Level, ...]:
+    """Write the codes of one column, or of a part of it, and return its levels: none where all cells are empty."""
     column = _with_type(name, raw)
     if isinstance(column, np.ndarray):
         kind = bool if column.dtype.kind == "b" else int
         levels = _encode_numbers(name, column, None, kind, known, max_levels, out)
     elif column.dtype == nw.Boolean or column.dtype.is_integer() or column.dtype.is_float():
         kind = bool if column.dtype == nw.Boolean else int
-        missing = column.is_null().to_numpy()
-        numbers = column.fill_null(kind(0)).to_numpy() if missing.any() else column.to_numpy()
-        levels = _encode_numbers(name, numbers, missing if missing.any() else None, kind, known, max_levels, out)
+        missing = column.is_null().to_numpy() if column.null_count() else None
+        numbers = column.to_numpy() if missing is None else column.fill_null(kind(0)).to_numpy()
+        levels = _encode_numbers(name, numbers, missing, kind, known, max_levels, out)
     elif column.dtype in (nw.String, nw.Categorical, nw.Enum):
         levels = _encode_text(name, column, known, max_levels, out)
     elif column.is_null().all():
@@ -52,10 +64,6 @@ def encode_column(
         )
     else:
         raise _wrong_type(name, column.dtype, "turn it into text, booleans or whole numbers")
-    if not levels:
-        raise TableError(f"Column {name!r} has no observed value", "leave it out", column=name)
-    if len(levels) == 1 and known is None:
-        warnings.warn(ConstantColumnWarning(name, levels[0]), stacklevel=3)
     return levels
 
 
@@ -148,22 +156,51 @@ def _encode_numbers(
         numbers, missing = _whole_numbers(name, numbers, missing)
     observed = numbers if missing is None else numbers[~missing]
     if observed.size == 0:
-        levels: tuple[Level, ...] = known or ()
-    elif known is None:
-        levels = tuple(kind(value) for value in _distinct(observed))
+        out[:] = MISSING
+        return known or ()
+    low, high = observed.min(), observed.max()
+    if known is None:
+        levels: tuple[Level, ...] = tuple(kind(value) for value in _distinct(observed, low, high))
         is_name = len(levels) > max_levels and missing is None and is_numbering(numbers)
         _check_count(name, len(levels), levels, max_levels, is_name=is_name)
     else:
         levels = known
-        strange = [kind(value) for value in _distinct(observed) if kind(value) not in known]
-        if strange:
-            raise unknown_value(name, strange[0], known)
-    out[:] = MISSING
-    for code, level in enumerate(levels):
-        np.copyto(out, code, where=numbers == level)
+        if not (_is_run(levels) and kind(low) in levels and kind(high) in levels):
+            strange = [kind(value) for value in _distinct(observed, low, high) if kind(value) not in known]
+            if strange:
+                raise unknown_value(name, strange[0], known)
+    _write_codes(numbers, low, levels, levels.index(kind(low)), out)
     if missing is not None:
         out[missing] = MISSING
     return levels
+
+
+def _is_run(levels: tuple[Level, ...]) -> bool:
+    """Say whether levels are whole numbers that follow one another, or False and True."""
+    if isinstance(levels[0], str):
+        return False
+    first = int(levels[0])
+    return [int(level) for level in levels] == list(range(first, first + len(levels)))
+
+
+def _write_codes(
+    numbers: NDArray[Any], low: Any, levels: tuple[Level, ...], first: int, out: NDArray[np.uint8]
+) -> None:
+    """Write the codes of numbers, the least of which has the code `first`; those of missing values are any.
+
+    Numbers that follow one another are subtracted: 0.1 ns a cell of a byte, and 2 ns where each level is compared.
+    """
+    if _is_run(levels):
+        if numbers.dtype.kind == "b":
+            numbers, low = numbers.view(np.uint8), np.uint8(low)
+        with np.errstate(invalid="ignore"):  # missing values among floats
+            np.subtract(numbers, low, out=out, casting="unsafe")
+        if first:
+            out += np.uint8(first)
+        return
+    out[:] = MISSING
+    for code, level in enumerate(levels):
+        np.copyto(out, code, where=numbers == level)
 
 
 def _whole_numbers(
@@ -196,12 +233,15 @@ def _whole_numbers(
     return numbers, empty if empty.any() else None
 
 
-def _distinct(observed: NDArray[Any]) -> NDArray[Any]:
-    """Return the distinct whole numbers, sorted; by looking for each where their range is small."""
-    low, high = observed.min(), observed.max()
-    if int(high) - int(low) < 8:
-        candidates = np.array([low + observed.dtype.type(k) for k in range(int(high) - int(low) + 1)])
-        return candidates[[bool((observed == value).any()) for value in candidates]]
+def _distinct(observed: NDArray[Any], low: Any, high: Any) -> NDArray[Any]:
+    """Return the distinct whole numbers between the least and the largest of them, sorted."""
+    width = int(high) - int(low)
+    if width < 2:  # 0 and 1, mostly
+        return np.array([low, high])[: width + 1]
+    if width < MISSING:
+        steps = np.empty(len(observed), dtype=np.uint8)
+        np.subtract(observed, low, out=steps, casting="unsafe")
+        return np.asarray(low + np.flatnonzero(np.bincount(steps)).astype(observed.dtype), dtype=observed.dtype)
     return np.unique(observed)
 
 
