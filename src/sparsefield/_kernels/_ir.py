@@ -7,9 +7,11 @@ from typing import Any
 from llvmlite import ir
 
 I8, I16, I32, I64 = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64)
+I1x8 = ir.VectorType(ir.IntType(1), 8)
 F32 = ir.FloatType()
 F32x4 = ir.VectorType(F32, 4)
 F32x8 = ir.VectorType(F32, 8)
+F64x8 = ir.VectorType(ir.DoubleType(), 8)
 I8x16 = ir.VectorType(I8, 16)
 I8x32 = ir.VectorType(I8, 32)
 I16x16 = ir.VectorType(I16, 16)
