@@ -6,6 +6,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Alignment",
+    "CountedTable",
     "Domain",
     "Fit",
     "Merged",
@@ -24,6 +25,7 @@ __all__ = [
     "centrality_table",
     "certificates",
     "certify",
+    "count_data",
     "datasets",
     "edge_table",
     "encode",
@@ -72,12 +74,14 @@ if TYPE_CHECKING:
     )
     from sparsefield.data import (
         Alignment,
+        CountedTable,
         Domain,
         Merged,
         Moments,
         ReadingWarning,
         Table,
         TableError,
+        count_data,
         encode,
         moments_of_table,
         read_alignment,
@@ -93,8 +97,8 @@ if TYPE_CHECKING:
 else:
     _OFFERED = {
         "data": (
-            *("Alignment", "Domain", "Merged", "Moments", "ReadingWarning", "Table", "TableError"),
-            *("encode", "moments_of_table", "read_alignment", "read_table", "sequence_weights"),
+            *("Alignment", "CountedTable", "Domain", "Merged", "Moments", "ReadingWarning", "Table", "TableError"),
+            *("count_data", "encode", "moments_of_table", "read_alignment", "read_table", "sequence_weights"),
         ),
         "estimators": ("PseudoLikelihood", "SparseMRF", "SparseMRFCV", "bootstrap", "stability"),
         "fits": ("Fit", "Optimality", "Status"),

@@ -2,6 +2,8 @@
 
 from sparsefield.data._alignments import AMINO_ACIDS, Alignment, read_alignment, sequence_weights
 from sparsefield.data._contents import Contents, ReadingWarning
+from sparsefield.data._count_data import count_data, count_parts, find_parts, open_rows
+from sparsefield.data._counted import CountedTable
 from sparsefield.data._counting import count_codes, count_ones, count_words
 from sparsefield.data._domain import MISSING, MOST_LEVELS, Domain
 from sparsefield.data._encode import MAX_LEVELS, encode
@@ -42,6 +44,7 @@ __all__ = [
     "Alignment",
     "ConstantColumnWarning",
     "Contents",
+    "CountedTable",
     "Counts",
     "Domain",
     "Merged",
@@ -60,12 +63,15 @@ __all__ = [
     "columns_have",
     "count",
     "count_codes",
+    "count_data",
     "count_ones",
+    "count_parts",
     "count_table",
     "count_words",
     "describe_rows",
     "distinct_rows",
     "encode",
+    "find_parts",
     "find_suspicions",
     "find_taken",
     "find_unseen",
@@ -76,6 +82,7 @@ __all__ = [
     "moments_of_codes",
     "moments_of_table",
     "names_rows",
+    "open_rows",
     "preview",
     "read_alignment",
     "read_contents",

@@ -21,12 +21,19 @@ def count_codes(codes: NDArray[np.uint8], domain: Domain, n_threads: int | None 
 
     Rows are taken 65,532 at a time, so that no second copy of the table is made.
     """
+    return count_slots(codes, domain.slot_variables, domain.slot_levels, n_threads)
+
+
+def count_slots(
+    codes: NDArray[np.uint8], variables: NDArray[np.int64], levels: NDArray[np.int64], n_threads: int | None = None
+) -> NDArray[np.int32]:
+    """Count the rows of codes (n, p) on which two slots are both one, each a variable that has a level."""
     _check_size(len(codes))
-    total = np.zeros((domain.n_slots, domain.n_slots), dtype=np.int32)
+    total = np.zeros((len(variables), len(variables)), dtype=np.int32)
     rows = codes.T
     for start in range(0, len(codes), _nibbles.MOST):
         part = np.ascontiguousarray(rows[:, start : start + _nibbles.MOST])
-        _add_counts(total, part.shape[1], n_threads, part, domain.slot_variables, domain.slot_levels)
+        _add_counts(total, part.shape[1], n_threads, part, variables, levels)
     return total
 
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield.data._columns import code_of, encode_column
-from sparsefield.data._domain import MISSING, MOST_LEVELS, Domain, Level, check_names, make_names
+from sparsefield.data._domain import MISSING, MOST_LEVELS, Domain, Level, check_names
 from sparsefield.data._errors import TableError
-from sparsefield.data._listing import count, preview
+from sparsefield.data._opening import check_same_names, open_columns
 from sparsefield.data._ordered import Ordinal, check_ordinal, find_order, find_scores
 from sparsefield.data._reading import MISSING_MARKERS, read_contents
-from sparsefield.data._records import open_records
 from sparsefield.data._table import Table
 from sparsefield.data._variants import MergeLevels, check_merged, merge_variants
 
@@ -95,12 +93,12 @@ def encode(
     if separator is not None or markers != MISSING_MARKERS:
         own = "missing_markers" if separator is None else "separator"
         raise ValueError(f"{own} is for files that are read here: leave it out, or make such cells empty before.")
-    names, column_of, n_rows = _open_columns(data)
+    names, column_of, n_rows = open_columns(data)
     check_names(names)
     if n_rows == 0:
         raise TableError("The table has no rows", "give at least one observation")
     if domain is not None:
-        _check_same_names(names, domain)
+        check_same_names(names, domain)
         max_levels = MOST_LEVELS
         if ordinal is not None:
             raise ValueError("ordinal is given with a domain, which knows what is ordered: leave one of them out.")
@@ -129,50 +127,6 @@ def _take_seen(levels: tuple[Level, ...], codes: NDArray[np.uint8]) -> tuple[Lev
     new[seen] = np.arange(len(seen))
     codes[:] = new[codes]
     return tuple(levels[k] for k in seen)
-
-
-def _open_columns(data: Any) -> tuple[tuple[str, ...], Callable[[int], Any], int]:
-    """Find names, a way to take one column, and the number of rows, without copying the table."""
-    if isinstance(data, Table):
-        data = data.to_frame()
-    if nw.dependencies.is_into_dataframe(data):
-        if nw.dependencies.is_pandas_dataframe(data):
-            # pandas numbers columns that were given no name, and allows two of one name.
-            check_names([str(name) if isinstance(name, int) else name for name in data.columns])
-        frame = nw.from_native(data, eager_only=True)
-        return tuple(str(name) for name in frame.columns), lambda i: frame[:, i], len(frame)
-    if nw.dependencies.is_into_lazyframe(data):
-        raise TableError("The table is lazy, its rows are not there yet", "call collect() first")
-    if (opened := open_records(data)) is not None:
-        return opened
-    try:
-        array = np.ma.asarray(data) if isinstance(data, np.ma.MaskedArray) else np.asarray(data)
-        if array.dtype.kind in "US" and not isinstance(data, np.ndarray):
-            array = np.asarray(data, dtype=object)  # numpy would turn numbers beside text into text
-    except ValueError as error:
-        raise TableError(
-            "The rows of the table have different lengths", "give each the same number of values"
-        ) from error
-    if array.ndim != 2:
-        raise TableError(
-            f"The table has {count(array.ndim, 'dimension')}",
-            "give rows and columns, a data frame, or the path of a file",
-        )
-    if isinstance(array, np.ma.MaskedArray):
-        return make_names(array.shape[1]), lambda i: np.array(array[:, i].tolist(), dtype=object), array.shape[0]
-    return make_names(array.shape[1]), lambda i: array[:, i], array.shape[0]
-
-
-def _check_same_names(names: tuple[str, ...], domain: Domain) -> None:
-    if names == domain.names:
-        return
-    if len(names) == domain.n_variables and names == make_names(len(names)):
-        return  # an array has no names of its own
-    odd = [name for name in (*names, *domain.names) if (name in names) != (name in domain.names)]
-    if odd:
-        where = "is not in the domain" if odd[0] in names else "is missing from the table"
-        raise TableError(f"Column {odd[0]!r} {where}", f"give the columns {preview(domain.names)}", column=odd[0])
-    raise TableError("The columns are in another order than in the domain", f"give them as {preview(domain.names)}")
 
 
 def _choose_reference(

@@ -92,6 +92,14 @@ class TableError(ValueError):
             line=line,
         )
 
+    def further_down(self, n: int) -> TableError:
+        """Return the same error of a row that stands n rows further down: that of a part of a table."""
+        if self.row is None or n == 0:
+            return self
+        parts = {name: getattr(self, name) for name in ("column", "value", "option", "path", "line")}
+        problem = _name_row(self.problem, self.row, f"row {self.row + n}")
+        return TableError(problem, self.remedy, row=self.row + n, **parts)
+
     def compose(self, spell: Callable[[str], str] = str) -> str:
         """Return the sentence, with the option spelled as a function of its name says."""
         return _compose(self.problem, self.remedy, self.option, spell)

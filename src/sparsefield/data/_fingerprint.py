@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield.data._counted import COUNTED, CountedTable
 from sparsefield.data._errors import TableError
 from sparsefield.data._table import Table
 from sparsefield.data._unseen import find_unseen
@@ -23,6 +24,9 @@ def describe_rows(table: Table, weights: NDArray[np.float64] | None) -> dict[str
     half a row beside those that they count (`Unseen`). Multiples of other weights have another hash, whether a level is
     unseen or not: products of floats are rounded, so that a hash cannot tell all multiples from weights that differ a
     little.
+
+    Rows that were counted part by part are told apart by their counts, which are all that the objective takes of them,
+    in any order of the rows.
 
     Parameters
     ----------
@@ -56,6 +60,14 @@ def check_rows(known: Mapping[str, Any], table: Table, weights: NDArray[np.float
     """
     if "data" not in known:
         return
+    was_counted, is_counted = str(known["data"]).startswith(COUNTED), isinstance(table, CountedTable)
+    if is_counted and not was_counted:
+        raise TableError(
+            "The field was fitted to rows in memory, which are compared one by one, and these rows are counted",
+            "give a table that is in memory (encode)",
+        )
+    if was_counted and not isinstance(table, CountedTable) and not table.n_missing.any() and weights is None:
+        table = CountedTable.of_table(table)
     found, wanted = describe_rows(table, weights), known.get("weights")
     if wanted is not None and found["weights"] is None:
         given = "none are given" if weights is None else "these are the same as none"

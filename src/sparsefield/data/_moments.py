@@ -94,10 +94,14 @@ def count_table(table: Table, *, n_threads: int | None = None) -> Counts:
     Parameters
     ----------
     table : Table
-        Observations, or a part of them.
+        Observations, or a part of them; those that are counted already are not counted again.
     n_threads : int, optional
         Threads to use; the result does not depend on it.
     """
+    from sparsefield.data._counted import CountedTable  # which is made of counts
+
+    if isinstance(table, CountedTable):
+        return table.counts
     _refuse_missing(table)
     return Counts(count_codes(table.codes, table.domain, n_threads), table.n_rows)
 

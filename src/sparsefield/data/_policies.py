@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
+from sparsefield.data._counted import CountedTable
 from sparsefield.data._errors import TableError
 from sparsefield.data._listing import count, listed
 from sparsefield.data._table import Table, check_weights
@@ -58,6 +59,12 @@ def take_counted(table: Table, sample_weight: ArrayLike | None) -> tuple[Table, 
     """Check the weights of rows, and leave out the rows that do not count."""
     if sample_weight is None:
         return table, None
+    if isinstance(table, CountedTable):
+        raise TableError(
+            "Rows that are counted part by part count once each",
+            "leave {option} out, or give a table that is in memory (encode)",
+            option="sample_weight",
+        )
     try:
         weights = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:

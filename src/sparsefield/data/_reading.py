@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from sparsefield.data._alignments import read_letters
 from sparsefield.data._contents import Contents
+from sparsefield.data._folders import find_files
 from sparsefield.data._frames import read_frame
 from sparsefield.data._marked import drop_marked
 from sparsefield.data._sequences import is_alignment
@@ -39,7 +41,8 @@ def read_table(
     path : str or Path
         A text file (.csv, .tsv, .txt and others), a workbook (.xlsx, .xls, .xlsb, .ods), a file of SPSS (.sav, .zsav,
         .por), Stata (.dta) or SAS (.sas7bdat, .xpt), .parquet, .arrow, .feather, .json or .ndjson; an alignment
-        (.fasta, .a2m, .sto); one of these packed (.gz, .bz2, .xz, .zip); or the address of one (https://...).
+        (.fasta, .a2m, .sto); one of these packed (.gz, .bz2, .xz, .zip); or the address of one (https://...). A folder
+        of parquet, Arrow or text files, or a pattern of their names ("part-*.csv"), is read as one table.
     separator : str, optional
         The character between the values of a text file; found out unless given.
     header : bool, optional
@@ -91,6 +94,12 @@ def read_contents(
     What was read once can be read again from its `source`.
     """
     markers = tuple(missing_markers)
+    files = None if isinstance(path, Source) or as_address(path) is not None else find_files(path)
+    if files is not None and len(files.paths) > 1:
+        alike: dict[str, Any] = {"separator": separator, "header": header, "sheet": sheet, "as_text": as_text}
+        return files.read(lambda one: read_contents(one, missing_markers=markers, **alike))
+    if files is not None:
+        path = files.paths[0]
     if separator is None and not isinstance(path, Source) and as_address(path) is None and is_alignment(Path(path)):
         own = Path(path).expanduser()
         return Contents(str(own), read_letters(own))

@@ -108,10 +108,6 @@ def find_unseen(table: Table, weights: NDArray[np.float64] | None = None, *, is_
     domain = table.domain
     if not is_free:
         return Unseen(domain, (), table.n_rows)
-    levels = tuple(
-        (i, int(code))
-        for i, column in enumerate(table.codes.T)
-        for code in np.flatnonzero(np.bincount(column, minlength=256)[: domain.n_levels[i]] == 0)
-    )
+    levels = tuple((i, int(code)) for i, seen in enumerate(table.level_counts()) for code in np.flatnonzero(seen == 0))
     total = 0.0 if weights is None else float(weights.sum())
     return Unseen(domain, levels, max(table.n_rows, total))

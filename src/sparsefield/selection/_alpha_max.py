@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparsefield.data import MISSING, Moments
+from sparsefield.data import MISSING, CountedTable, Moments
 from sparsefield.model import Matrix, across_variables
 from sparsefield.objective import PenaltyKind
 from sparsefield.selection._main_effects import MainEffects
@@ -96,10 +96,13 @@ class _Rows:
 
     def __init__(self, learner: Learner) -> None:
         self._table, self._unseen, self._domain = learner.table, learner.unseen, learner.table.domain
-        weights = np.ones(self._table.n_rows) if learner.weights is None else learner.weights
-        self._shares = weights / weights.sum()
         self._pair = None if self._table.n_missing.any() else learner.data.moments.pair
-        self._seen, self._observed = self._count()
+        if isinstance(self._table, CountedTable):
+            self._seen, self._observed = np.ones(self._domain.n_slots), self._table.counts.moments().main
+        else:
+            weights = np.ones(self._table.n_rows) if learner.weights is None else learner.weights
+            self._shares = weights / weights.sum()
+            self._seen, self._observed = self._count()
         self._penalty = learner.make_penalty(1.0)
         self._is_pair = self._penalty.coordinates.is_parameter & ~np.eye(self._penalty.coordinates.size, dtype=bool)
         self._main: MainEffects | None = None

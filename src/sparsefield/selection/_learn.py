@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
-from sparsefield.data import Ordinal, Table, encode
+from sparsefield.data import CountedTable, Ordinal, Table, TableError, open_rows
 from sparsefield.fits import Fit
 from sparsefield.gradients import CertificateKind, Schedule
 from sparsefield.inference import Backend
@@ -17,6 +17,7 @@ from sparsefield.objective import Penalty, PenaltyKind
 from sparsefield.selection._alpha_max import largest_alpha
 from sparsefield.selection._choose import describe_noise, select
 from sparsefield.selection._criteria import Choice
+from sparsefield.selection._noise import edge_of_noise
 from sparsefield.selection._path import Objective, count_edges
 from sparsefield.selection._pieces import Watch
 from sparsefield.solvers import Learner, Options, WatchSteps
@@ -62,7 +63,8 @@ def learn(
     Parameters
     ----------
     data : Table, array, pandas or polars data frame, or path
-        Observations, one row each; see `encode`.
+        Observations, one row each; see `encode`. Folders of files, lazy frames of polars, and data frames and arrays of
+        Dask are counted part by part where they do not fit into memory, and so are large files (`count_data`).
     alpha : float or "auto"
         Strength of the penalty; "auto" chooses it (`selection.select`), and says why in `fit.settings["choice"]`.
     solver, schedule, certificate, chains, n_chains, gap, step_size, penalize_main, max_iter, max_sweeps, tol, init, \
@@ -109,7 +111,7 @@ missing, certify
     if ordinal is not None:
         if isinstance(data, Table):
             raise ValueError("ordinal is for tables that are read here: give it to encode, which made this one.")
-        data = encode(data, ordinal=ordinal)
+        data = open_rows(data, missing=missing, ordinal=ordinal, n_threads=n_threads)
     learner = Learner(data, options, sample_weight)
     if own is not None:
         return learner.learn(own.alpha, penalty=own, began=clock, watch=watch)
@@ -136,13 +138,23 @@ def choose(
     watch : callable, optional
         Called with the number of penalties that are done, that of all, and the seconds that are left.
     """
-    options = learner.options
+    options, table = learner.options, learner.table
+    if isinstance(table, CountedTable):
+        if table.sample.n_rows < table.n_rows:
+            raise TableError(
+                f"The {table.n_rows} rows of this table are counted and not in memory, and the choice of a penalty "
+                "needs them",
+                f"give {{option}}: noise alone makes edges below {edge_of_noise(learner):.2g}, and there are none from "
+                f"{largest_alpha(learner):.2g} on; or encode the whole table where it fits into memory",
+                option="alpha",
+            )
+        table = table.sample
     left = None
     if options.max_seconds is not None:
         passed = 0.0 if began is None else time.perf_counter() - began
         left = max(0.0, _SHARE_OF_CHOICE * options.max_seconds - passed)
     return select(
-        learner.table,
+        table,
         objective=objective,
         sample_weight=learner.weights,
         penalty=options.penalty,

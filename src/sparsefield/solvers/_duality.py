@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield.certificates import Disagreement
-from sparsefield.data import Table, distinct_rows
+from sparsefield.data import CountedTable, Table, distinct_rows
 from sparsefield.gradients import BestDraws, Simulation
 from sparsefield.inference import Backend, ChainStates, OutOfReachError
 from sparsefield.model import Matrix, PairwiseMRF, count_once, count_statistics, sum_once
@@ -168,7 +168,9 @@ def _fit_tighter(
 
 
 def entropy_of(table: Table, weights: NDArray[np.float64] | None = None) -> float:
-    """Return the entropy of the weighted rows of a table."""
+    """Return the entropy of the weighted rows of a table; of one that is not in memory, what it is at least."""
+    if isinstance(table, CountedTable):
+        return table.least_entropy()
     shares = np.bincount(distinct_rows(table.codes)[1], weights)
     shares = shares[shares > 0] / shares.sum()
     return float(-(shares * np.log(shares)).sum())

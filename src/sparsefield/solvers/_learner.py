@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike
 
 from sparsefield._deadline import until
 from sparsefield.data import (
+    CountedTable,
     Table,
     describe_rows,
-    encode,
     find_unseen,
+    open_rows,
     resolve_missing,
     take_counted,
     weighted_moments,
@@ -58,7 +59,7 @@ class Learner:
     Parameters
     ----------
     data : Table, array, pandas or polars data frame, or path
-        Observations, one row each; see `encode`.
+        Observations, one row each; see `encode`. What is lazy or large is counted part by part; see `count_data`.
     options : Options
         What is asked of each fit.
     sample_weight : array-like of shape (n_rows,), optional
@@ -78,7 +79,9 @@ class Learner:
     """
 
     def __init__(self, data: Any, options: Options, sample_weight: ArrayLike | None = None) -> None:
-        table, weights = take_counted(data if isinstance(data, Table) else encode(data), sample_weight)
+        if not isinstance(data, Table):
+            data = open_rows(data, missing=options.missing, n_threads=options.n_threads)
+        table, weights = take_counted(data, sample_weight)
         self.table, self.weights = resolve_missing(table, options.missing, weights)
         self.options = options
         table, weights = self.table, self.weights
@@ -211,9 +214,10 @@ class Learner:
         )
         if init == "zero" or (init == "auto" and self.options.solver == "spg"):
             return empty
+        rows, alpha = self._rows_to_start(problem.penalty.alpha)
         found = solve_pseudo_likelihood(
-            self.table.fill_first(),
-            problem.penalty.alpha,
+            rows.fill_first(),
+            alpha,
             penalty=self.options.penalty,
             penalize_main=is_penalised,
             weights=self.weights,
@@ -223,6 +227,21 @@ class Learner:
         if found.status.code == "interrupted":
             raise KeyboardInterrupt
         return problem.theta(found.model) if found.steps else empty  # there was no time for any
+
+    def _rows_to_start(self, alpha: float) -> tuple[Table, float]:
+        """Return the rows that a start is found from, and the penalty there.
+
+        Where rows are not in memory, it is a sample of them, whose noise would make edges at a penalty far below it. In
+        n rows of independent variables, the frequency of two levels together misses the product of their own by a
+        standard error of 1 / (4 sqrt(n)) at most, and the largest of m such errors is about sqrt(2 log m) of it.
+        """
+        if not isinstance(self.table, CountedTable):
+            return self.table, alpha
+        rows = self.table.sample
+        if rows.n_rows == self.table.n_rows:
+            return rows, alpha
+        n_pairs = max(2.0, self.table.domain.n_slots**2 / 2)
+        return rows, max(alpha, float(np.sqrt(2 * np.log(n_pairs) / rows.n_rows)) / 4)
 
     def _certify(self, fit: Fit, problem: Problem, limits: Limits, watch: Watch | None) -> Fit:
         """Make the gap a promise: further steps, by Newton's way, and draws until it is certified."""

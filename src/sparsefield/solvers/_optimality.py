@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from sparsefield.certificates import check_confidence
 from sparsefield.data import (
+    CountedTable,
     Table,
     TableError,
     check_rows,
-    encode,
     find_unseen,
+    open_rows,
     resolve_missing,
     take_counted,
     weighted_moments,
@@ -66,7 +67,8 @@ def certify(
         A fit of penalised likelihood (`SparseMRF(...).fit(data)`), or a relaxed one (`selection.relax`): its optimum is
         that of the parameters which it has, with all others at zero.
     data : Table, array, pandas or polars data frame, or path
-        What it was fitted to, as it was given to the fit; other rows, and rows in another order, are refused. Missing
+        What it was fitted to, as it was given to the fit; other rows, and rows in another order, are refused. Of rows
+        that were counted part by part (`count_data`) it is the counts that must be the same. Missing
         values are treated as the fit was told to. Where the model filled them, their expectations are found by
         enumeration (up to 20 missing values of two levels in a row), and the smallest subgradient alone is certified.
     confidence : float
@@ -240,11 +242,17 @@ def _largest_entry(problem: Problem, model: PairwiseMRF, backend: Backend) -> fl
 def _read_table(fit: Fit, data: Any, sample_weight: ArrayLike | None) -> tuple[Table, NDArray[np.float64] | None]:
     """Return the rows that count, in the codes of the fit, and their weights; refuse others than it was fitted to."""
     domain = fit.model.domain
-    is_ready = isinstance(data, Table) and data.domain == domain
-    table = data if is_ready else encode(data.to_frame() if isinstance(data, Table) else data, domain=domain)
-    table, weights = take_counted(table, sample_weight)
+    missing = fit.settings.get("missing", "model")
+    if not (isinstance(data, Table) and data.domain == domain):
+        if isinstance(data, CountedTable):
+            raise TableError(
+                "These counts are of other variables or levels than those of the fit",
+                "give count_data the domain of its model",
+            )
+        data = open_rows(data.to_frame() if isinstance(data, Table) else data, missing=missing, domain=domain)
+    table, weights = take_counted(data, sample_weight)
     try:
-        table, weights = resolve_missing(table, fit.settings.get("missing", "model"), weights)
+        table, weights = resolve_missing(table, missing, weights)
     except TableError as error:  # its remedy is an option of fits
         raise TableError(error.problem, "give the table that the field was fitted to", column=error.column) from error
     check_rows(fit.settings, table, weights)
