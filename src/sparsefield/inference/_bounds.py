@@ -40,6 +40,8 @@ class BoundingChains(Blocks):
         As for `Chains`.
     n_threads : int, optional
         As for `Chains`.
+    first_block : int
+        As for `Chains`.
 
     Examples
     --------
@@ -63,9 +65,11 @@ class BoundingChains(Blocks):
         storage: Storage | None = None,
         n_threads: int | None = None,
         use: int = SWEEPS,
+        first_block: int = 0,
     ) -> None:
         check_bounded(domain, "bounds of chains")
-        super().__init__(domain, n_chains, seed=seed, storage=storage, n_threads=n_threads, use=use)
+        how: dict[str, Any] = {"storage": storage, "n_threads": n_threads, "first_block": first_block}
+        super().__init__(domain, n_chains, seed=seed, use=use, **how)
         self._states = make_widest(domain, self.n_blocks, self.storage)
 
     @property

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._kernels._bytes import BLOCK
-from sparsefield._kernels._target import make_aligned
-from sparsefield.data import Domain, Moments, count
+from sparsefield.data import Counts, Domain, Moments, count
 from sparsefield.inference._blocks import (
     CONTINUED,
     LANES,
@@ -21,8 +20,12 @@ from sparsefield.inference._blocks import (
     unpack,
 )
 from sparsefield.inference._checks import Storage
-from sparsefield.inference._counting import indicators_of_chains, means_of_chains, moments_of_chains
+from sparsefield.inference._counting import count_chains, count_single, indicators_of_chains
 from sparsefield.inference._draws import ChainDraws
+
+# Starts of so many blocks come from one source of random words, and those of the next from another. Who makes some of
+# the blocks has nothing to make of other sources, and at most 63 blocks of one in vain.
+_BLOCKS_OF_A_SOURCE = 64
 
 
 class Chains(Blocks):
@@ -45,6 +48,8 @@ class Chains(Blocks):
         One bit or one byte for each chain and variable; the best that the processor can use unless given.
     n_threads : int, optional
         Threads to use, all processors unless given; the states do not depend on it.
+    first_block : int
+        The first block of 512 chains: chains 512 first_block, ... of the seed are made, and none before.
 
     Examples
     --------
@@ -66,10 +71,11 @@ class Chains(Blocks):
         start: Any = None,
         storage: Storage | None = None,
         n_threads: int | None = None,
+        first_block: int = 0,
     ) -> None:
-        super().__init__(domain, n_chains, seed=seed, storage=storage, n_threads=n_threads)
+        super().__init__(domain, n_chains, seed=seed, storage=storage, n_threads=n_threads, first_block=first_block)
         if start is None:
-            self._states = _start_uniform(domain, self.n_blocks, seed, self.storage)
+            self._states = _start_uniform(domain, first_block, self.n_blocks, seed, self.storage)
         else:
             self._states = _start_from(domain, n_chains, start, self.storage)
 
@@ -83,16 +89,22 @@ class Chains(Blocks):
         seed: int,
         storage: Storage,
         n_threads: int | None = None,
+        first_block: int = 0,
     ) -> Chains:
         """Make chains that stand at some states, in the layout of their storage, and have not been swept."""
         chains = cls.__new__(cls)
-        Blocks.__init__(chains, domain, n_chains, seed=seed, storage=storage, n_threads=n_threads, use=CONTINUED)
+        how: dict[str, Any] = {"storage": storage, "n_threads": n_threads, "first_block": first_block}
+        Blocks.__init__(chains, domain, n_chains, seed=seed, use=CONTINUED, **how)
         chains._states = states
         return chains
 
     def moments(self) -> Moments:
         """Return the means of the statistics over the chains."""
-        return moments_of_chains(self._states, self.domain, self.n_chains, self.n_threads)
+        return self.counts().moments()
+
+    def counts(self) -> Counts:
+        """Return the sums of the statistics over the chains, whole numbers."""
+        return count_chains(self._states, self.domain, self.n_chains, self.n_threads)
 
     def draws(self) -> ChainDraws:
         """Return what a Newton step asks of the chains as they stand; to be used before they are swept on."""
@@ -100,11 +112,19 @@ class Chains(Blocks):
 
     def means(self) -> NDArray[np.float64]:
         """Return the main moments alone, (n_slots,): these take a fraction of the time of all moments."""
-        return means_of_chains(self._states, self.domain, self.n_chains)
+        return self.single_counts() / self.n_chains
+
+    def single_counts(self) -> NDArray[np.int64]:
+        """Return the sums of the main statistics alone, (n_slots,)."""
+        return count_single(self._states, self.domain, self.n_chains)
 
     def indicators(self) -> NDArray[np.uint32]:
         """Return the main statistics packed, (n_blocks, n_slots, 16): bit t of lane m is chain 16 t + m of a block."""
         return indicators_of_chains(self._states, self.domain)
+
+    def take_states(self, n_blocks: int) -> NDArray[Any]:
+        """Return the states of the first blocks as they are held, bits or bytes."""
+        return self._states[:n_blocks]
 
     def codes(self, n: int | None = None) -> NDArray[np.uint8]:
         """Return the states (n_chains, n_variables) as codes, or those of the first n chains."""
@@ -117,31 +137,33 @@ class Chains(Blocks):
         rows.reshape(p, len(states), BLOCK)[:] = states.transpose(1, 0, 2)
         return rows[:, :n].T
 
-    def copy(self) -> Self:
-        """Return chains in the same state, which go on with the same random numbers."""
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
-        other._states = make_aligned(self._states.shape, self._states.dtype)
-        other._states[:] = self._states
-        other._streams = self._streams.copy()
-        return other
 
-
-def _start_uniform(domain: Domain, n_blocks: int, seed: int, storage: Storage) -> NDArray[Any]:
+def _start_uniform(domain: Domain, first_block: int, n_blocks: int, seed: int, storage: Storage) -> NDArray[Any]:
     """Draw every level with equal probability, block by block."""
-    p = domain.n_variables
-    two = bool(np.all(domain.n_levels <= 2))
     states = make_states(domain, n_blocks, storage)
-    source = make_source(seed, STARTS)
-    if two:
+    last_block = first_block + n_blocks
+    for part in range(first_block // _BLOCKS_OF_A_SOURCE, -(-last_block // _BLOCKS_OF_A_SOURCE)):
+        source = make_source(seed, STARTS, *((part,) if part else ()))
+        begin = part * _BLOCKS_OF_A_SOURCE
+        first, last = max(first_block, begin), min(last_block, begin + _BLOCKS_OF_A_SOURCE)
+        _draw_uniform(domain, source, first - begin, states[first - first_block : last - first_block])
+    return states
+
+
+def _draw_uniform(domain: Domain, source: np.random.SFC64, n_before: int, states: NDArray[Any]) -> None:
+    """Fill blocks of states with uniform levels, after those of so many blocks before them."""
+    p, n_blocks = domain.n_variables, len(states)
+    if np.all(domain.n_levels <= 2):
+        source.random_raw(n_before * p * 8, output=False)
         bits = source.random_raw(n_blocks * p * 8).view(np.uint32).reshape(n_blocks, p, LANES)
         bits[:, domain.n_levels == 1] = 0
-        states[:, :p] = bits if storage == "packed" else unpack(bits)
-        return states
+        states[:, :p] = bits if states.dtype == np.uint32 else unpack(bits)
+        return
     draw = np.random.Generator(source).integers
-    for block in range(n_blocks):
-        states[block] = draw(0, domain.n_levels[:, None], size=(p, BLOCK), dtype=np.uint8)
-    return states
+    for block in range(-n_before, n_blocks):
+        drawn = draw(0, domain.n_levels[:, None], size=(p, BLOCK), dtype=np.uint8)
+        if block >= 0:
+            states[block] = drawn
 
 
 def _start_from(domain: Domain, n_chains: int, start: Any, storage: Storage) -> NDArray[Any]:

@@ -14,7 +14,7 @@ from sparsefield import _threads
 from sparsefield._kernels._packing import pack_levels
 from sparsefield._kernels._sparse_counts import count_entries, fill_lines
 from sparsefield._kernels._target import borrow
-from sparsefield.data import Counts, Domain, Moments, count_ones, count_words
+from sparsefield.data import Counts, Domain, count_ones, count_words
 
 # Of pairs that are chosen, lines of 16 blocks are counted at one time: 1 KB for each product, so that those of a few
 # thousand stay in the cache of a core.
@@ -84,21 +84,21 @@ def project_packed(
     return total
 
 
-def moments_of_chains(states: NDArray[Any], domain: Domain, n_chains: int, n_threads: int | None = None) -> Moments:
-    """Return the moments of chains, packed (blocks, lines, 16) or bytes (blocks, variables, 512)."""
+def count_chains(states: NDArray[Any], domain: Domain, n_chains: int, n_threads: int | None = None) -> Counts:
+    """Count the statistics of chains, packed (blocks, lines, 16) or bytes (blocks, variables, 512)."""
     if states.dtype == np.uint8:
-        return Counts(_count_bytes(states, domain, n_chains, n_threads), n_chains).moments()
+        return Counts(_count_bytes(states, domain, n_chains, n_threads), n_chains)
     counts = count_packed(states, domain.n_variables, n_chains, n_threads)
-    return Counts(counts if domain.is_binary else _count_slots(counts, domain, n_chains), n_chains).moments()
+    return Counts(counts if domain.is_binary else _count_slots(counts, domain, n_chains), n_chains)
 
 
-def means_of_chains(states: NDArray[Any], domain: Domain, n_chains: int) -> NDArray[np.float64]:
-    """Return the means of the main statistics of chains alone, in a fraction of the time of all moments."""
+def count_single(states: NDArray[Any], domain: Domain, n_chains: int) -> NDArray[np.int64]:
+    """Count the main statistics of chains alone, in a fraction of the time of all of them."""
     if states.dtype == np.uint8:
-        return _count_single_bytes(states, domain, n_chains) / n_chains
+        return _count_single_bytes(states, domain, n_chains)
     masks = _chain_masks(len(states), n_chains)
     ones = count_ones(states.view(np.uint64), masks, domain.n_variables)[domain.slot_variables]
-    return np.asarray(np.where(domain.slot_levels == 0, n_chains - ones, ones) / n_chains)
+    return np.asarray(np.where(domain.slot_levels == 0, n_chains - ones, ones))
 
 
 def indicators_of_chains(states: NDArray[Any], domain: Domain) -> NDArray[np.uint32]:

@@ -14,7 +14,7 @@ from sparsefield.data import Domain, Moments
 from sparsefield.inference._counting import count_near, count_packed, project_packed
 
 _BLOCKS_AT_ONCE = 64  # whose products are held at one time: 4 KB for each statistic
-_ROWS_AT_ONCE = 8192
+ROWS_AT_ONCE = 8192  # whose products with weights are summed at one time
 
 # So many products of two indicators over draws are added up as floats in a tenth of a second (23 a nanosecond, one core
 # of a Zen 4). Beyond, values are rounded to numbers of a few bits first, where rough covariances will do.
@@ -158,7 +158,7 @@ class ChainDraws:
     def project(self, values: Matrix) -> Matrix:
         """Return the covariance of every statistic with values."""
         weights = (values - values.mean()) / len(values)
-        return self._project_levels(weights) if self._has_levels else _project(self._codes(), self._domain, weights)
+        return _project(self._codes(), self._domain, weights)
 
     def project_roughly(self, values: Matrix) -> tuple[Matrix, float]:
         """Return about the covariance of every statistic with values, and a bound on the error of each.
@@ -197,14 +197,6 @@ class ChainDraws:
         total = np.zeros(self._n)
         add_pairs(self._rows, first, second, starts, widths, tables, total)
         return total
-
-    def _project_levels(self, weights: Matrix) -> Matrix:
-        """Add each weight to the products that its draw has, one for each pair of variables."""
-        n_levels = self._domain.n_levels
-        total = np.zeros((n_levels.sum(), n_levels.sum()))
-        sum_pairs(self._rows, n_levels, weights, total)
-        index = (np.cumsum(n_levels) - n_levels)[self._domain.slot_variables] + self._domain.slot_levels
-        return np.asarray(total[np.ix_(index, index)])
 
     @property
     def _has_levels(self) -> bool:
@@ -247,7 +239,22 @@ def _upper_entries(move: Matrix) -> tuple[Index, Index]:
 def _project(codes: NDArray[np.uint8], domain: Domain, weights: Matrix) -> Matrix:
     """Return the sum over rows of a weight times each statistic, laid out like `Moments.pair`."""
     total = np.zeros((domain.n_slots, domain.n_slots))
-    for start in range(0, len(codes), _ROWS_AT_ONCE):
-        s = domain.indicators(codes[start : start + _ROWS_AT_ONCE])
-        total += (s.T * weights[start : start + len(s)]) @ s
+    for start in range(0, len(codes), ROWS_AT_ONCE):
+        rows = slice(start, start + ROWS_AT_ONCE)
+        total += project_rows(codes[rows], domain, weights[rows])
     return (total + total.T) / 2
+
+
+def project_rows(codes: NDArray[np.uint8], domain: Domain, weights: Matrix) -> Matrix:
+    """Return the sum over up to 8192 rows of a weight times each statistic.
+
+    Sums of more rows are sums of these, one after the other, whichever machine makes each.
+    """
+    if not np.any(domain.n_levels > 2):
+        s = domain.indicators(codes)
+        return np.asarray((s.T * weights) @ s)
+    n_levels = domain.n_levels
+    total = np.zeros((n_levels.sum(), n_levels.sum()))
+    sum_pairs(np.ascontiguousarray(codes.T), n_levels, weights, total)
+    index = (np.cumsum(n_levels) - n_levels)[domain.slot_variables] + domain.slot_levels
+    return np.asarray(total[np.ix_(index, index)])

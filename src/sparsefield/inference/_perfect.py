@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import bdtr
 
 from sparsefield._kernels._bytes import BLOCK
@@ -118,24 +119,58 @@ class Perfect:
 
     def draw(self, field: Field) -> tuple[Chains, PerfectRun]:
         """Return chains that stand at the draws, and what they took."""
+        length, n_pilot = self.choose_length(field)
+        draws, n_run, n_met = self.draw_some(field, length, 0, self.n_blocks)
+        return draws, self.describe(length, n_pilot, n_run, n_met)
+
+    @property
+    def n_rounds(self) -> int:
+        """How many blocks of 512 the draws fill."""
+        return -(-self.n_chains // BLOCK)
+
+    @property
+    def n_blocks(self) -> int:
+        """How many blocks of chains give the draws; it depends on the number of draws alone."""
+        # With 1, 5 and 14 draws of each chain, waiting for the slowest takes 4.8, 2.0 and 1.5 times the sweeps that a
+        # draw needs (the paper's field of 20 variables): up to 16 of them, and at least two blocks, for two cores.
+        return min(self.n_rounds, 2 * -(-self.n_rounds // (2 * MOST_DRAWS)), _BLOCKS_OF_CHAINS)
+
+    @property
+    def cuts(self) -> NDArray[np.int64]:
+        """The rounds of draws that each block of chains gives: block b from cuts[b] on, up to cuts[b + 1]."""
+        return np.asarray(self.n_rounds * np.arange(self.n_blocks + 1) // self.n_blocks)
+
+    def choose_length(self, field: Field) -> tuple[int, int]:
+        """Choose the sweeps of a block by a pilot run; return them and the sweeps that this took."""
         _refuse_levels(field)
         check_request(self.n_chains, self.seed)
         if self.max_sweeps < 1:
             raise ValueError(f"max_sweeps is {self.max_sweeps}: use at least one.")
-        chains = _make_coupled(field, self)
-        length, n_pilot = _choose_length(field, self, chains.most_draws)
-        chains.run(np.full(len(chains.n_run), length), self.n_threads)
-        n_blocks = BLOCK * int(chains.n_run.sum())
-        run = PerfectRun(length, n_blocks, int(chains.n_met.sum()), n_pilot, n_blocks * length / self.n_chains)
+        return _choose_length(field, self, int(np.diff(self.cuts).max()))
+
+    def draw_some(self, field: Field, length: int, first: int, last: int) -> tuple[Chains, int, int]:
+        """Run blocks of chains first to last - 1 alone.
+
+        Return chains that stand at their draws, the blocks of sweeps that they ran, and in how many of these a chain
+        met.
+        """
+        coupled = _make_coupled(field, self, first, last)
+        coupled.run(np.full(len(coupled.n_run), length), self.n_threads)
+        begin, end = int(self.cuts[first]), int(self.cuts[last])
         draws = Chains.from_states(
             field.domain,
-            self.n_chains,
-            chains.draws,
+            min(self.n_chains, BLOCK * end) - BLOCK * begin,
+            coupled.draws,
             seed=self.seed,
-            storage=chains.storage,
+            storage=coupled.storage,
             n_threads=self.n_threads,
+            first_block=begin,
         )
-        return draws, run
+        return draws, int(coupled.n_run.sum()), int(coupled.n_met.sum())
+
+    def describe(self, length: int, n_pilot: int, n_run: int, n_met: int) -> PerfectRun:
+        """Say what all blocks of chains took together."""
+        return PerfectRun(length, BLOCK * n_run, n_met, n_pilot, BLOCK * n_run * length / self.n_chains)
 
 
 def _refuse_levels(field: Field) -> None:
@@ -146,17 +181,14 @@ def _refuse_levels(field: Field) -> None:
         raise OutOfReachError(str(error), reason="a variable with too many levels", remedy="") from None
 
 
-def _make_coupled(field: Field, wanted: Perfect) -> Coupled:
-    """Make the chains that give the draws; their layout depends on the number of draws alone."""
+def _make_coupled(field: Field, wanted: Perfect, first: int, last: int) -> Coupled:
+    """Make blocks of chains that give draws."""
     scan = Scan(field, order=wanted.order, n_planes=3)
-    # With 1, 5 and 14 draws of each chain, waiting for the slowest takes 4.8, 2.0 and 1.5 times the sweeps that a draw
-    # needs (the paper's field of 20 variables): up to 16 of them, and at least two blocks, for two cores.
-    n_rounds = -(-wanted.n_chains // BLOCK)
-    n_blocks = min(n_rounds, 2 * -(-n_rounds // (2 * MOST_DRAWS)), _BLOCKS_OF_CHAINS)
-    cuts = n_rounds * np.arange(n_blocks + 1) // n_blocks
-    starts = make_widest(field.domain, n_blocks, scan.storage)
-    streams = make_streams(wanted.seed, n_blocks, SWEEPS)
-    return Coupled(scan, field.domain, streams, starts, cuts, mark_spare(n_rounds, wanted.n_chains))
+    cuts = wanted.cuts[first : last + 1]
+    starts = make_widest(field.domain, last - first, scan.storage)
+    streams = make_streams(wanted.seed, last - first, SWEEPS, first)
+    spare = mark_spare(wanted.n_rounds, wanted.n_chains)[cuts[0] : cuts[-1]]
+    return Coupled(scan, field.domain, streams, starts, cuts - cuts[0], spare)
 
 
 def _choose_length(field: Field, wanted: Perfect, most_draws: int) -> tuple[int, int]:
