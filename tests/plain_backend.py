@@ -14,8 +14,9 @@ from sparsefield.inference import ClampedRun, OutOfReachError, PerfectRun
 class Tables:
     """Exponents of every level of every variable, as one long vector and one matrix."""
 
-    def __init__(self, field, n_planes):
+    def __init__(self, field, n_planes, order):
         domain = field.domain
+        self.order = range(domain.n_variables) if order is None else order
         self.domain, self.n_planes = domain, n_planes
         self.starts = np.cumsum(domain.n_levels) - domain.n_levels
         index = self.starts[domain.slot_variables] + domain.slot_levels
@@ -82,7 +83,7 @@ class Chains:
     def sweep(self, scan, n_sweeps=1):
         assert scan.n_planes == 1
         for _ in range(n_sweeps):
-            for i in range(self.domain.n_variables):
+            for i in scan.order:
                 exponents = scan.exponents(i, self._states)
                 drawn = (exponents + self._rng.gumbel(size=exponents.shape)).argmax(axis=1)
                 if self._kept is not None:
@@ -117,7 +118,7 @@ class Bounds:
     def sweep(self, scan, n_sweeps=1):
         assert scan.n_planes == 2
         for _ in range(n_sweeps):
-            for i in range(self.domain.n_variables):
+            for i in scan.order:
                 zero, one = scan.starts[i], scan.starts[i] + 1
                 by_level = scan.pair[one] - scan.pair[zero]
                 at_low, at_high = (by_level[scan.starts + bound] for bound in (self._low, self._high))
@@ -139,8 +140,8 @@ class Bounds:
 class Plain:
     """The backend. Exact draws are picked among all states, for any number of levels."""
 
-    def prepare(self, field, *, n_planes=1):
-        return Tables(field, n_planes)
+    def prepare(self, field, *, n_planes=1, order=None):
+        return Tables(field, n_planes, order)
 
     def chains(self, domain, n_chains, *, seed):
         rng = np.random.default_rng(seed)
@@ -155,7 +156,7 @@ class Plain:
     def bounding_chains(self, domain, n_chains, *, seed):
         return Bounds(domain, n_chains, np.random.default_rng(seed))
 
-    def draw(self, field, n_draws, *, seed, max_sweeps):
+    def draw(self, field, n_draws, *, seed, max_sweeps, order=None):  # noqa: ARG002
         if max_sweeps < 2:
             raise OutOfReachError("Nothing can be drawn in one sweep.")
         rng = np.random.default_rng(seed)

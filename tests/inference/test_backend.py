@@ -7,6 +7,7 @@ import pytest
 
 import sparsefield as sf
 from problems import make_table
+from sparsefield.certificates import coalescence
 from sparsefield.datasets import make_field
 from sparsefield.gradients import BestDraws
 from sparsefield.inference import Chains, Cpu, Exact, Gibbs, Perfect
@@ -125,6 +126,27 @@ def test_solvers_ask_the_backend_and_construct_no_chains(name, monkeypatch):
     monkeypatch.undo()
     same = sf.learn(table, 0.05, max_iter=4, n_chains=600, seed=1, **options)
     np.testing.assert_array_equal(as_theta(fit.model), as_theta(same.model))
+
+
+def test_a_penalty_is_chosen_and_rows_are_resampled_on_a_backend_too():
+    backend = Watchful()
+    mrf = sf.SparseMRF(backend=backend, random_state=1).fit(TABLE)
+    assert backend.asked
+    np.testing.assert_array_equal(mrf.interactions_, sf.SparseMRF(random_state=1).fit(TABLE).interactions_)
+    assert sf.SparseMRFCV(n_alphas=5, backend=backend, random_state=1).fit(TABLE).alpha_ > 0
+    n_asked = len(backend.asked)
+    sf.bootstrap(sf.SparseMRF(0.05, backend=backend, random_state=1), TABLE, n=2)
+    assert len(backend.asked) > n_asked
+
+
+def test_samples_and_coalescence_ask_the_backend():
+    model, backend, order = make_field(8, seed=1), Watchful(), range(8)[::-1]
+    model.sample(700, n_sweeps=5, seed=3, order=order, backend=backend)
+    model.sample(700, method="perfect", seed=3, order=order, backend=backend)
+    coalescence(model, 5, 700, seed=3, order=order, backend=backend)
+    assert backend.asked == ["chains", "draws", "bounding chains"]
+    with pytest.raises(ValueError, match="give it to the backend instead"):
+        model.sample(700, seed=3, n_threads=2, backend=backend)
 
 
 def test_states_are_enumerated_once_in_a_step():

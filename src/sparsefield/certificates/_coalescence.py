@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import betainccinv
 
 from sparsefield.certificates._certificate import Certificate
-from sparsefield.inference import BoundingChains, Bounds, Field, Scan
+from sparsefield.inference import Backend, Bounds, Field, make_backend
 from sparsefield.model import across_variables, count_statistics
 
 
@@ -22,6 +22,7 @@ def coalescence(
     confidence: float = 0.95,
     order: Sequence[int] | None = None,
     n_threads: int | None = None,
+    backend: Backend | None = None,
 ) -> Certificate:
     """Certify chains that start anywhere and are swept n times, by watching bounding chains.
 
@@ -53,6 +54,8 @@ def coalescence(
         The order in which the chains' sweeps update the variables; 0, 1, 2, ... unless given.
     n_threads : int, optional
         Threads to use; the result does not depend on it.
+    backend : Backend, optional
+        What makes the bounding chains; the processors of this machine unless given.
 
     Examples
     --------
@@ -64,8 +67,9 @@ def coalescence(
     >>> coalescence(model, 100, 100_000, seed=1).bias < 0.001
     True
     """
-    bounds = BoundingChains(model.domain, n_chains, seed=seed, n_threads=n_threads)
-    bounds.sweep(Scan(model, order=order, n_planes=2), n_sweeps)
+    machine = make_backend(backend, n_threads)
+    bounds = machine.bounding_chains(model.domain, n_chains, seed=seed)
+    bounds.sweep(machine.prepare(model, n_planes=2, order=order), n_sweeps)
     return certify_bounds(model, bounds, confidence=confidence)
 
 

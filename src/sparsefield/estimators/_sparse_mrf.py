@@ -12,6 +12,7 @@ from sparsefield.estimators._field_estimator import FieldEstimator
 from sparsefield.estimators._progress import ProgressBar, choose_shown
 from sparsefield.estimators._seeds import seed_of
 from sparsefield.gradients import CertificateKind, Schedule
+from sparsefield.inference import Backend
 from sparsefield.model import PairwiseMRF
 from sparsefield.objective import PenaltyKind
 from sparsefield.selection import Alpha, Choice, learn_with
@@ -97,6 +98,9 @@ class SparseMRF(FieldEstimator):
         Where the random numbers start.
     n_threads : int, optional
         Threads to use; the result does not depend on it.
+    backend : Backend, optional
+        What makes chains and draws: `inference.Cluster` spreads them over many machines. The processors of this one
+        unless given.
     progress : bool or "auto"
         Whether to show a progress bar; "auto" shows one in a terminal.
 
@@ -175,6 +179,7 @@ class SparseMRF(FieldEstimator):
         certify: bool = False,
         random_state: Any = None,
         n_threads: int | None = None,
+        backend: Backend | None = None,
         progress: bool | Literal["auto"] = "auto",
     ) -> None:
         self.alpha = alpha
@@ -197,6 +202,7 @@ class SparseMRF(FieldEstimator):
         self.certify = certify
         self.random_state = random_state
         self.n_threads = n_threads
+        self.backend = backend
         self.progress = progress
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> SparseMRF:  # noqa: ARG002

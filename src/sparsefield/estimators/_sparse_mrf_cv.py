@@ -18,12 +18,24 @@ from sparsefield.estimators._field_estimator import FieldEstimator
 from sparsefield.estimators._progress import PiecesBar, ProgressBar
 from sparsefield.estimators._seeds import seed_of
 from sparsefield.gradients import Schedule
+from sparsefield.inference import Backend
 from sparsefield.objective import PenaltyKind
 from sparsefield.selection import Choice, Criterion, relax, select
 from sparsefield.solvers import Learner, Options
 
 # What `select` and the last fit have in common. The path has a gap of its own, unless one is given.
-_COMMON = ("schedule", "n_chains", "penalty", "penalize_main", "max_iter", "max_sweeps", "tol", "missing", "n_threads")
+_COMMON = (
+    "schedule",
+    "n_chains",
+    "penalty",
+    "penalize_main",
+    "max_iter",
+    "max_sweeps",
+    "tol",
+    "missing",
+    "n_threads",
+    "backend",
+)
 
 
 class SparseMRFCV(FieldEstimator):
@@ -73,6 +85,8 @@ class SparseMRFCV(FieldEstimator):
         Where the random numbers start. An integer is needed to go on from a checkpoint.
     n_threads : int, optional
         Threads to use; the result does not depend on it.
+    backend : Backend, optional
+        As for `SparseMRF`. Draws or fits can be spread over a cluster, not both: with one for draws leave `n_jobs` out.
     progress : bool or "auto"
         Whether to show progress bars; "auto" shows them in a terminal.
 
@@ -126,6 +140,7 @@ class SparseMRFCV(FieldEstimator):
         checkpoint: str | os.PathLike[str] | None = None,
         random_state: Any = None,
         n_threads: int | None = None,
+        backend: Backend | None = None,
         progress: bool | Literal["auto"] = "auto",
     ) -> None:
         self.alphas = alphas
@@ -152,6 +167,7 @@ class SparseMRFCV(FieldEstimator):
         self.checkpoint = checkpoint
         self.random_state = random_state
         self.n_threads = n_threads
+        self.backend = backend
         self.progress = progress
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> SparseMRFCV:  # noqa: ARG002

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -77,8 +78,8 @@ class Bounds(Protocol):
 class Backend(Protocol):
     """What makes chains and draws. Solvers and gradients ask a backend and construct none of them."""
 
-    def prepare(self, field: Field, *, n_planes: int = 1) -> Any:
-        """Make a field ready for sweeps of chains (one plane) or of bounds (two planes)."""
+    def prepare(self, field: Field, *, n_planes: int = 1, order: Sequence[int] | None = None) -> Any:
+        """Make a field ready for sweeps of chains (one plane) or of bounds (two planes), in an order of variables."""
         ...
 
     def chains(self, domain: Domain, n_chains: int, *, seed: int) -> ChainStates:
@@ -93,7 +94,9 @@ class Backend(Protocol):
         """Return bounds on chains from all starts."""
         ...
 
-    def draw(self, field: Field, n_draws: int, *, seed: int, max_sweeps: int) -> tuple[ChainStates, PerfectRun]:
+    def draw(
+        self, field: Field, n_draws: int, *, seed: int, max_sweeps: int, order: Sequence[int] | None = None
+    ) -> tuple[ChainStates, PerfectRun]:
         """Return chains that stand at exact draws, and what these took; or raise OutOfReachError."""
         ...
 
@@ -161,11 +164,11 @@ class Cpu:
 
     n_threads: int | None = None
 
-    def prepare(self, field: Field, *, n_planes: int = 1) -> Scan:
+    def prepare(self, field: Field, *, n_planes: int = 1, order: Sequence[int] | None = None) -> Scan:
         """Make a field ready for sweeps."""
-        return Scan(field, n_planes=n_planes)
+        return Scan(field, n_planes=n_planes, order=order)
 
-    def chains(self, domain: Domain, n_chains: int, *, seed: int) -> Chains:
+    def chains(self, domain: Domain, n_chains: int, *, seed: int) -> ChainStates:
         """Return chains that start at independent uniform levels."""
         return Chains(domain, n_chains, seed=seed, n_threads=self.n_threads)
 
@@ -173,13 +176,16 @@ class Cpu:
         """Return a chain for each row of codes, whose sweeps update missing values alone."""
         return ClampedChains(domain, codes, seed=seed, n_threads=self.n_threads)
 
-    def bounding_chains(self, domain: Domain, n_chains: int, *, seed: int) -> BoundingChains:
+    def bounding_chains(self, domain: Domain, n_chains: int, *, seed: int) -> Bounds:
         """Return bounds on chains from all starts."""
         return BoundingChains(domain, n_chains, seed=seed, n_threads=self.n_threads)
 
-    def draw(self, field: Field, n_draws: int, *, seed: int, max_sweeps: int) -> tuple[Chains, PerfectRun]:
+    def draw(
+        self, field: Field, n_draws: int, *, seed: int, max_sweeps: int, order: Sequence[int] | None = None
+    ) -> tuple[ChainStates, PerfectRun]:
         """Return chains that stand at exact draws, and what these took."""
-        return Perfect(n_draws, seed, max_sweeps=max_sweeps, n_threads=self.n_threads).draw(field)
+        kept = None if order is None else tuple(order)
+        return Perfect(n_draws, seed, order=kept, max_sweeps=max_sweeps, n_threads=self.n_threads).draw(field)
 
     def clamped_draw(
         self, field: Field, codes: NDArray[np.uint8], *, seed: int, max_sweeps: int

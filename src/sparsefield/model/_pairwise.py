@@ -15,9 +15,7 @@ from scipy.special import log_softmax
 from sparsefield.data import MISSING, Domain, Moments, Table, count
 from sparsefield.inference import (
     Backend,
-    Gibbs,
     Given,
-    Perfect,
     PerfectRun,
     energies,
     enumerate_states,
@@ -419,6 +417,7 @@ class PairwiseMRF:
         order: Sequence[int] | None = ...,
         max_sweeps: int | None = ...,
         n_threads: int | None = ...,
+        backend: Backend | None = ...,
         return_run: Literal[False] = ...,
     ) -> Table: ...
 
@@ -432,6 +431,7 @@ class PairwiseMRF:
         order: Sequence[int] | None = ...,
         max_sweeps: int | None = ...,
         n_threads: int | None = ...,
+        backend: Backend | None = ...,
         return_run: Literal[True],
     ) -> tuple[Table, PerfectRun]: ...
 
@@ -445,6 +445,7 @@ class PairwiseMRF:
         order: Sequence[int] | None = None,
         max_sweeps: int | None = None,
         n_threads: int | None = None,
+        backend: Backend | None = None,
         return_run: bool = False,
     ) -> Table | tuple[Table, PerfectRun]:
         """Draw n states.
@@ -468,6 +469,8 @@ class PairwiseMRF:
             unless given. Where they do not, an error says so.
         n_threads : int, optional
             Threads to use; the draws do not depend on it.
+        backend : Backend, optional
+            What makes the draws; the processors of this machine unless given.
         return_run : bool
             For exact draws: whether to return what they took as well.
 
@@ -480,19 +483,20 @@ class PairwiseMRF:
         """
         if seed is None:
             seed = _any_seed()
-        scan_order = None if order is None else tuple(order)
+        machine = make_backend(backend, n_threads)
         if method == "gibbs":
             if max_sweeps is not None or return_run:
                 raise ValueError("max_sweeps and return_run are for method='perfect': leave them out.")
             sweeps = 1000 if n_sweeps is None else n_sweeps
-            chains = Gibbs(n, sweeps, seed, order=scan_order, n_threads=n_threads).run(self)
+            chains = machine.chains(self.domain, n, seed=seed)
+            chains.sweep(machine.prepare(self, order=order), sweeps)
             return Table(self.domain, chains.codes())
         if method != "perfect":
             raise ValueError(f"method is {method!r}: use 'gibbs' or 'perfect'.")
         if n_sweeps is not None:
             raise ValueError("n_sweeps is for method='gibbs': exact draws choose their sweeps themselves.")
-        options = {} if max_sweeps is None else {"max_sweeps": max_sweeps}
-        chains, run = Perfect(n, seed, order=scan_order, n_threads=n_threads, **options).draw(self)
+        limit = 10_000 if max_sweeps is None else max_sweeps
+        chains, run = machine.draw(self, n, seed=seed, max_sweeps=limit, order=order)
         table = Table(self.domain, chains.codes())
         return (table, run) if return_run else table
 

@@ -141,10 +141,11 @@ class PathOfPart:
     def __call__(self, part: Part, n_threads: int) -> dict[str, Any]:
         """Return what is known of each fit of the path, as arrays."""
         table, weights = self._take(part.fitted)
-        following = self._follow(part, table, weights, n_threads)
+        n_own = None if self.options.get("backend") is not None else n_threads  # another backend has its own
+        following = self._follow(part, table, weights, n_own)
         kind, is_penalised = self.options.get("penalty", "auto"), self.options.get("penalize_main", False)
         penalty = choose_penalty(table.domain, 0.0, kind, penalize_main=is_penalised)
-        own = {"gap": _find_gap(table, weights, penalty), **self.options, "seed": part.seed, "n_threads": n_threads}
+        own = {"gap": _find_gap(table, weights, penalty), **self.options, "seed": part.seed, "n_threads": n_own}
         found = path(
             table,
             self.alphas,
@@ -177,11 +178,11 @@ class PathOfPart:
             "error": [np.nan if own is None else own.error for own in known],
             **(self._take_weights(found.fits) if part.fitted is None else {}),
             **self._take_refits(following),
-            **self._hold_out(part, fits, known, n_threads),
+            **self._hold_out(part, fits, known, n_own),
         }
 
     def _follow(
-        self, part: Part, table: Table, weights: NDArray[np.float64] | None, n_threads: int
+        self, part: Part, table: Table, weights: NDArray[np.float64] | None, n_threads: int | None
     ) -> Following | None:
         """Return what follows the path, for a criterion."""
         if self.worth is None:
@@ -224,7 +225,7 @@ class PathOfPart:
         return choose_penalty(self.table.domain, 1.0, options.penalty, penalize_main=options.penalize_main)
 
     def _hold_out(
-        self, part: Part, fits: Sequence[Fit], known: Sequence[Likelihood | None], n_threads: int
+        self, part: Part, fits: Sequence[Fit], known: Sequence[Likelihood | None], n_threads: int | None
     ) -> dict[str, Any]:
         """Return the log-likelihood of the rows that are held out, and how many they are."""
         if part.held_out is None:

@@ -73,7 +73,8 @@ class Refit:
     def __call__(self, piece: Piece, n_threads: int) -> dict[str, Any]:
         """Fit one resample: the interactions that are not zero, how the fit ended, and what its rows lack."""
         counts, seed = self.draw(piece)
-        learner = Learner(self.table, replace(self.options, seed=seed, n_threads=n_threads), counts)
+        n_own = n_threads if self.options.backend is None else None  # another backend has its own
+        learner = Learner(self.table, replace(self.options, seed=seed, n_threads=n_own), counts)
         fit = fit_rows(learner, self.alpha, self.objective, self.start)
         a, b = np.nonzero(np.triu(fit.model.interactions, 1))
         before, seen = _count_seen(self.table), _count_seen(learner.table)

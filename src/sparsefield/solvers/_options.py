@@ -112,6 +112,8 @@ class Options:
         found = {own.name: getattr(self, own.name) for own in fields(self)}
         if not isinstance(self.schedule, str | int | np.integer):
             found["schedule"] = repr(self.schedule)
+        if self.backend is not None:
+            found["backend"] = repr(self.backend)
         return found
 
 
