@@ -15,6 +15,7 @@ from sparsefield.inference._chains import Chains
 from sparsefield.inference._checks import check_order, check_request, check_seed, check_sweeps, check_two_levels
 from sparsefield.inference._clamped import ClampedChains
 from sparsefield.inference._cliques import split_by_reach
+from sparsefield.inference._cluster import Cluster
 from sparsefield.inference._conditional import MOST_STATES, count_ways, expected_products
 from sparsefield.inference._counting import count_packed
 from sparsefield.inference._draws import Draws, States, pick_near
@@ -41,6 +42,7 @@ __all__ = [
     "Chains",
     "ClampedChains",
     "ClampedRun",
+    "Cluster",
     "Cpu",
     "Draws",
     "EnumeratedStates",

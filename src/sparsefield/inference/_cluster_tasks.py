@@ -1,0 +1,175 @@
+"""What workers of a cluster are asked to do: functions of their arguments alone, so that what is lost is made again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache, reduce
+from importlib.metadata import version
+from operator import add
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsefield._kernels._bytes import BLOCK
+from sparsefield.data import Counts, Domain
+from sparsefield.inference._blocks import Blocks
+from sparsefield.inference._bounds import BoundingChains
+from sparsefield.inference._chains import Chains
+from sparsefield.inference._draws import Index, Matrix, project_rows
+from sparsefield.inference._field import Field
+from sparsefield.inference._perfect import Perfect
+from sparsefield.inference._scan import Scan
+
+# A task has one thread: a worker runs as many tasks at a time as it has threads.
+ONE = 1
+
+
+@dataclass(frozen=True, eq=False)
+class SentMatrix:
+    """A matrix by its entries that are not zero: fields and steps have few of them."""
+
+    shape: tuple[int, ...]
+    indices: NDArray[np.int64]
+    values: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, matrix: Matrix) -> SentMatrix:
+        """Take the entries that are not zero."""
+        indices = np.flatnonzero(matrix)
+        return cls(matrix.shape, indices, matrix.reshape(-1)[indices])
+
+    def unpack(self) -> Matrix:
+        """Return the matrix."""
+        matrix = np.zeros(self.shape)
+        matrix.reshape(-1)[self.indices] = self.values
+        return matrix
+
+
+@dataclass(frozen=True)
+class SentField:
+    """A field on its way to workers, and how it is to be swept; the name tells it from others."""
+
+    name: str
+    domain: Domain
+    main: NDArray[np.float64]
+    entries: SentMatrix
+    n_planes: int
+    order: tuple[int, ...] | None
+
+    @classmethod
+    def of(cls, field: Field, n_planes: int = 1, order: Sequence[int] | None = None) -> SentField:
+        """Take what workers need to know of a field."""
+        kept = None if order is None else tuple(int(i) for i in order)
+        return cls(uuid4().hex, field.domain, field.main, SentMatrix.of(field.interactions), n_planes, kept)
+
+    @property
+    def interactions(self) -> Matrix:
+        """The interactions, (n_slots, n_slots)."""
+        return self.entries.unpack()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SentField) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
+@lru_cache(maxsize=4)  # the parts of a worker are swept with the same field one after the other
+def make_scan(sent: SentField) -> Scan:
+    """Make a field ready for sweeps, once in a process."""
+    return Scan(sent, order=sent.order, n_planes=sent.n_planes)
+
+
+def hold(value: Any) -> Any:
+    """Return what was sent: workers get it from each other then, and from the scheduler where it is lost."""
+    return value
+
+
+def make_chains(domain: Domain, n_chains: int, seed: int, first: int, last: int) -> Chains:
+    """Make blocks first to last - 1 of so many chains, from uniform starts."""
+    own = min(n_chains, BLOCK * last) - BLOCK * first
+    return Chains(domain, own, seed=seed, n_threads=ONE, first_block=first)
+
+
+def make_bounds(domain: Domain, n_chains: int, seed: int, first: int, last: int) -> BoundingChains:
+    """Make blocks first to last - 1 of so many bounding chains."""
+    own = min(n_chains, BLOCK * last) - BLOCK * first
+    return BoundingChains(domain, own, seed=seed, n_threads=ONE, first_block=first)
+
+
+def sweep(blocks: Blocks, sent: SentField, n_sweeps: int) -> Blocks:
+    """Return chains or bounds after some sweeps; those before stay as they are."""
+    swept = blocks.copy()
+    swept.sweep(make_scan(sent), n_sweeps)
+    return swept
+
+
+def draw(wanted: Perfect, sent: SentField, length: int, first: int, last: int) -> tuple[Chains, int, int]:
+    """Make the exact draws of blocks of chains first to last - 1."""
+    return wanted.draw_some(sent, length, first, last)
+
+
+def take_draws(drawn: tuple[Chains, int, int]) -> Chains:
+    """Return the chains that stand at exact draws."""
+    return drawn[0]
+
+
+def take_run(drawn: tuple[Chains, int, int]) -> NDArray[np.int64]:
+    """Return what exact draws took."""
+    return np.array(drawn[1:])
+
+
+def count_pairs(chains: Chains) -> Counts:
+    """Count all statistics."""
+    return chains.counts()
+
+
+def count_single(chains: Chains) -> NDArray[np.int64]:
+    """Count the main statistics."""
+    return chains.single_counts()
+
+
+def count_products(chains: Chains, indices: tuple[Index, Index]) -> NDArray[Any]:
+    """Count common ones of pair statistics."""
+    a, b = (np.array(own) for own in indices)  # kernels are compiled for arrays that can be written, which is not sent
+    return chains.draws().second_moments(a, b)[0]
+
+
+def count_open(bounds: BoundingChains) -> int:
+    """Count the chains whose bounds have not met."""
+    return bounds.n_open
+
+
+def count_open_pairs(bounds: BoundingChains) -> NDArray[np.int64]:
+    """Count the chains whose start could still show in each statistic."""
+    return bounds.open_counts()
+
+
+def add_up(*parts: Any) -> Any:
+    """Return the sum of what several parts have."""
+    return reduce(add, parts)
+
+
+def take_states(chains: Chains, n_blocks: int) -> NDArray[Any]:
+    """Return the states of the first blocks as they are held."""
+    return chains.take_states(n_blocks)
+
+
+def measure_along(chains: Chains, move: SentMatrix) -> Matrix:
+    """Return the inner product of a move and the statistics of each draw."""
+    return chains.draws().along(move.unpack())
+
+
+def project(weights: Matrix, n_before: int, *parts: Chains) -> Matrix:
+    """Return the sum of weights times statistics over some rows, which begin after so many rows of the first part."""
+    codes = np.concatenate([part.codes() for part in parts])[n_before : n_before + len(weights)]
+    return project_rows(codes, parts[0].domain, np.array(weights))
+
+
+def name_versions() -> dict[str, str]:
+    """Name the versions on which bits depend."""
+    names = ("sparsefield", "numpy", "numba")
+    return {name: version(name) for name in names}
