@@ -17,7 +17,7 @@ from sparsefield import _deadline
 from sparsefield.certificates import coalescence
 from sparsefield.datasets import make_field
 from sparsefield.gradients import BestDraws
-from sparsefield.inference import Cluster, Cpu
+from sparsefield.inference import Cluster, Cpu, _draws
 from sparsefield.inference import _cluster_tasks as tasks
 from sparsefield.inference._workers import Workers
 from sparsefield.model import as_theta
@@ -75,14 +75,23 @@ def look_at_chains(chains):
     return [chains.moments().pair, chains.means(), chains.codes(), chains.codes(600)]
 
 
-def look_at_draws(draws, n_slots):
+def look_at_draws(draws, n_slots, patch):
     rng = np.random.default_rng(1)
     move = rng.normal(size=(n_slots, n_slots))
     move = np.where(np.abs(move) < 1, 0.0, move)
     move += move.T
     values = draws.along(move)
     counts, scale, means = draws.second_moments(*np.triu_indices(n_slots))
-    return [values, counts, np.array(scale), means, draws.project(values), np.array(draws.reweight(values))]
+    a, b = np.triu_indices(n_slots)
+    starts, columns = np.arange(0, 3 * len(a) + 1, 3), rng.integers(0, len(a), 3 * len(a)).astype(np.int32)
+    near, _, near_means = draws.near_moments(a, b, starts, columns)
+    patch.setattr(_draws, "_MOST_EXACT", 0)
+    roughly, error = draws.project_roughly(values)
+    patch.undo()
+    return [
+        *(values, counts, np.array(scale), means, draws.project(values), np.array(draws.reweight(values))),
+        *(near, near_means, roughly, np.array(error), draws.project_onto(values, a, b)),
+    ]
 
 
 @pytest.mark.parametrize(("n_parts", "model", "n"), [(2, BINARY, 700), (11, BINARY, 30_000), (11, LEVELS, 20_000)])
@@ -90,7 +99,7 @@ def test_chains_bounds_and_draws_have_the_same_bits_on_a_cluster(cluster, n_part
     if n_parts > 2:
         monkeypatch.setattr(Workers, "cut", cut_in(n_parts))
     n_slots, backward = model.domain.n_slots, range(model.domain.n_variables)[::-1]
-    found = []
+    found, patch = [], pytest.MonkeyPatch()
     for backend in (Cpu(1), cluster):
         chains = backend.chains(model.domain, n, seed=3)
         chains.sweep(backend.prepare(model), 5)
@@ -108,7 +117,7 @@ def test_chains_bounds_and_draws_have_the_same_bits_on_a_cluster(cluster, n_part
                 np.array([bounds.n_open, bounds.n_sweeps, chains.n_sweeps]),
                 bounds.open_counts(),
                 *look_at_chains(draws),
-                *look_at_draws(draws.draws(), n_slots),
+                *look_at_draws(draws.draws(), n_slots, patch),
                 swept.codes(),
                 np.array(list(vars(run).values())),
             ]

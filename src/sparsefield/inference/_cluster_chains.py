@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from sparsefield.inference._blocks import make_states
 from sparsefield.inference._chains import Chains
 from sparsefield.inference._checks import Storage, check_sweeps
 from sparsefield.inference._cluster_tasks import SentField, SentMatrix
+from sparsefield.inference._counting import subtract_mean
 from sparsefield.inference._draws import ROWS_AT_ONCE, ChainDraws, Index, Matrix
 from sparsefield.inference._field import Field
 from sparsefield.inference._scan import Scan
@@ -125,6 +127,20 @@ class ClusterChains(Spread):
         """Count common ones of the statistics s_a s_b."""
         return np.asarray(self._add_up(tasks.count_products, self._workers.send((a, b))))
 
+    def count_near_products(self, *pairs: NDArray[Any]) -> NDArray[np.int32]:
+        """Count ones of statistics s_a s_b, and common ones of some pairs of them, as `count_near` is told."""
+        return np.asarray(self._add_up(tasks.count_near_products, self._workers.send(pairs)))
+
+    def project_numbers(self, numbers: Index) -> Matrix:
+        """Return n times the covariance of every statistic with numbers of up to eight bits, one for each chain."""
+        cuts = BLOCK * self._cuts
+        calls = [
+            self._workers.call(tasks.add_numbers, part, numbers[first:last].astype(np.uint8))
+            for part, (first, last) in zip(self._parts, pairwise(cuts.tolist()), strict=True)
+        ]
+        total = self._workers.add_up(calls, self._parts)
+        return subtract_mean(total, float(numbers.mean()), self._add_up(tasks.count_pairs).pair)
+
     def along(self, move: Matrix) -> Matrix:
         """Return the inner product of a move and the statistics of each chain; eight bytes a chain are sent here."""
         sent = self._workers.send(SentMatrix.of(np.triu(move)))
@@ -181,6 +197,16 @@ class ClusterDraws(ChainDraws):
         """Return counts of common ones of the statistics s_a s_b, 1 / n, and their means."""
         counts = self._chains.count_products(a, b)
         return counts, 1 / self._n, np.asarray(1 / self._n * np.diagonal(counts))
+
+    def near_moments(
+        self, a: Index, b: Index, starts: Index, columns: NDArray[np.int32]
+    ) -> tuple[NDArray[Any], float, Matrix]:
+        """Return counts of common ones of some pairs of the statistics s_a s_b, 1 / n, and means of all statistics."""
+        ones, counts = np.split(self._chains.count_near_products(a, b, starts, columns), [len(a)])
+        return counts, 1 / self._n, np.asarray(1 / self._n * ones)
+
+    def _project_numbers(self, numbers: Index) -> Matrix:
+        return self._chains.project_numbers(numbers)
 
     def along(self, move: Matrix) -> Matrix:
         """Return the inner product of a move and the statistics of each draw."""

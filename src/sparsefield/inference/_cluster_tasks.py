@@ -18,6 +18,7 @@ from sparsefield.data import Counts, Domain
 from sparsefield.inference._blocks import Blocks
 from sparsefield.inference._bounds import BoundingChains
 from sparsefield.inference._chains import Chains
+from sparsefield.inference._counting import count_near, sum_numbers
 from sparsefield.inference._draws import Index, Matrix, project_rows
 from sparsefield.inference._field import Field
 from sparsefield.inference._perfect import Perfect
@@ -136,6 +137,18 @@ def count_products(chains: Chains, indices: tuple[Index, Index]) -> NDArray[Any]
     """Count common ones of pair statistics."""
     a, b = (np.array(own) for own in indices)  # kernels are compiled for arrays that can be written, which is not sent
     return chains.draws().second_moments(a, b)[0]
+
+
+def count_near_products(chains: Chains, pairs: tuple[NDArray[Any], ...]) -> NDArray[np.int32]:
+    """Count ones of pair statistics, and then common ones of some pairs of these."""
+    a, b, starts, columns = (np.array(own) for own in pairs)
+    counts, ones = count_near(chains.indicators(), chains.n_chains, a, b, starts, columns, ONE)
+    return np.concatenate([ones.astype(np.int32), counts])
+
+
+def add_numbers(chains: Chains, numbers: NDArray[np.uint8]) -> Matrix:
+    """Add up the number of each draw over the statistics that it has."""
+    return sum_numbers(chains.indicators(), numbers.astype(np.int64), chains.domain.n_slots, ONE)
 
 
 def count_open(bounds: BoundingChains) -> int:

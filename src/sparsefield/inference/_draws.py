@@ -170,9 +170,13 @@ class ChainDraws:
             return self.project(values), 0.0
         numbers, low, unit = _round_values(values)
         left = values - (low + unit * numbers)
-        total = project_packed(self._indicators, numbers, self._domain.n_slots, self._n_threads)
+        total = self._project_numbers(numbers)
         total *= unit / self._n
         return total, float(left.std()) / 2
+
+    def _project_numbers(self, numbers: Index) -> Matrix:
+        """Return n times the covariance of every statistic with numbers of a few bits."""
+        return project_packed(self._indicators, numbers, self._domain.n_slots, self._n_threads)
 
     def project_onto(self, values: Matrix, a: Index, b: Index) -> Matrix:
         """Return the covariances of the statistics s_a s_b with values."""
