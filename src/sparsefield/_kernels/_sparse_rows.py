@@ -13,11 +13,12 @@ from sparsefield._kernels._proximal import shrink
 
 
 @compiled
-def find_entries(first, second, ball_starts, ball, own_starts, own, starts, columns):
+def find_entries(first, second, ball_starts, ball, own_starts, own, starts, columns, most):
     """Find for each statistic those after it that have a variable in the ball around one of its own.
 
     The ball around variable v is ball[ball_starts[v] : ball_starts[v + 1]], and the statistics that have v are
-    own[own_starts[v] : own_starts[v + 1]]. With no columns it fills starts alone, of which it needs the rest.
+    own[own_starts[v] : own_starts[v + 1]]. With no columns it fills starts alone, of which it needs the rest. Returns
+    whether there are at most so many of them.
     """
     seen = np.full(len(first), -1, np.int64)
     for c in range(len(first)):
@@ -36,6 +37,9 @@ def find_entries(first, second, ball_starts, ball, own_starts, own, starts, colu
             columns[starts[c] : place].sort()
         else:
             starts[c + 1] = place
+        if place > most:
+            return False
+    return True
 
 
 @compiled

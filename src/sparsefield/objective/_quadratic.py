@@ -55,6 +55,11 @@ class Quadratic:
         return cls(a, b, *draws.second_moments(a, b), draws.n, units)
 
     @property
+    def n_together(self) -> int:
+        """How many statistics are estimated together."""
+        return len(self.first)
+
+    @property
     def variances(self) -> Values:
         """Variances of the statistics (w,)."""
         return np.asarray(self.scale * np.diagonal(self.products) - self.means**2)

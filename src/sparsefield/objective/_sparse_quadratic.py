@@ -40,8 +40,8 @@ class Near(NamedTuple):
     columns: NDArray[np.int32]
 
 
-def find_near(theta: Matrix, variables: Index, a: Index, b: Index, reach: int) -> Near:
-    """Find the pairs of statistics one of whose variables is near one of the other.
+def find_near(theta: Matrix, variables: Index, a: Index, b: Index, reach: int, most: int = 2**62) -> Near | None:
+    """Find the pairs of statistics one of whose variables is near one of the other; None where they are too many.
 
     Parameters
     ----------
@@ -53,6 +53,8 @@ def find_near(theta: Matrix, variables: Index, a: Index, b: Index, reach: int) -
         The slots whose product each statistic is.
     reach : int
         How many neighbours apart two variables may be: with 0 statistics are near that share one.
+    most : int
+        How many pairs there may be.
     """
     n, w = int(variables.max(initial=-1)) + 1, len(a)
     i, j = np.divmod(np.flatnonzero(np.abs(theta) > _LEAST_COUPLING), len(theta))
@@ -67,9 +69,10 @@ def find_near(theta: Matrix, variables: Index, a: Index, b: Index, reach: int) -
     own.sum_duplicates()
     starts, columns = np.zeros(w + 1, dtype=np.int64), np.empty(0, dtype=np.int32)
     parts = first, second, ball.indptr, ball.indices, own.indptr, own.indices, starts
-    find_entries(*parts, columns)
+    if not find_entries(*parts, columns, most):
+        return None
     columns = np.empty(starts[-1], dtype=np.int32)
-    find_entries(*parts, columns)
+    find_entries(*parts, columns, most)
     return Near(starts, columns)
 
 

@@ -10,7 +10,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import chdtrc, ndtr
 
 from sparsefield.model import MOST_AT_ONCE, Matrix, row_parts
-from sparsefield.objective import Problem
+from sparsefield.objective import Problem, SparseQuadratic
 from sparsefield.solvers._batch import Index, Values
 from sparsefield.solvers._fall import Stand
 from sparsefield.solvers._move import Move
@@ -19,6 +19,9 @@ from sparsefield.solvers._targets import by_group
 
 # Noise makes no edge at all in about 60 of 100 batches of draws then, exp(-1/2), where few pairs are near.
 _MOST_NOISE_EDGES = 0.5
+
+# So many edges, evenly spaced in the order of their sizes, stand for all: a share of them is then right to 1 / 2048.
+_MOST_REGRESSED = 2048
 
 _LEAST_VARIANCE = 1e-30  # what never varies has no noise, and no quotient overflows
 
@@ -86,6 +89,9 @@ def draws_for_agreement(here: Stand, move: Move, share: float) -> int:
     is_edge = (a != b)[some]
     if not is_edge.any():
         return 1
+    if isinstance(quadratic, SparseQuadratic):
+        sizes = _sizes_of_near(quadratic, theta[a, b])
+        return least_draws(lambda n: bool(ndtr(-sizes * np.sqrt(n)).mean() <= 1 - share))
     factor = cho_factor(quadratic.covariance(some), overwrite_a=True)
     inverse = cho_solve(factor, np.eye(len(some)), overwrite_b=True)
     groups = here.problem.penalty.groups
@@ -104,6 +110,17 @@ def least_draws(is_enough: Callable[[float], bool]) -> int:
         middle = (low + high) / 2
         low, high = (low, middle) if is_enough(2**middle) else (middle, high)
     return int(np.ceil(2**high))
+
+
+def _sizes_of_near(quadratic: SparseQuadratic, theta: Values) -> Values:
+    """Return the sizes of edges over sqrt(2) standard errors, of as many edges as stand for all of them.
+
+    The standard errors are by regressions on what is near and not zero.
+    """
+    edges = np.flatnonzero((theta != 0) & (quadratic.first != quadratic.second))
+    edges = edges[np.argsort(np.abs(theta[edges]), kind="stable")]
+    some = edges[:: -(-len(edges) // _MOST_REGRESSED)]
+    return np.asarray(np.abs(theta[some]) * np.sqrt(quadratic.rests(some, theta != 0) / 2))
 
 
 def _sizes_of_groups(theta: Values, inverse: Matrix, groups: Index) -> Values:

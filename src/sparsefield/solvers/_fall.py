@@ -177,7 +177,7 @@ def _allowance(before: Stand, move: Move) -> float:
     e . H^-1 e / 2: half a chi-square with as many degrees of freedom as parameters move, over n. An H that is itself
     estimated, over w statistics, has an inverse that is too large by the factor 1 / (1 - w / n), and it is used twice.
     """
-    k, w = count_once(move.whole), len(move.quadratic.first)
+    k, w = count_once(move.whole), move.quadratic.n_together
     most = (k + _STANDARD_ERRORS * np.sqrt(2 * k)) * before.share / 2
     return float(most / max(1 - w / (before.draws.n or np.inf), 0.5) ** 2)
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsefield.data import Moments
 from sparsefield.inference import Draws
 from sparsefield.model import Matrix, count_once, scatter, sum_once
-from sparsefield.objective import RARE, Problem, Quadratic, choose_active, variances_of
+from sparsefield.objective import RARE, Problem, Quadratic, SparseQuadratic, choose_active, variances_of
+from sparsefield.solvers._near_step import NEAREST, WIDEST, NearStep, find_near_step
+
+Values = NDArray[np.float64]
 
 # `make bench-constants` varies what is chosen here, and measured the numbers of steps, draws and gaps below. Gaps are
 # exact, over what was asked for: with the values in use 1.04 on average for fits that start from the pseudo-likelihood,
@@ -79,9 +84,11 @@ class Move:
     effective : float
         Share of the draws that still count at the end of the step.
     curvature : float
-        Curvature of the quadratic model along the whole step.
-    quadratic : Quadratic
+        Curvature along the whole step, by the quadratic model or, where that is sparse, by the draws.
+    quadratic : Quadratic or SparseQuadratic
         What the step was made with.
+    reach : int, optional
+        How far the statistics of the next curvature may be apart; None where it is to be dense.
     """
 
     whole: Matrix
@@ -90,7 +97,8 @@ class Move:
     decrease: float
     effective: float
     curvature: float
-    quadratic: Quadratic
+    quadratic: Quadratic | SparseQuadratic
+    reach: int | None = None
 
     @property
     def made(self) -> Matrix:
@@ -98,8 +106,10 @@ class Move:
         return self.share * self.whole
 
 
-def find_move(problem: Problem, draws: Draws, theta: Matrix, moments: Moments) -> Move:
+def find_move(problem: Problem, draws: Draws, theta: Matrix, moments: Moments, reach: int | None = NEAREST) -> Move:
     """Minimise the quadratic model of the objective, and go as far that way as the draws speak and the objective falls.
+
+    Where there are many parameters the curvature is sparse, as long as the draws find it right along the step.
 
     Parameters
     ----------
@@ -111,13 +121,41 @@ def find_move(problem: Problem, draws: Draws, theta: Matrix, moments: Moments) -
         Where.
     moments : Moments
         Moments of the features at theta.
+    reach : int, optional
+        How many neighbours apart statistics may be in a sparse curvature; None where it is dense.
     """
+    while reach is not None:
+        near = find_near_step(problem, draws, theta, moments, reach, partial(_inner_tol, draws), _MOST_EPOCHS)
+        if near is None:
+            break
+        made = _go_near(near, problem, draws, moments)
+        if made is not None:
+            return replace(made, reach=reach)
+        reach = reach + 1 if reach < WIDEST else None
     move = find_whole(problem, draws, theta, moments)
     a, b = move.quadratic.first, move.quadratic.second
     # Where further draws than those at hand are behind the moments, they shift the mean of all that is reweighted.
     shift = float(move.whole[a, b] @ (moments.pair[a, b] - move.quadratic.means))
-    share, decrease, effective = _go(problem, draws, theta, move.whole, shift)
-    return replace(move, share=share, decrease=decrease, effective=effective)
+    values, toward_data = draws.along(move.whole), sum_once(move.whole * problem.target)
+    values += shift
+    cost, start = problem.penalty.value, problem.penalty.value(theta)
+    share, decrease, effective = _go(draws, values, toward_data, start, lambda part: cost(theta + part * move.whole))
+    return replace(move, share=share, decrease=decrease, effective=effective, reach=reach)
+
+
+def _go_near(near: NearStep, problem: Problem, draws: Draws, moments: Moments) -> Move | None:
+    """Go as far along a step with a sparse curvature as the draws speak; None where they find that curvature wrong."""
+    a, b = near.quadratic.first, near.quadratic.second
+    whole = scatter(a, b, near.moves, problem.coordinates.size)
+    values = draws.along(whole)
+    bend = float(values.var())
+    predicted = near.predict(bend)
+    if predicted is None:
+        return None
+    values += float(near.moves @ (moments.pair[a, b] - near.quadratic.means))
+    gone = _go(draws, values, float(near.moves @ problem.target[a, b]), 0.0, near.cost)
+    share, decrease, effective = gone
+    return Move(whole, share, predicted + near.missed, decrease, effective, bend, near.quadratic)
 
 
 def find_whole(
@@ -153,9 +191,7 @@ def find_whole(
     a, b = np.nonzero(np.triu(active))
     quadratic = Quadratic.of(draws, a, b, problem.coordinates.units[a, b])
     quadratic = quadratic if correct is None else correct(quadratic)
-    tol = _INNER_TOL * np.abs(violation[a, b]).max(initial=0.0)
-    if draws.n is not None:
-        tol = max(tol, _INNER_NOISE * 0.5 / np.sqrt(draws.n))
+    tol = _inner_tol(draws, np.abs(violation[a, b]).max(initial=0.0))
     moves, bends = penalty.minimise(quadratic, theta, gradient, tol=tol, max_epochs=_MOST_EPOCHS)
     whole = scatter(a, b, moves, len(theta))
     by_penalty = penalty.value(theta + whole) - penalty.value(theta)
@@ -170,17 +206,25 @@ def find_whole(
     return Move(whole, 1.0, predicted + missed, predicted, 1.0, curvature, quadratic)
 
 
-def _go(problem: Problem, draws: Draws, theta: Matrix, whole: Matrix, shift: float) -> tuple[float, float, float]:
-    """Find the largest share of a step that keeps draws enough and lowers the reweighted objective."""
-    values = draws.along(whole)
-    values += shift
-    toward_data = sum_once(whole * problem.target)
-    start = problem.penalty.value(theta)
+def _go(
+    draws: Draws, values: Values, toward_data: float, start: float, cost: Callable[[float], float]
+) -> tuple[float, float, float]:
+    """Find the largest share of a step that keeps draws enough and lowers the reweighted objective.
+
+    Values are those of the step times the statistics of each draw, and toward_data those of the data. The penalty is
+    `start`, and `cost` at the end of a share of the step.
+    """
     share = 1.0
     for _ in range(_MOST_CUTS):
         log_mean, effective = draws.reweight(values if share == 1 else share * values)
-        decrease = start + share * toward_data - log_mean - problem.penalty.value(theta + share * whole)
+        decrease = start + share * toward_data - log_mean - cost(share)
         if effective >= LEAST_SHARE and decrease >= -ROUNDING:
             return share, decrease, effective
         share *= _SHORTER
     return 0.0, 0.0, 1.0
+
+
+def _inner_tol(draws: Draws, violation: float) -> float:
+    """Return to what the quadratic model is minimised where this is the largest violation."""
+    tol = _INNER_TOL * violation
+    return tol if draws.n is None else max(tol, _INNER_NOISE * 0.5 / np.sqrt(draws.n))

@@ -33,6 +33,7 @@ from sparsefield.solvers._fall import (
 from sparsefield.solvers._follow import ExactStand
 from sparsefield.solvers._loop import Limits, Watch, run, stalled
 from sparsefield.solvers._move import DRAWS_EACH, Move, find_move
+from sparsefield.solvers._near_step import NEAREST
 from sparsefield.solvers._undecided import find_undecided
 
 # `make bench-constants` varies what is chosen here. Gaps are exact, over what was asked for.
@@ -195,6 +196,7 @@ class _NewtonSteps:
         self._n_agreed = 0  # draws with which seeds would agree, where that was asked
         self._is_settled = False  # whether as many draws as there are now gained nothing by their step
         self._pace = 0.0  # seconds for a draw, last time
+        self._reach: int | None = NEAREST  # of sparse curvatures, as long as steps find them right
         self.theta, self._ahead = theta, theta
         self._known = first  # draws at the start that are at hand
         self._first: Stand | None = None  # draws at the start
@@ -231,7 +233,7 @@ class _NewtonSteps:
             self._variance += fall.error**2
         self._first = there if self._first is None else self._first
         self.theta, self._n_cuts = there.theta, 0
-        there, move = _find_move(there)
+        there, move = self._find_move(there)
         move = self._go_on(there, move, fall)
         self.last = there, move
         return self._describe(there, fall, move)
@@ -418,15 +420,15 @@ class _NewtonSteps:
         assert self._first is not None
         self._n_made += 1
         self.theta, there = self._first.theta, self._look(self._first.theta, n)
-        self.last = _find_move(there)
+        self.last = self._find_move(there)
         status = say_noise(*self.last, k, is_limited=self.last[1].predicted > _NOISE * self.last[0].noise)
         return replace(status, sentence=f"{status.sentence} {_RETURNED}")
 
-
-def _find_move(there: Stand) -> tuple[Stand, Move]:
-    """Find the step that the draws at some parameters suggest, and what missing values take from the curvature."""
-    move = find_move(there.problem, there.draws, there.theta, there.moments)
-    return replace(there, missing=missing_share(there, move)), move
+    def _find_move(self, there: Stand) -> tuple[Stand, Move]:
+        """Find the step that the draws at some parameters suggest, and what missing values take from the curvature."""
+        move = find_move(there.problem, there.draws, there.theta, there.moments, self._reach)
+        self._reach = move.reach
+        return replace(there, missing=missing_share(there, move)), move
 
 
 def _at_least(n_draws: int, theta: Matrix) -> int:
