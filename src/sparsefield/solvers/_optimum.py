@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from sparsefield.model import Matrix
-from sparsefield.solvers._reweighted import Curvature
+from sparsefield.solvers._models_of_draws import Curvature, NearCurvature
 
 # This is the confidence with which each parameter that is not marked is zero, or not: a convention. With 0.9, 0.99 and
 # 0.999, 484, 819 and 1117 of 3180 parameters are marked, and 1, 0 and 0 of the others are zero in the fit or in the
@@ -25,7 +25,7 @@ class Optimum:
     ----------
     theta, gradient : ndarray of shape (size, size)
         The optimum, and the gradient of the smooth part there.
-    quadratic : Curvature
+    quadratic : Curvature or NearCurvature
         The curvature over all parameters that may differ from zero.
     n : float
         The number of draws that count there.
@@ -37,7 +37,7 @@ class Optimum:
 
     theta: Matrix
     gradient: Matrix
-    quadratic: Curvature
+    quadratic: Curvature | NearCurvature
     n: float
     bias: float
     spans: NDArray[np.float64]

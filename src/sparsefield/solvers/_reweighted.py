@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -11,14 +10,10 @@ from numpy.typing import NDArray
 from sparsefield._deadline import check_time
 from sparsefield.gradients import Estimate
 from sparsefield.inference import Draws
-from sparsefield.model import Matrix, count_once, scatter
-from sparsefield.objective import RARE, Penalty, Problem, Quadratic
-from sparsefield.solvers._move import DRAWS_EACH
+from sparsefield.model import Matrix, scatter
+from sparsefield.objective import RARE, Penalty, Problem
+from sparsefield.solvers._models_of_draws import NearModel, WholeModel, is_feasible
 from sparsefield.solvers._screened import move_gradients
-
-# A set of 8192 parameters has a covariance of 512 MiB, and there are three arrays of that size at a time. Where more
-# parameters than these may differ from zero, all are marked.
-_MOST_POSSIBLE = 8192
 
 # This share of the draws must still count at the optimum that they lead to; else they say little of it, and all is
 # marked.
@@ -39,24 +34,18 @@ _SLOWEST, _SHORTEST = 0.5, 0.25
 # Quadratic models are minimised to this share of the largest violation, and once a round moves no parameter by more
 # than its standard error, to a fifth of the noise, 2 / n, of a mean over n draws to which four of them contribute.
 _INNER_TOL = 0.03
-_MOST_EPOCHS = 1000
 
 Mask = NDArray[np.bool_]
 
 
-@dataclass(frozen=True, eq=False)
-class Curvature(Quadratic):
-    """A curvature whose ridge is for rare statistics alone, since many steps are made with it."""
-
-    @property
-    def ridge(self) -> Matrix:
-        """What the curvature of each parameter gets on top of its variance (w,)."""
-        assert self.n is not None
-        return np.asarray(np.maximum(0.0, self.units * RARE / self.n - self.variances))
-
-
 def reweight_to_optimum(
-    problem: Problem, theta: Matrix, draws: Draws, estimate: Estimate, active: Mask, margins: Matrix | float = 0.0
+    problem: Problem,
+    theta: Matrix,
+    draws: Draws,
+    estimate: Estimate,
+    active: Mask,
+    margins: Matrix | float = 0.0,
+    kind: type[WholeModel] | type[NearModel] = WholeModel,
 ) -> tuple[Matrix, Matrix, float] | None:
     """Find the optimum that draws at theta lead to, by Newton steps on the draws as they are reweighted.
 
@@ -77,6 +66,8 @@ def reweight_to_optimum(
         What the first step is about. Others join where they violate optimality.
     margins : ndarray of shape (size, size) or float
         Gradients of zeros may be rough where they are further than this from what parameters pay.
+    kind : type
+        The quadratic model of steps.
 
     Returns
     -------
@@ -88,20 +79,20 @@ def reweight_to_optimum(
     size, finest = _SETTLED / np.sqrt(n), _SETTLED * np.sqrt(RARE) / n
     start = problem.gradient(problem.see(estimate.moments))
     gradient = start.copy()
-    there, quadratic, is_near = theta, None, False
+    there, model, is_near = theta, None, False
     stride, last = 1.0, np.inf
     for _ in range(_MOST_ROUNDS):
         check_time()
-        violation = problem.penalty.sizes(problem.subgradient(there, gradient))
-        if quadratic is None:
+        if model is None or not is_near:
+            violation = problem.penalty.sizes(problem.subgradient(there, gradient))
+        if model is None:
             active = active | (violation > finest)
-            if not is_feasible(active, draws):
+            if not is_feasible(active, draws, kind):
                 return None
-            quadratic = find_curvature(problem, draws, active)
-        a, b = quadratic.first, quadratic.second
+            model = kind(problem, theta, draws, active)
+            a, b = model.quadratic.first, model.quadratic.second
         tol = finest if is_near else max(finest, _INNER_TOL * float(violation[a, b].max(initial=0.0)))
-        moves, bends = problem.penalty.minimise(quadratic, there, gradient, tol=tol, max_epochs=_MOST_EPOCHS)
-        decrement = float(moves @ (bends + quadratic.ridge * moves))
+        moves, decrement = model.minimise(there, gradient, tol, stride)
         is_settled, is_near = tol == finest and decrement <= size**2, decrement <= 1 / n
         if decrement > _SLOWEST * last:
             stride = max(_SHORTEST, stride / 2)
@@ -118,7 +109,7 @@ def reweight_to_optimum(
             violation = problem.penalty.sizes(problem.subgradient(there, gradient))
             if not np.any(~active & (violation > finest)):
                 return there, gradient, share * n
-            quadratic = None
+            model = None
     return None
 
 
@@ -126,15 +117,3 @@ def _find_near(penalty: Penalty, active: Mask, margins: Matrix | float, rough: M
     """Mark the gradients of a working set, and those that rough ones do not show to be far from what parameters pay."""
     assert penalty.weights is not None
     return np.asarray(active | (penalty.sizes(rough) + (margins + error) >= penalty.weights))
-
-
-def is_feasible(some: Mask, draws: Draws) -> bool:
-    """Say whether there is memory for a covariance, and whether there are draws enough."""
-    assert draws.n is not None
-    return count_once(some) <= min(_MOST_POSSIBLE, draws.n // DRAWS_EACH)
-
-
-def find_curvature(problem: Problem, draws: Draws, some: Mask) -> Curvature:
-    """Return the covariance of some statistics over the draws."""
-    a, b = np.nonzero(np.triu(some))
-    return Curvature.of(draws, a, b, problem.coordinates.units[a, b])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
@@ -11,19 +13,22 @@ from sparsefield.gradients import Estimate, negligible_bias
 from sparsefield.inference import Draws
 from sparsefield.model import Matrix, norm
 from sparsefield.objective import Problem
+from sparsefield.solvers._batch import Index
 from sparsefield.solvers._errors_of_means import pull_each
 from sparsefield.solvers._extremes import spans
+from sparsefield.solvers._models_of_draws import (
+    Curvature,
+    NearModel,
+    NotLocalError,
+    WholeModel,
+    is_feasible,
+    prefers_near,
+)
+from sparsefield.solvers._near_marks import NearMarks
 from sparsefield.solvers._open_groups import OpenGroups
 from sparsefield.solvers._optimum import UNDECIDED, Optimum, margin
 from sparsefield.solvers._regression import rest_variances
-from sparsefield.solvers._reweighted import (
-    LEAST_SHARE,
-    Curvature,
-    Mask,
-    find_curvature,
-    is_feasible,
-    reweight_to_optimum,
-)
+from sparsefield.solvers._reweighted import LEAST_SHARE, Mask, reweight_to_optimum
 
 # Sets of what may and what must differ from zero get closer from round to round, and each pair of them is right.
 _MOST_NARROWINGS = 10
@@ -68,17 +73,37 @@ def find_undecided(problem: Problem, theta: Matrix, draws: Draws, estimate: Esti
     marks: Mask = is_free & (theta == 0)  # the optimum has no such zeros: no step has reached them
     if not weights.any():
         return problem.coordinates.spread(marks)
-    found = _find_optimum(problem, theta, draws, estimate)
+    found = _find_open(problem, theta, draws, estimate)
     if found is None:
         return problem.coordinates.spread(np.asarray(marks | (weights > 0)))
-    a, b = found.quadratic.first, found.quadratic.second
-    covariance, groups = _covariance(problem, found.quadratic), problem.penalty.groups
-    if groups is None:
-        is_open = _compare(theta[a, b], found, covariance, weights[a, b])
-    else:
-        is_open = OpenGroups(theta[a, b], found, covariance, weights[a, b], groups[a, b]).compare()
+    a, b, is_open = found
     marks[a, b] = marks[b, a] = marks[a, b] | is_open
     return problem.coordinates.spread(marks)
+
+
+def _find_open(problem: Problem, theta: Matrix, draws: Draws, estimate: Estimate) -> tuple[Index, Index, Mask] | None:
+    """Return the parameters that may differ from zero and which of them are open; None if that is out of reach."""
+    certificate = estimate.certificate
+    assert certificate is not None
+    # Biases of statistics far apart may add up.
+    if certificate.total == 0 and prefers_near(problem, theta, (theta != 0) | _find_free(problem)):
+        # Where far covariances matter the whole one serves, if there is memory for it.
+        with suppress(NotLocalError):
+            found = _find_optimum(problem, theta, draws, estimate, NearModel)
+            if found is None:
+                return None
+            is_open = NearMarks(problem, theta, draws, found).compare(_MOST_NARROWINGS)
+            return found.quadratic.first, found.quadratic.second, is_open
+    found = _find_optimum(problem, theta, draws, estimate, WholeModel)
+    if found is None:
+        return None
+    assert isinstance(found.quadratic, Curvature)
+    a, b = found.quadratic.first, found.quadratic.second
+    covariance, groups, weights = _covariance(problem, found.quadratic), problem.penalty.groups, problem.penalty.weights
+    assert weights is not None
+    if groups is None:
+        return a, b, _compare(theta[a, b], found, covariance, weights[a, b])
+    return a, b, OpenGroups(theta[a, b], found, covariance, weights[a, b], groups[a, b]).compare()
 
 
 def _find_free(problem: Problem) -> Mask:
@@ -86,7 +111,9 @@ def _find_free(problem: Problem) -> Mask:
     return np.asarray(problem.coordinates.is_parameter & (problem.penalty.weights == 0))
 
 
-def _find_optimum(problem: Problem, theta: Matrix, draws: Draws, estimate: Estimate) -> Optimum | None:
+def _find_optimum(
+    problem: Problem, theta: Matrix, draws: Draws, estimate: Estimate, kind: type[WholeModel] | type[NearModel]
+) -> Optimum | None:
     """Find the optimum that draws at theta lead to, and all that may differ from zero; None if it is out of reach."""
     weights, certificate = problem.penalty.weights, estimate.certificate
     assert weights is not None
@@ -97,20 +124,21 @@ def _find_optimum(problem: Problem, theta: Matrix, draws: Draws, estimate: Estim
     n, sizes = estimate.n_chains, penalty.sizes(problem.gradient(problem.see(estimate.moments)))
     is_held = (penalty.sizes(theta) > 0) | is_free
     # About as many as at the optimum: where these are too many, the way there is not made.
-    if not is_feasible(is_held | _may_differ(sizes, weights, _margins(variances, each, n, bias)), draws):
+    possible = is_held | _may_differ(sizes, weights, _margins(variances, each, n, bias))
+    if not is_feasible(possible, draws, kind):
         return None
     near = sizes > weights - np.sqrt(variances / n)
     # No fewer draws count at the optimum than the least share of them: margins are no larger there.
     margins = _margins(variances, each, LEAST_SHARE * n, bias)
-    found = reweight_to_optimum(problem, theta, draws, estimate, is_held | ((weights > 0) & near), margins)
+    found = reweight_to_optimum(problem, theta, draws, estimate, is_held | ((weights > 0) & near), margins, kind)
     if found is None:
         return None
     there, gradient, left = found
     possible = is_held | (penalty.sizes(there) > 0)
     possible = possible | _may_differ(penalty.sizes(gradient), weights, _margins(variances, each, left, bias))
-    if not is_feasible(possible, draws):
+    if not is_feasible(possible, draws, kind):
         return None
-    curvature = find_curvature(problem, draws, possible)
+    curvature = kind(problem, theta, draws, possible).quadratic
     return Optimum(there, gradient, curvature, left, bias, each[curvature.first, curvature.second])
 
 

@@ -1,0 +1,171 @@
+"""Marks from blocks of statistics that are near each other in the graph, beside those from the whole covariance."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from test_undecided import assert_each_is_rare, count_errors, draw, find_edge, largest_count, make_copies, make_l1
+
+import sparsefield as sf
+from problems import theta_of
+from sparsefield._kernels._local_inverses import invert_blocks
+from sparsefield.gradients import BestDraws, PerfectDraws, Simulation
+from sparsefield.model import scatter
+from sparsefield.objective import Problem, SparseQuadratic, find_near
+from sparsefield.solvers import _models_of_draws, _near_marks, solve_newton
+from sparsefield.solvers._models_of_draws import NearModel, NotLocalError, WholeModel
+from sparsefield.solvers._near_marks import NearMarks
+from sparsefield.solvers._undecided import _compare, _covariance, _find_optimum, find_undecided
+
+
+@pytest.fixture
+def near(monkeypatch):
+    """Take blocks however small the field is."""
+    monkeypatch.setattr(_models_of_draws, "_WHOLE_IS_CHEAP", -1)
+    monkeypatch.setattr(_models_of_draws, "_SHORTER", 0)
+
+
+def make_ring(p, seed, coupling=0.9):
+    """Return rows of a field whose variables stand in a ring."""
+    rng = np.random.default_rng(seed)
+    pair = np.zeros((p, p))
+    for i in range(p):
+        pair[i, (i + 1) % p] = pair[(i + 1) % p, i] = coupling * rng.choice([-1, 1])
+    model = sf.PairwiseMRF.binary(-pair.sum(axis=1) / 2, pair)
+    return model.sample(1000, method="perfect", seed=seed)
+
+
+def fit_ring(p, alpha, seed, n):
+    table = make_ring(p, seed)
+    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, alpha, False)
+    theta = theta_of(solve_newton(problem, BestDraws(max_states=0), Simulation(n, seed), gap=0.01))
+    return problem, theta, *draw(problem, theta, n, seed + 100)
+
+
+def distances(problem, theta, draws, estimate):
+    """Return how far from its margin each nonzero is, over that margin, by the inverse of the whole covariance."""
+    found = _find_optimum(problem, theta, draws, estimate, WholeModel)
+    a, b = found.quadratic.first, found.quadratic.second
+    variances = np.diagonal(np.linalg.inv(_covariance(problem, found.quadratic))) / found.n
+    ratios = np.zeros_like(theta)
+    z = 2.5758293035489004  # of a confidence of 0.99
+    ratios[a, b] = ratios[b, a] = np.abs(found.theta[a, b]) / (
+        z * np.sqrt(variances + z**2 * variances**2 / 4) + z**2 * variances / 2
+    )
+    return ratios
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.usefixtures("near")
+def test_marks_from_blocks_are_those_of_the_whole_covariance(seed, monkeypatch):
+    problem, theta, draws, _, estimate = fit_ring(16, 0.03, seed, 6000)
+    found = find_undecided(problem, theta, draws, estimate)
+    monkeypatch.setattr(_models_of_draws, "_WHOLE_IS_CHEAP", 10**9)
+    whole = find_undecided(problem, theta, draws, estimate)
+    assert 0 < np.triu(whole, 1).sum() < 60  # of 120 pairs
+    # Marks may differ where a parameter is within a twentieth of its margin: variances of blocks have errors of 1%.
+    assert np.all(np.abs(distances(problem, theta, draws, estimate)[found != whole] - 1) < 0.05)
+
+
+def test_steps_with_near_covariances_lead_to_the_optimum_of_the_draws():
+    problem, theta, draws, _, estimate = fit_ring(16, 0.03, 1, 6000)
+    found, whole = (_find_optimum(problem, theta, draws, estimate, kind) for kind in (NearModel, WholeModel))
+    a, b = whole.quadratic.first, whole.quadratic.second
+    off = (found.theta - whole.theta)[a, b]
+    moved = (whole.theta - theta)[a, b]
+    # Either is known to a fifth of the noise of one parameter.
+    assert off @ whole.quadratic.centred() @ off <= (2 * 0.2) ** 2 / 6000
+    assert moved @ whole.quadratic.centred() @ moved > 100 * (2 * 0.2) ** 2 / 6000
+    np.testing.assert_array_equal(np.nonzero(found.quadratic.first), np.nonzero(a))
+
+
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.usefixtures("near")
+def test_marks_from_blocks_hold_at_the_edge_of_zero(side):
+    rows, n_fits = make_ring(7, 3).codes, 200
+    *alphas, is_edge = find_edge(rows, 0.02, 0.024)
+    problem = make_l1(rows, alphas[side], True)
+    found = count_errors(problem, n_fits, Simulation(4000), gap=0.05)
+    assert_each_is_rare(found.n_wrong, n_fits)
+    assert found.n_other[is_edge[np.triu_indices(7)]] > largest_count(found.n_wrong, n_fits)
+    assert found.n_marked.min() < n_fits / 20
+
+
+def hide_graph(monkeypatch):
+    """Let nothing be near that shares no variable."""
+
+    def find_shared(theta, variables, a, b, _reach):
+        return find_near(np.zeros_like(theta), variables, a, b, 0)
+
+    # Blocks of statistics that share a variable with the one in the middle: pairs of them need not share one.
+    monkeypatch.setattr(_models_of_draws, "find_near", find_shared)
+    monkeypatch.setattr(_near_marks, "find_near", lambda *given: find_near(np.ones_like(given[0]), *given[1:]))
+
+
+def compare_both(problem, theta, draws, estimate):
+    """Return marks from blocks and from the whole covariance, and how far nonzeros are from their margins."""
+    whole = _find_optimum(problem, theta, draws, estimate, WholeModel)
+    a, b = whole.quadratic.first, whole.quadratic.second
+    some = scatter(a, b, np.ones(len(a)), len(theta)) > 0
+    found = replace(whole, quadratic=NearModel(problem, theta, draws, some).quadratic)
+    weights = problem.penalty.weights[a, b]
+    expected = _compare(theta[a, b], whole, _covariance(problem, whole.quadratic), weights)
+    own = NearMarks(problem, theta, draws, found).compare(10)
+    return own, expected, distances(problem, theta, draws, estimate)[a, b]
+
+
+def test_draws_find_what_matters_outside_a_block(monkeypatch):
+    hide_graph(monkeypatch)
+    monkeypatch.setattr(_near_marks, "_MOST_EXCESS", np.inf)
+    wrong, without = 0, 0
+    for seed in (91, 7, 12, 33):
+        problem = make_l1(make_copies(seed), 0.02, True)
+        theta = theta_of(solve_newton(problem, PerfectDraws(), Simulation(4000, 1), gap=0.01))
+        draws, _, estimate = draw(problem, theta, 4000, 2)
+        own, expected, ratios = compare_both(problem, theta, draws, estimate)
+        wrong += np.count_nonzero(expected & ~own & (np.abs(ratios - 1) > 0.05))
+        with monkeypatch.context() as blind:
+            blind.setattr(NearMarks, "_probe", lambda *_: (0.0, np.zeros(0, dtype=np.int64)))
+            own, *_ = compare_both(problem, theta, draws, estimate)
+            without += np.count_nonzero(expected & ~own & (np.abs(ratios - 1) > 0.05))
+    assert wrong == 0
+    assert without > 0  # blocks alone leave out what counts
+
+
+@pytest.mark.usefixtures("near")
+def test_where_much_matters_outside_blocks_the_whole_covariance_serves(monkeypatch):
+    problem = make_l1(make_copies(91), 0.02, True)
+    theta = theta_of(solve_newton(problem, PerfectDraws(), Simulation(4000, 1), gap=0.01))
+    draws, _, estimate = draw(problem, theta, 4000, 2)
+    with monkeypatch.context() as usual:
+        usual.setattr(_models_of_draws, "_WHOLE_IS_CHEAP", 10**9)
+        expected = find_undecided(problem, theta, draws, estimate)
+    hide_graph(monkeypatch)
+    with pytest.raises(NotLocalError):
+        compare_both(problem, theta, draws, estimate)
+    np.testing.assert_array_equal(find_undecided(problem, theta, draws, estimate), expected)
+
+
+def test_blocks_are_inverted_one_by_one():
+    table = make_ring(8, 2)
+    a, b = np.triu_indices(8)
+    model = sf.PairwiseMRF.binary(np.zeros(8), np.diag(np.full(7, 0.5), 1) + np.diag(np.full(7, 0.5), -1))
+    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.1)
+    theta = problem.theta(model)
+    draws, x, _ = draw(problem, theta, 3000, 1)
+    blocks, rows = (SparseQuadratic.of(draws, a, b, find_near(theta, np.arange(8), a, b, reach)) for reach in (0, 7))
+    rng = np.random.default_rng(1)
+    wanted, among = rng.choice(len(a), 12, replace=False), rng.random(len(a)) < 0.7
+    members = np.empty((12, 1 + np.diff(blocks.starts).max()), dtype=np.int64)
+    solutions = np.empty(members.shape)
+    parts = blocks.starts, blocks.columns, rows.starts, rows.columns, rows.values, rows.variances
+    found = invert_blocks(*parts, wanted, among, members, solutions)
+    covariance = np.cov((x[:, a] * x[:, b]).T, bias=True)
+    for r, c in enumerate(wanted):
+        shares = (a == a[c]) | (a == b[c]) | (b == a[c]) | (b == b[c])
+        block = np.append(np.flatnonzero(shares & among & (np.arange(len(a)) != c)), c)
+        np.testing.assert_array_equal(members[r, : len(block)], block)
+        assert np.all(members[r, len(block) :] == -1)
+        inverse = np.linalg.inv(covariance[np.ix_(block, block)])
+        np.testing.assert_allclose(solutions[r, : len(block)], inverse[-1], rtol=1e-9)
+        assert found[r] == pytest.approx(inverse[-1, -1], rel=1e-9)
