@@ -191,7 +191,7 @@ def test_interrupts_of_the_start_and_of_the_second_fit_are_not_lost(monkeypatch)
 
     with pytest.raises(KeyboardInterrupt):
         sf.certify(fit, table, n_draws=50_000, watch=stop, max_states=0)
-    monkeypatch.setattr("sparsefield.solvers._pseudolikelihood.descend_pairs", stop)
+    monkeypatch.setattr("sparsefield.solvers._binary_steps.descend_pairs", stop)
     with pytest.raises(KeyboardInterrupt):
         sf.SparseMRF(0.05).fit(table)
 

@@ -1,5 +1,6 @@
 """The objective: likelihood or pseudo-likelihood of the data, and a penalty."""
 
+from sparsefield.objective._binary_pairs import BinaryPairLoss, Neighbours, count_active
 from sparsefield.objective._completed import Completed
 from sparsefield.objective._coordinates import Coordinates, Features, Slots, variances_of
 from sparsefield.objective._data import DataTerm, Observed
@@ -24,6 +25,7 @@ from sparsefield.objective._working_set import choose_active, size_of_working_se
 __all__ = [
     "L1",
     "RARE",
+    "BinaryPairLoss",
     "Completed",
     "Coordinates",
     "DataTerm",
@@ -31,6 +33,7 @@ __all__ = [
     "Group",
     "GroupSupport",
     "Near",
+    "Neighbours",
     "Observed",
     "PairLoss",
     "Penalty",
@@ -44,6 +47,7 @@ __all__ = [
     "check_penalty_kind",
     "choose_active",
     "choose_penalty",
+    "count_active",
     "count_by_variable",
     "descend_by_group",
     "describe_penalty",

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._kernels._descent import descend_pairs
-from sparsefield.data import Table, check_observed, count, find_unseen
+from sparsefield.data import Domain, Moments, Table, Unseen, check_observed, count, find_unseen, weighted_moments
 from sparsefield.fits import Fit, NewtonStep, Status, StepInfo
 from sparsefield.model import Matrix, PairwiseMRF, count_once, independent_theta, norm, scatter
 from sparsefield.objective import (
     L1,
+    BinaryPairLoss,
     Group,
     PenaltyKind,
     PseudoLikelihoodLoss,
@@ -24,6 +25,7 @@ from sparsefield.objective import (
     count_by_variable,
 )
 from sparsefield.solvers._accelerated import Accelerated
+from sparsefield.solvers._binary_steps import BinarySteps
 from sparsefield.solvers._loop import Limits, Watch, run, stalled
 
 # The quadratic model holds at most so many entries at one time: 256 MiB in single precision, and 512 MiB in double
@@ -59,6 +61,8 @@ def solve_pseudo_likelihood(
     tol: float = 1e-4,
     max_seconds: float | None = None,
     began: float | None = None,
+    moments: Moments | None = None,
+    n_threads: int | None = None,
     watch: Watch | None = None,
 ) -> Fit:
     """Minimise half the negative pseudo-log-likelihood plus a penalty, by proximal Newton steps.
@@ -68,27 +72,31 @@ def solve_pseudo_likelihood(
     optimality most. The penalty is alpha for an interaction and alpha / 2 for a main effect, whose gradient is halved
     too: a main effect is in one conditional only, an interaction in two. Where main effects are free, a level that no
     row shows counts as half a row (`Unseen`). It starts without interactions unless a start is given.
+
+    The moments of the table, where somebody has counted them, and the number of threads are for binary variables; the
+    result does not depend on either.
     """
     check_observed(table)
     limits = Limits(max_iter, tol, max_seconds, began)
     own = choose_penalty(table.domain, alpha, penalty, penalize_main=0.5 * penalize_main)
     is_free = bool(own.frees_main)
     unseen = find_unseen(table, weights, is_free=is_free)
-    ones = np.ones(table.n_rows)
-    loss = PseudoLikelihoodLoss(table, ones if weights is None else weights, unseen, own.coordinates)
-    if start is None and is_free:
-        start = independent_theta(table.domain, unseen.fill(loss.moments()).main)
-    method = _PseudoSteps(loss, own, tol, None if start is None else own.coordinates.of_slots(start))
+    method: BinarySteps | _PseudoSteps
+    if isinstance(own, L1) and table.domain.is_binary and own.coordinates.is_plain:
+        if start is None and moments is None:
+            moments = weighted_moments(table, weights)
+        at = start if moments is None or start is not None else unseen.fill(moments)
+        assert at is not None
+        method = BinarySteps(BinaryPairLoss(table, weights, unseen, tol, n_threads), own, tol, at)
+    else:
+        method = _PseudoSteps.on_table(table, own, tol, weights, unseen, start)
     steps, status = run(method, limits, watch)
-    slots = own.coordinates.to_slots(method.theta)
-    main = np.diagonal(slots)
     status = replace(status, sentence=f"{status.sentence} {unseen}".rstrip())
-    model = PairwiseMRF(table.domain, main, slots - np.diag(main))
-    return Fit(model, status, steps, penalty=type(own).__name__, penalize_main=penalize_main)
+    return Fit(method.model(table.domain), status, steps, penalty=type(own).__name__, penalize_main=penalize_main)
 
 
 class _PseudoSteps:
-    """Newton steps on the pseudo-likelihood, one after the other."""
+    """Newton steps on the pseudo-likelihood of any table, one after the other."""
 
     def __init__(self, loss: PseudoLikelihoodLoss, penalty: L1 | Group, tol: float, start: Matrix | None) -> None:
         self._loss, self._penalty, self._tol = loss, penalty, tol
@@ -99,6 +107,29 @@ class _PseudoSteps:
         self._at: tuple[float, Matrix] | None = None  # loss and gradient at theta
         self._n_made, self._is_stalled = 0, False
         self._step_size = 1.0  # of gradient steps
+
+    @classmethod
+    def on_table(
+        cls,
+        table: Table,
+        penalty: L1 | Group,
+        tol: float,
+        weights: NDArray[np.float64] | None,
+        unseen: Unseen,
+        start: Matrix | None,
+    ) -> _PseudoSteps:
+        """Start on a table, without interactions unless a start is given."""
+        own = np.ones(table.n_rows) if weights is None else weights
+        loss = PseudoLikelihoodLoss(table, own, unseen, penalty.coordinates)
+        if start is None and penalty.frees_main:
+            start = independent_theta(table.domain, unseen.fill(loss.moments()).main)
+        return cls(loss, penalty, tol, None if start is None else penalty.coordinates.of_slots(start))
+
+    def model(self, domain: Domain) -> PairwiseMRF:
+        """Return the field that the steps have led to."""
+        slots = self._coordinates.to_slots(self.theta)
+        main = np.diagonal(slots)
+        return PairwiseMRF(domain, main, slots - np.diag(main))
 
     def advance(self) -> StepInfo:
         """Make one step."""

@@ -1,0 +1,241 @@
+"""Newton steps on the pseudo-likelihood of binary variables, over the pairs that may interact."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+
+from sparsefield._kernels._descent import descend_pairs
+from sparsefield.data import Domain, Moments, count
+from sparsefield.fits import NewtonStep, Status, StepInfo
+from sparsefield.model import Matrix, PairwiseMRF
+from sparsefield.objective import L1, BinaryPairLoss, Neighbours, count_active
+from sparsefield.solvers._loop import stalled
+
+Values = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+# The quadratic model holds at most so many entries at one time: 256 MiB in single precision.
+_MOST_CURVATURES = 2**26
+
+# A quadratic model is solved to this share of the largest violation, in so many epochs at most.
+_MOST_EPOCHS, _INNER_TOL = 50, 0.05
+
+# Steps over a working set go on until the smallest subgradient over it is down to this share of that over all pairs.
+_OUTER_TOL = 0.1
+
+# The last halving leaves 2^-29 = 2e-9 of a step, which moves parameters of order one by less than single precision.
+_MOST_HALVINGS = 30
+
+_TILE = 512  # variables whose slopes are looked through at one time
+
+
+@dataclass(frozen=True, eq=False)
+class _Violations:
+    """Interactions of zero that violate optimality."""
+
+    first: Index
+    second: Index
+    sizes: Values
+
+
+class BinarySteps:
+    """Newton steps on the pseudo-likelihood of a binary table.
+
+    An iteration takes the pairs that interact, and those others that violate optimality most, minimises over these, and
+    looks at all pairs.
+
+    Parameters
+    ----------
+    loss : BinaryPairLoss
+        The smooth part.
+    penalty : L1
+        The penalty; main effects pay a multiple of it.
+    tol : float
+        When the smallest subgradient vanishes.
+    start : Moments or ndarray of shape (p, p)
+        The moments of the data, to start where nothing interacts, or the parameters to start from.
+    """
+
+    def __init__(self, loss: BinaryPairLoss, penalty: L1, tol: float, start: Moments | Matrix) -> None:
+        self._loss, self._alpha, self._tol = loss, penalty.alpha, tol
+        self._main_alpha = penalty.alpha * penalty.main
+        p, none = loss.n_variables, np.zeros(0, dtype=np.int64)
+        self._moments = start if isinstance(start, Moments) else None
+        if isinstance(start, Moments):
+            self.main = _independent(start.main, self._main_alpha)
+            self._near, self.values = Neighbours.of_pairs(p, none, none), np.zeros(0)
+        else:
+            self.main = np.diagonal(start).copy()
+            first, second = np.nonzero(np.triu(start, 1))
+            self._near, self.values = Neighbours.of_pairs(p, first, second), start[first, second]
+        self._at: tuple[float, Values, Values] | None = None  # the loss and its gradient, at the parameters
+        self._new: _Violations | None = None
+        self._n_made, self._is_stalled = 0, False
+
+    @property
+    def n_nonzero(self) -> int:
+        """How many parameters are not zero."""
+        return int(np.count_nonzero(self.main) + np.count_nonzero(self.values))
+
+    def model(self, domain: Domain) -> PairwiseMRF:
+        """Return the field that the steps have led to."""
+        found = np.zeros((self._loss.n_variables,) * 2)
+        found[self._near.first, self._near.second] = found[self._near.second, self._near.first] = self.values
+        return PairwiseMRF(domain, self.main, found)
+
+    def advance(self) -> StepInfo:
+        """Minimise over one working set, and look at all pairs."""
+        if self._new is None:
+            self._new = self._look()
+        self._take(self._new)
+        left = np.hypot(np.linalg.norm(self._subgradient()), np.linalg.norm(self._new.sizes))
+        share = self._minimise(max(0.5 * self._tol, _OUTER_TOL * float(left)))
+        self._new = self._look()
+        self._n_made += 1
+        left = np.hypot(np.linalg.norm(self._subgradient()), np.linalg.norm(self._new.sizes))
+        return NewtonStep(
+            iteration=self._n_made,
+            objective=self._objective(),
+            n_nonzero=self.n_nonzero,
+            seconds=0.0,  # told by the loop
+            reason="no sampling",
+            subgradient_norm=float(left),
+            share=share,
+        )
+
+    def judge(self, steps: Sequence[StepInfo]) -> Status | None:
+        """Say whether the smallest subgradient vanished, or no step leads down any more."""
+        left = steps[-1].violation
+        if left > self._tol:
+            return stalled(len(steps)) if self._is_stalled else None
+        said = f"Converged in {count(len(steps), 'iteration')}: the smallest subgradient is down to {left:.2g}."
+        return Status("converged", said)
+
+    def _look(self) -> _Violations:
+        """Look for interactions outside the working set that violate optimality, among all pairs."""
+        p, alpha, near = self._loss.n_variables, self._alpha, self._near
+        moments, self._moments = self._moments, None
+        slopes = None if moments is not None else self._loss.all_slopes(near, self.main, self.values)
+        inside = near.first * p + near.second  # sorted
+        found: list[tuple[Index, Index, Values]] = []
+        means = expit(self.main)
+        for start in range(0, p, _TILE):
+            own = slice(start, min(start + _TILE, p))
+            if moments is not None:
+                gradient = np.outer(means[own], moments.main[start:]) + np.outer(moments.main[own], means[start:])
+                gradient = gradient / 2 - moments.pair[own, start:]
+            else:
+                assert slopes is not None
+                gradient = (slopes[own, start:] + slopes[start:, own].T) / 2
+            gradient[self._loss.is_alone[own]] = 0.0
+            gradient[:, self._loss.is_alone[start:]] = 0.0
+            a, b = np.nonzero(np.triu(np.abs(gradient) > alpha, 1))
+            sizes = np.abs(gradient[a, b]).astype(np.float64) - alpha
+            a, b = a + start, b + start
+            keys = a * p + b
+            at = np.searchsorted(inside, keys)
+            is_new = np.append(inside, -1)[at] != keys
+            found.append((a[is_new], b[is_new], sizes[is_new]))
+        first, second, sizes = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return _Violations(first, second, sizes)
+
+    def _take(self, new: _Violations) -> None:
+        """Make the working set: what is not zero, and about as many of those that violate optimality most."""
+        held = self.values != 0
+        n_new = max(2 * self._loss.n_variables, int(np.count_nonzero(held)))
+        some = np.arange(len(new.sizes))
+        if n_new < len(some):
+            some = np.argpartition(-new.sizes, n_new)[:n_new]
+        first = np.concatenate([self._near.first[held], new.first[some]])
+        second = np.concatenate([self._near.second[held], new.second[some]])
+        values = np.concatenate([self.values[held], np.zeros(len(some))])
+        order = np.lexsort((second, first))
+        self.values = values[order]
+        self._near = Neighbours.of_pairs(self._loss.n_variables, first[order], second[order])
+        self._at = self._loss.evaluate(self._near, self.main, self.values)
+
+    def _objective(self) -> float:
+        assert self._at is not None
+        return self._at[0] + self._penalty(self.main, self.values)
+
+    def _penalty(self, main: Values, values: Values) -> float:
+        return float(self._main_alpha * np.abs(main).sum() + self._alpha * np.abs(values).sum())
+
+    def _subgradient(self) -> Values:
+        """Return the smallest subgradient over main effects and the working set, one after the other."""
+        assert self._at is not None
+        _, main, gradient = self._at
+        return np.concatenate(
+            [_smallest(self.main, main, self._main_alpha), _smallest(self.values, gradient, self._alpha)]
+        )
+
+    def _minimise(self, tol: float) -> float:
+        """Make Newton steps over the working set until the smallest subgradient is below tol; return the last share."""
+        share = 1.0
+        while not self._is_stalled:
+            left = self._subgradient()
+            if np.linalg.norm(left) <= tol:
+                break
+            share = self._go(*self._solve_model(left))
+        return share
+
+    def _solve_model(self, left: Values) -> tuple[Values, Values]:
+        """Return the moves that minimise the quadratic model, of main effects and of the working set."""
+        assert self._at is not None
+        near, p = self._near, self._loss.n_variables
+        is_active = self._choose_active(np.abs(left[p:]))
+        blocks, starts = self._loss.curvatures(near, self.main, self.values, is_active)
+        ranks = np.cumsum(np.concatenate([[0], is_active[near.pairs]]))
+        rows = 1 + ranks[near.places] - ranks[near.starts[np.stack([near.first, near.second])]]
+        own, ones = np.arange(p), np.zeros(p, dtype=np.int64)
+        pairs = np.column_stack([near.first, rows[0], near.second, rows[1]])[is_active]
+        pairs = np.concatenate([np.column_stack([own, ones, own, ones]), pairs])
+        theta = np.concatenate([self.main, self.values[is_active]])
+        gradient = np.concatenate([self._at[1], self._at[2][is_active]])
+        weights = np.repeat([self._main_alpha, self._alpha], [p, len(pairs) - p])
+        tol = _INNER_TOL * np.abs(left).max(initial=0.0)
+        found = descend_pairs(pairs, theta, gradient, weights, blocks, starts, _MOST_EPOCHS, tol)
+        moves = np.zeros(len(self.values))
+        moves[is_active] = found[p:]
+        return found[:p], moves
+
+    def _choose_active(self, sizes: Values) -> NDArray[np.bool_]:
+        """Choose which interactions move: all, or as many as fit of those that violate optimality most."""
+        n = len(sizes)
+        is_active = np.ones(n, dtype=bool)
+        while n > 1 and (count_active(self._near, is_active) ** 2).sum() > _MOST_CURVATURES:
+            n = 3 * n // 4
+            is_active = np.zeros(len(sizes), dtype=bool)
+            is_active[np.argpartition(-sizes, n)[:n]] = True
+        return is_active
+
+    def _go(self, main_moves: Values, moves: Values) -> float:
+        """Go as far along moves as the objective falls, or nowhere; return the share made."""
+        last = self._objective()
+        for halvings in range(_MOST_HALVINGS):
+            share = 0.5**halvings
+            main, values = self.main + share * main_moves, self.values + share * moves
+            at = self._loss.evaluate(self._near, main, values)
+            if at[0] + self._penalty(main, values) <= last + np.finfo(self._loss.dtype).eps * abs(last):
+                self.main, self.values, self._at = main, values, at
+                return share
+        self._is_stalled = True
+        return 0.0
+
+
+def _smallest(values: Values, gradient: Values, alpha: float) -> Values:
+    """Return the smallest subgradient of a smooth function plus alpha times absolute values."""
+    at_zero = np.sign(gradient) * np.maximum(np.abs(gradient) - alpha, 0.0)
+    return np.where(values != 0, gradient + alpha * np.sign(values), at_zero)
+
+
+def _independent(means: Values, alpha: float) -> Values:
+    """Return the main effects that are optimal where nothing interacts: (q - mean) / 2 is within the penalty."""
+    return np.asarray(
+        logit(np.where(means > 0.5, np.maximum(means - 2 * alpha, 0.5), np.minimum(means + 2 * alpha, 0.5)))
+    )
