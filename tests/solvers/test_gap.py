@@ -50,7 +50,7 @@ def test_draws_that_memory_does_not_hold_are_not_counted_on(monkeypatch):
     problem = make_problem(8, 0.03, 300, seed=1)
     theta = theta_of(solve_newton(problem, PerfectDraws(), Simulation(2000, 1), gap=0.001))
     few = bound_gap(problem, theta, n_draws=2048, seed=1, max_states=0)
-    monkeypatch.setattr(_batch, "_MOST_CELLS", 8 * 2048)
+    monkeypatch.setattr(_batch, "_MOST_BITS", 8 * 2048)
     many = bound_gap(problem, theta, n_draws=1_000_000, seed=1, max_states=0)
     assert (many.bound, many.proven, many.n_draws) == (few.bound, few.proven, few.n_draws)
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 from scipy.special import ndtri
 
 from sparsefield.data import Moments
 from sparsefield.model import Matrix, scatter
 from sparsefield.objective import Problem
 from sparsefield.solvers._agreement import least_draws
-from sparsefield.solvers._batch import Batch, Values, bound_reach
+from sparsefield.solvers._batch import Batch, Factored, Values, bound_reach
 from sparsefield.solvers._decrement import Tail, bound_divergence, bound_powers, find_excess, spill
 from sparsefield.solvers._extremes import count_statements, widths
 from sparsefield.solvers._hotelling import limit_decrement, remove_noise, widen_limit
@@ -90,15 +89,17 @@ def draws_for_targets(problem: Problem, theta: Matrix, moments: Moments | None, 
 def judge(problem: Problem, theta: Matrix, targets: Targets, chose: Batch, fresh: Batch, risk: float) -> Verdict:
     """Bound the gap at theta from draws that are independent of the targets and of the draws that these come from."""
     check_draws(targets, fresh)
-    covariance = fresh.covariance(targets.first, targets.second)
-    c, decrement = _find_direction(targets, fresh, covariance)
+    factored = _factor_covariance(targets, fresh)
+    v = fresh.gradient[targets.first, targets.second] + targets.t
+    c = factored.solve(v)
+    decrement = float(v @ c)
     direction = scatter(targets.first, targets.second, c, len(theta))
     values = fresh.along(direction)
     limit = 0.0
     if targets.n:
         limit = limit_decrement(decrement, targets.n, fresh.n, _DECREMENT * risk)
         limit = widen_limit(limit, decrement, targets.n, values)
-    divergence, moved = _bound_tails(-chose.along(direction), limit, targets, fresh, covariance, risk)
+    divergence, moved = _bound_tails(-chose.along(direction), limit, targets, fresh, factored, risk)
     cost = targets.slackness(problem, theta)
     estimate = cost + remove_noise(decrement, targets.n, fresh.n) / 2
     if not np.isfinite(divergence):
@@ -116,18 +117,16 @@ def judge(problem: Problem, theta: Matrix, targets: Targets, chose: Batch, fresh
     return Verdict(cost + divergence, estimate)
 
 
-def _find_direction(targets: Targets, fresh: Batch, covariance: Matrix) -> tuple[Values, float]:
-    """Return c = H^-1 v and the squared decrement v . c."""
-    v = fresh.gradient[targets.first, targets.second] + targets.t
+def _factor_covariance(targets: Targets, batch: Batch) -> Factored:
+    """Return the covariance of the statistics of S over draws, RefusalError where they do not tell all apart."""
     try:
-        c = cho_solve(cho_factor(covariance), v)
+        return Factored(batch.covariance(targets.first, targets.second))
     except np.linalg.LinAlgError:
         raise RefusalError("the draws do not tell all statistics of the support apart: use more of them") from None
-    return c, float(v @ c)
 
 
 def _bound_tails(
-    h: Values, limit: float, targets: Targets, fresh: Batch, covariance: Matrix, risk: float
+    h: Values, limit: float, targets: Targets, fresh: Batch, factored: Factored, risk: float
 ) -> tuple[float, float]:
     """Bound the divergence, and how far negative states move the moments outside S, as a share of their ranges.
 
@@ -136,7 +135,7 @@ def _bound_tails(
     """
     h = h * max(1.0, np.sqrt(limit / max(h.var(), 1e-300)))
     z = float(-ndtri(_TAIL * risk / 3))  # two powers and the reach
-    tail, reach = Tail.of(h), bound_reach(covariance, fresh, targets.first, targets.second, z)
+    tail, reach = Tail.of(h), bound_reach(factored, fresh, targets.first, targets.second, z)
     excess = find_excess(tail, reach)
     divergence = bound_divergence(limit, *bound_powers(h, z), excess, reach)
     return divergence, spill(tail, excess) if np.isfinite(excess) else np.inf

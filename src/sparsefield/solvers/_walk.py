@@ -9,7 +9,7 @@ from sparsefield.gradients import Simulation
 from sparsefield.inference import Backend, OutOfReachError
 from sparsefield.model import Matrix, sum_once
 from sparsefield.objective import Problem
-from sparsefield.solvers._batch import Batch, bound_reach
+from sparsefield.solvers._batch import Batch, Factored, bound_reach
 from sparsefield.solvers._decrement import Tail, find_excess
 from sparsefield.solvers._extremes import depends
 from sparsefield.solvers._finite import prove_gap
@@ -112,7 +112,10 @@ class Walk:
         # Would the tails do on fresh draws, with as much noise as these add?
         a, b = targets.first, targets.second
         h = np.sqrt(1 + k / (n * targets.decrement)) * chose.along(targets.move)
-        reach = bound_reach(chose.covariance(a, b), chose, a, b, _STANDARD_ERRORS)
+        try:
+            reach = bound_reach(Factored(chose.covariance(a, b)), chose, a, b, _STANDARD_ERRORS)
+        except np.linalg.LinAlgError:  # the draws do not tell all statistics apart
+            return True
         return find_excess(Tail.of(h), reach) > _SMALL_EXCESS
 
     def _step(self, chose: Batch) -> bool:
