@@ -46,10 +46,16 @@ def test_value_slopes_and_curvatures_are_those_of_all_pairs(p, n):
     np.fill_diagonal(both, np.diagonal(gradient))
     np.testing.assert_allclose(both, gradient, atol=1e-13)
 
-    is_active = np.random.default_rng(1).random(len(values)) < 0.7
-    blocks, starts = own.curvatures(near, main, values, is_active)
     x, w = table.codes.astype(float), weights / weights.sum()
     q = expit(x @ theta + main)
+    np.testing.assert_allclose(own.norms, np.sqrt(w @ x), atol=1e-13)
+    other, less = lay_out(np.where(np.abs(theta) < 0.5, 0.0, theta))
+    difference = expit(x @ theta + main) - expit(x @ np.where(np.abs(theta) < 0.5, 0.0, theta) + 2 * main)
+    changes = own.changes((near, main, values), (other, 2 * main, less))
+    np.testing.assert_allclose(changes, np.sqrt(w @ difference**2), atol=1e-13)
+
+    is_active = np.random.default_rng(1).random(len(values)) < 0.7
+    blocks, starts = own.curvatures(near, main, values, is_active)
     for i in range(p):
         inside = is_active[near.pairs[near.starts[i] : near.starts[i + 1]]]
         features = np.column_stack([np.ones(n), x[:, near.others[near.starts[i] : near.starts[i + 1]][inside]]])

@@ -16,6 +16,9 @@ from sparsefield._kernels._compiling import compiled
 # 1.0 times as long.
 PIECE = 1024
 
+# Columns at one time where all pairs are looked at: 128 KiB, which the second cache keeps for all variables of a group.
+COLUMNS = 128
+
 # Sums may be made in any order, which is the same whenever the same kernel runs.
 _SUMS = {"reassoc", "contract", "nsz", "nnan"}
 
@@ -240,12 +243,11 @@ def add_curvatures(
 
 
 @compiled(fastmath=_SUMS, error_model="numpy")
-def _add_tile(codes, r0, n, r, found):
-    """Add the products of four rows of residuals and all columns, over some rows of the table, to found (4, p)."""
-    p = len(codes)
+def _add_tile(codes, r0, n, r, begin, end, found):
+    """Add the products of four rows of residuals and columns begin to end, over some rows, to found (4, p)."""
     x0, x1, x2, x3 = r[0, :n], r[1, :n], r[2, :n], r[3, :n]
-    for j in range(0, p, 2):
-        other = min(j + 1, p - 1)
+    for j in range(begin, end, 2):
+        other = min(j + 1, end - 1)
         s, t = codes[j, r0 : r0 + n], codes[other, r0 : r0 + n]
         a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = r.dtype.type(0)
         for k in range(n):
@@ -273,19 +275,41 @@ def _add_tile(codes, r0, n, r, found):
 def add_all_slopes(codes, weights, rows, nodes, kept, added, main, starts, neighbours, values, found, r):
     """Add the derivatives of the losses of some variables in the interactions with all others to rows of found.
 
-    `nodes` are the first ones of four variables each; found has four rows for each four variables, (4 m, p), and r (4,
-    PIECE) is working memory, zero at first. The entry of a variable with itself means nothing.
+    r (4 m, PIECE) is working memory, zero at first; `nodes` are the first ones of 4 m variables each, and found has as
+    many rows for each of them. The entry of a variable with itself means nothing.
     """
+    p = len(codes)
     for r0 in range(rows[0], rows[1], PIECE):
         n = min(PIECE, rows[1] - r0)
         for first in nodes:
-            for i in range(first, min(first + 4, len(codes))):
+            for i in range(first, min(first + len(r), p)):
+                near, own_values = neighbours[starts[i] : starts[i + 1]], values[starts[i] : starts[i + 1]]
                 own = r[i - first, :n]
-                add_neighbours(
-                    codes, r0, neighbours[starts[i] : starts[i + 1]], values[starts[i] : starts[i + 1]], main[i], own
-                )
+                add_neighbours(codes, r0, near, own_values, main[i], own)
                 link(own, codes[i, r0 : r0 + n], weights[r0 : r0 + n], kept[i], added[i])
-            _add_tile(codes, r0, n, r, found[first : first + 4])
+            for begin in range(0, p, COLUMNS):
+                for tile in range(0, min(len(r), p - first), 4):
+                    end, at = min(begin + COLUMNS, p), first + tile
+                    _add_tile(codes, r0, n, r[tile : tile + 4], begin, end, found[at : at + 4])
+
+
+@compiled
+def add_changes(codes, weights, nodes, field, other, changes, e, d, ones):
+    """Set changes to the weighted sums of squares by which the probabilities of some variables differ in two fields.
+
+    A field is (main, starts, neighbours, values); e and d (PIECE,) are working memory, and `ones` are ones.
+    """
+    for i in nodes:
+        for r0 in range(0, codes.shape[1], PIECE):
+            n = min(PIECE, codes.shape[1] - r0)
+            for own, (main, starts, neighbours, values) in ((e[:n], field), (d[:n], other)):
+                near, own_values = neighbours[starts[i] : starts[i + 1]], values[starts[i] : starts[i + 1]]
+                add_neighbours(codes, r0, near, own_values, main[i], own)
+                link(own, codes[i, r0 : r0 + n], ones[:n], 1.0, 0.0)
+            total = 0.0
+            for k in range(n):
+                total += weights[r0 + k] * (e[k] - d[k]) ** 2
+            changes[i] += total
 
 
 @compiled

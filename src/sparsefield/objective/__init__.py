@@ -1,6 +1,6 @@
 """The objective: likelihood or pseudo-likelihood of the data, and a penalty."""
 
-from sparsefield.objective._binary_pairs import BinaryPairLoss, Neighbours, count_active
+from sparsefield.objective._binary_pairs import BinaryPairLoss, Neighbours, PairField, count_active
 from sparsefield.objective._completed import Completed
 from sparsefield.objective._coordinates import Coordinates, Features, Slots, variances_of
 from sparsefield.objective._data import DataTerm, Observed
@@ -35,6 +35,7 @@ __all__ = [
     "Near",
     "Neighbours",
     "Observed",
+    "PairField",
     "PairLoss",
     "Penalty",
     "PenaltyKind",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sparsefield import _threads
 from sparsefield._kernels._logistic import (
     PIECE,
     add_all_slopes,
+    add_changes,
     add_curvatures,
     add_slopes,
     pack_rows,
@@ -23,8 +25,8 @@ Floats = NDArray[np.floating[Any]]
 Index = NDArray[np.int64]
 Values = NDArray[np.float64]
 
-# Tolerances from here on are for single precision, whose rounding leaves 4e-8 to 4e-7 in the norm of the gradient: fields
-# of 20 to 1000 variables, 28 to 1538 edges, 1000 to 1,000,000 rows.
+# Tolerances from here on are for single precision, whose rounding leaves 4e-8 to 4e-7 in the norm of the gradient:
+# fields of 20 to 1000 variables, 28 to 1538 edges, 1000 to 1,000,000 rows.
 _LEAST_SINGLE = 1e-5
 
 # Rows that are the same are counted once where at most this share of the rows is left. Sorting takes as long as one
@@ -35,6 +37,7 @@ _KEY_BITS = 64
 # What the kernels do in a second on one core of a Zen 4 with AVX-512 (`make bench-pseudolikelihood` on a quiet machine
 # says more): they are asked whether the time is up ten times a second. A cell is one value of one row.
 _PRODUCTS, _CELLS, _WAIT = 2e10, 1e9, 0.1
+_GROUP = 64  # variables whose residuals are held at one time where all pairs are looked at: 256 KiB
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +80,9 @@ class Neighbours:
         return np.diff(self.starts)
 
 
+PairField = tuple[Neighbours, Values, Values]  # which pairs interact, main effects, and interactions
+
+
 class BinaryPairLoss:
     """Half the mean negative pseudo-log-likelihood over main effects and interactions of pairs of binary variables.
 
@@ -113,6 +119,11 @@ class BinaryPairLoss:
         self._kept, self._added = unseen.shares()
         self.is_alone = unseen.is_alone
         self._n_threads = n_threads
+
+    @cached_property
+    def norms(self) -> Values:
+        """The roots of the mean squares of columns, (p,)."""
+        return np.sqrt([float(column.astype(self.dtype) @ self._weights) for column in self._codes])
 
     def evaluate(self, near: Neighbours, main: Values, values: Values) -> tuple[float, Values, Values]:
         """Return the loss, and its gradient in the main effects (p,) and in the interactions of pairs (m,)."""
@@ -163,18 +174,37 @@ class BinaryPairLoss:
         Twice the gradient in an interaction is the sum of two of them. The diagonal means nothing.
         """
         p = self.n_variables
-        found = self._zeros(p + 3, p)
-        field = self._as_field(near, main, values)
         work = (p * p + len(near.others)) / _PRODUCTS + p / _CELLS
-        tiles = np.arange(0, p, 4)
+        n_shares = len(self._share(np.arange(p), work))
+        group = min(_GROUP, 4 * -(-p // (4 * n_shares)))
+        found = self._zeros(p + group, p)
+        field = self._as_field(near, main, values)
+        groups = np.arange(0, p, group)
         for rows in self._pieces(work):
             n_calls = max(1, int(work * (rows[1] - rows[0]) / _WAIT))
             for k in range(n_calls):
                 given = self._codes, self._weights, rows
-                shares = self._share(tiles[k::n_calls], work / n_calls)
-                parts = [(*given, own, self._kept, self._added, *field, found, self._zeros(4, PIECE)) for own in shares]
+                parts = [
+                    (*given, own, self._kept, self._added, *field, found, self._zeros(group, PIECE))
+                    for own in self._share(groups[k::n_calls], work / n_calls)
+                ]
                 _threads.run(add_all_slopes, parts)
         return found[:p]
+
+    def changes(self, field: PairField, other: PairField) -> Values:
+        """Return the root of the mean square by which the probabilities of each variable differ in two fields, (p,)."""
+        found, ones = np.zeros(self.n_variables), np.ones(PIECE, dtype=self.dtype)
+        both = self._as_field(*field), self._as_field(*other)
+        work = sum(len(near.others) for near, _, _ in (field, other)) / _PRODUCTS + 2 * self.n_variables / _CELLS
+        n_calls = max(1, int(work * self._codes.shape[1] / _WAIT))
+        for k in range(n_calls):
+            given = self._codes, self._weights
+            parts = [
+                (*given, own, *both, found, self._zeros(PIECE), self._zeros(PIECE), ones)
+                for own in self._share(np.arange(k, self.n_variables, n_calls), work / n_calls)
+            ]
+            _threads.run(add_changes, parts)
+        return np.sqrt(found)
 
     def _zeros(self, *shape: int) -> Floats:
         return np.zeros(shape, dtype=self.dtype)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit
+from scipy.special import logit
 
 from sparsefield._kernels._descent import descend_pairs
 from sparsefield.data import Domain, Moments, count
@@ -15,6 +14,7 @@ from sparsefield.fits import NewtonStep, Status, StepInfo
 from sparsefield.model import Matrix, PairwiseMRF
 from sparsefield.objective import L1, BinaryPairLoss, Neighbours, count_active
 from sparsefield.solvers._loop import stalled
+from sparsefield.solvers._screen import Screen, Violations
 
 Values = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -30,17 +30,6 @@ _OUTER_TOL = 0.1
 
 # The last halving leaves 2^-29 = 2e-9 of a step, which moves parameters of order one by less than single precision.
 _MOST_HALVINGS = 30
-
-_TILE = 512  # variables whose slopes are looked through at one time
-
-
-@dataclass(frozen=True, eq=False)
-class _Violations:
-    """Interactions of zero that violate optimality."""
-
-    first: Index
-    second: Index
-    sizes: Values
 
 
 class BinarySteps:
@@ -65,7 +54,7 @@ class BinarySteps:
         self._loss, self._alpha, self._tol = loss, penalty.alpha, tol
         self._main_alpha = penalty.alpha * penalty.main
         p, none = loss.n_variables, np.zeros(0, dtype=np.int64)
-        self._moments = start if isinstance(start, Moments) else None
+        self._screen = Screen(loss, penalty.alpha, start if isinstance(start, Moments) else None)
         if isinstance(start, Moments):
             self.main = _independent(start.main, self._main_alpha)
             self._near, self.values = Neighbours.of_pairs(p, none, none), np.zeros(0)
@@ -74,7 +63,7 @@ class BinarySteps:
             first, second = np.nonzero(np.triu(start, 1))
             self._near, self.values = Neighbours.of_pairs(p, first, second), start[first, second]
         self._at: tuple[float, Values, Values] | None = None  # the loss and its gradient, at the parameters
-        self._new: _Violations | None = None
+        self._new: Violations | None = None
         self._n_made, self._is_stalled = 0, False
 
     @property
@@ -93,18 +82,18 @@ class BinarySteps:
         if self._new is None:
             self._new = self._look()
         self._take(self._new)
-        left = np.hypot(np.linalg.norm(self._subgradient()), np.linalg.norm(self._new.sizes))
-        share = self._minimise(max(0.5 * self._tol, _OUTER_TOL * float(left)))
+        left = float(np.linalg.norm(self._subgradient()))
+        share = self._minimise(max(0.5 * self._tol, _OUTER_TOL * left))
         self._new = self._look()
         self._n_made += 1
-        left = np.hypot(np.linalg.norm(self._subgradient()), np.linalg.norm(self._new.sizes))
+        left = float(np.hypot(np.linalg.norm(self._subgradient()), self._new.norm))
         return NewtonStep(
             iteration=self._n_made,
             objective=self._objective(),
             n_nonzero=self.n_nonzero,
             seconds=0.0,  # told by the loop
             reason="no sampling",
-            subgradient_norm=float(left),
+            subgradient_norm=left,
             share=share,
         )
 
@@ -116,35 +105,11 @@ class BinarySteps:
         said = f"Converged in {count(len(steps), 'iteration')}: the smallest subgradient is down to {left:.2g}."
         return Status("converged", said)
 
-    def _look(self) -> _Violations:
-        """Look for interactions outside the working set that violate optimality, among all pairs."""
-        p, alpha, near = self._loss.n_variables, self._alpha, self._near
-        moments, self._moments = self._moments, None
-        slopes = None if moments is not None else self._loss.all_slopes(near, self.main, self.values)
-        inside = near.first * p + near.second  # sorted
-        found: list[tuple[Index, Index, Values]] = []
-        means = expit(self.main)
-        for start in range(0, p, _TILE):
-            own = slice(start, min(start + _TILE, p))
-            if moments is not None:
-                gradient = np.outer(means[own], moments.main[start:]) + np.outer(moments.main[own], means[start:])
-                gradient = gradient / 2 - moments.pair[own, start:]
-            else:
-                assert slopes is not None
-                gradient = (slopes[own, start:] + slopes[start:, own].T) / 2
-            gradient[self._loss.is_alone[own]] = 0.0
-            gradient[:, self._loss.is_alone[start:]] = 0.0
-            a, b = np.nonzero(np.triu(np.abs(gradient) > alpha, 1))
-            sizes = np.abs(gradient[a, b]).astype(np.float64) - alpha
-            a, b = a + start, b + start
-            keys = a * p + b
-            at = np.searchsorted(inside, keys)
-            is_new = np.append(inside, -1)[at] != keys
-            found.append((a[is_new], b[is_new], sizes[is_new]))
-        first, second, sizes = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        return _Violations(first, second, sizes)
+    def _look(self) -> Violations:
+        """Find the pairs outside the working set that violate optimality."""
+        return self._screen.find((self._near, self.main, self.values))
 
-    def _take(self, new: _Violations) -> None:
+    def _take(self, new: Violations) -> None:
         """Make the working set: what is not zero, and about as many of those that violate optimality most."""
         held = self.values != 0
         n_new = max(2 * self._loss.n_variables, int(np.count_nonzero(held)))
