@@ -17,12 +17,15 @@ if TYPE_CHECKING:
     import polars as pl
 
 _ELSEWHERE = re.compile(r"\w{2,}:/|/dev/|/proc/")  # addresses, and devices such as /dev/stdin
+_WILD = re.compile(r"[*?]|\[[^]]*\]")
 _PACKED = (".gz", ".bz2", ".xz", ".zip")
 
 
 def beside(data: Path, ending: str) -> Path:
     """Return where to write something that belongs to a table: beside it, or here for the web and devices."""
     path = Path(data.name.partition("?")[0]) if _ELSEWHERE.match(str(data)) else data.expanduser()
+    if _WILD.search(path.name) and not path.exists():  # a pattern: what the names share
+        path = path.with_name(_WILD.sub("", path.stem).strip("-_. ") or "table")
     bare = path.with_suffix("") if path.suffix.lower() in _PACKED else path
     return bare.with_suffix(ending)
 

@@ -140,7 +140,7 @@ def certify(
     out = Output(quiet=quiet, as_json=json)
     with plain_errors():
         found = Fit.load(field)
-    rows = cells.load_same(data, found.model.domain, out)
+    rows = cells.load_same(data, found.model.domain, out, found.settings.get("missing", "model"))
     with plain_errors(data), rows.locate(), quiet_warnings(out):
         found = _certify(found, rows, seed, threads, out, n_draws=draws, confidence=confidence)
         found.save(field)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from sparsefield.cli._app import Output, plain_errors
 from sparsefield.cli._columns import find_column, read_order, refuse_row_names, refuse_typo, split_columns
+from sparsefield.cli._counted_rows import count_columns, count_same
 from sparsefield.cli._notes import compose_notes, list_unordered
 from sparsefield.cli._spelling import spell_given
 from sparsefield.cli._tables import Cells, Reading
@@ -23,12 +24,15 @@ from sparsefield.data import (
     ConstantColumnWarning,
     Contents,
     Domain,
+    LazyParts,
     Table,
     TableError,
     UnknownLettersWarning,
+    as_address,
     columns_have,
     count,
     encode,
+    find_large,
     find_suspicions,
     find_taken,
     has_gaps,
@@ -63,20 +67,30 @@ class Rows:
 def load(path: Path, how: Reading, out: Output, missing: str) -> Rows:
     """Read a table as `Reading.load` says."""
     with plain_errors(path):
-        contents = _read_file(path, how, out)
-        with contents.locate():
-            rows, more = _take(contents, how)
+        parts, place_of = _find_large(path, how), None
+        if parts is None:
+            contents = _read_file(path, how, out)
+            place_of = contents.place_of
+            with contents.locate():
+                rows, more = _take(contents, how)
+        else:
+            kept = _choose_columns(pl.DataFrame(schema=list(parts.names)), how)
+            table, constant = count_columns(parts, kept, how, out, missing)
+            rows, more = Rows(table), _list_constant(constant)
         out.say(str(rows))
         found = find_suspicions(rows.table, missing=missing, sample_weight=rows.weights)
-        placed = [own.placed(contents.place_of(own.row)) for own in found]
+        placed = found if place_of is None else [own.placed(place_of(own.row)) for own in found]
         for note in [*more, *compose_notes(placed), *list_unordered(rows.table)]:
             out.warn(note)
     return rows
 
 
-def load_same(path: Path, domain: Domain, how: Cells, out: Output) -> Rows:
+def load_same(path: Path, domain: Domain, how: Cells, out: Output, missing: str = "model") -> Rows:
     """Read a table as `Cells.load_same` says."""
     with plain_errors(path):
+        parts = _find_large(path, how)
+        if parts is not None:
+            return Rows(count_same(parts, domain, how, out, missing))
         contents = _read_file(path, how, out)
         with contents.locate():
             weights = _find_weights(contents.frame, how)
@@ -202,6 +216,13 @@ def _read_file(path: Path, how: Cells, out: Output) -> Contents:
     for note in [*(note.compose(spell_given) for note in contents.notes), *letters]:
         out.warn(note)
     return contents
+
+
+def _find_large(path: Path, how: Cells) -> LazyParts | None:
+    """Return the parts of files that do not fit into memory, and None of others."""
+    if as_address(path) is not None:
+        return None
+    return find_large(path, missing_markers=_find_markers(how), separator=_unescape(how.separator), header=how.header)
 
 
 def _unescape(separator: str | None) -> str | None:

@@ -12,8 +12,8 @@ MAX_LEVELS, MOST_LEVELS = 32, 254  # those of `data`, which help need not wait f
 Data = Annotated[
     Path,
     typer.Argument(
-        help="A table, one row each: .csv, .tsv, .xlsx, .sav, .dta, .parquet, also as .gz or https://...; or an "
-        "alignment: .fasta, .a2m, .sto."
+        help="A table, one row each: .csv, .tsv, .xlsx, .sav, .dta, .parquet, also as .gz or https://...; a folder of "
+        "parquet or text files, or a pattern in quotes, 'part-*.csv'; or an alignment: .fasta, .a2m, .sto."
     ),
 ]
 

@@ -26,11 +26,23 @@ class Cells:
     merge_levels: options.MergeLevels = None
     weight: options.Weight = None
 
-    def load_same(self, path: Path, domain: Domain, out: Output) -> Rows:
-        """Read a table again, with the variables and levels that a field already has."""
+    def load_same(self, path: Path, domain: Domain, out: Output, missing: str = "model") -> Rows:
+        """Read a table again, with the variables and levels that a field already has.
+
+        Parameters
+        ----------
+        path : Path
+            The file.
+        domain : Domain
+            The variables of the field.
+        out : Output
+            Where to say what was assumed.
+        missing : str
+            What the fit did with missing values, where rows are counted and not kept.
+        """
         from sparsefield.cli._loading import load_same
 
-        return load_same(path, domain, self, out)
+        return load_same(path, domain, self, out, missing)
 
 
 @dataclass(frozen=True)

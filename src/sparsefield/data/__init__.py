@@ -2,7 +2,7 @@
 
 from sparsefield.data._alignments import AMINO_ACIDS, Alignment, read_alignment, sequence_weights
 from sparsefield.data._contents import Contents, ReadingWarning
-from sparsefield.data._count_data import count_data, count_parts, find_parts, open_rows
+from sparsefield.data._count_data import count_data, count_parts, find_large, find_parts, open_rows
 from sparsefield.data._counted import CountedTable
 from sparsefield.data._counting import count_codes, count_ones, count_words
 from sparsefield.data._domain import MISSING, MOST_LEVELS, Domain
@@ -22,6 +22,7 @@ from sparsefield.data._moments import (
 )
 from sparsefield.data._odd_levels import FEW_LEVELS
 from sparsefield.data._ordered import Ordinal
+from sparsefield.data._parts import LazyParts
 from sparsefield.data._policies import WAYS_WITH_MISSING, read_weights, resolve_missing, take_counted
 from sparsefield.data._reading import MISSING_MARKERS, read_contents, read_table
 from sparsefield.data._row_names import is_numbering, names_rows
@@ -47,6 +48,7 @@ __all__ = [
     "CountedTable",
     "Counts",
     "Domain",
+    "LazyParts",
     "Merged",
     "Moments",
     "Ordinal",
@@ -71,6 +73,7 @@ __all__ = [
     "describe_rows",
     "distinct_rows",
     "encode",
+    "find_large",
     "find_parts",
     "find_suspicions",
     "find_taken",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -117,14 +117,29 @@ def find_parts(data: Any, *, at_all: bool = False) -> Parts | None:
     if isinstance(data, pl.LazyFrame):
         return LazyParts(data)
     if isinstance(data, str | Path) and as_address(data) is None:
-        files = find_files(data)
-        if files is None or not (at_all or files.is_large()):
-            return None
-        parts = files.parts(MISSING_MARKERS)
-        for note in parts.notes:
+        parts = find_large(data, at_all=at_all)
+        for note in () if parts is None else parts.notes:
             warnings.warn(str(note), ReadingWarning, stacklevel=3)
         return parts
     return find_dask(data)
+
+
+def find_large(
+    path: str | Path,
+    *,
+    missing_markers: Iterable[str] = MISSING_MARKERS,
+    separator: str | None = None,
+    header: bool | None = None,
+    at_all: bool = False,
+) -> LazyParts | None:
+    """Return the parts of files that are too large to be read into memory; None of others, unless they are asked for.
+
+    Options are those of `read_table`.
+    """
+    files = find_files(path)
+    if files is None or not (at_all or files.is_large()):
+        return None
+    return files.parts(tuple(missing_markers), separator, header)
 
 
 def count_parts(

@@ -6,7 +6,8 @@ from hashlib import sha256
 from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
+import polars as pl
+from numpy.typing import ArrayLike, NDArray
 
 from sparsefield.data._domain import Domain
 from sparsefield.data._errors import TableError
@@ -106,6 +107,16 @@ class CountedTable(Table):
             found.append(seen)
         return found
 
+    def summary(self, sample_weight: ArrayLike | None = None) -> pl.DataFrame:
+        """Describe each variable: levels, missing values, and how often its most frequent level was seen."""
+        if sample_weight is not None:
+            raise ValueError("Rows that are counted count once each: leave sample_weight out.")
+        rows = []
+        for name, levels, seen in zip(self.domain.names, self.domain.levels, self.level_counts(), strict=True):
+            top = int(seen.argmax())
+            rows.append((name, len(levels), 0, str(levels[top]), float(seen[top] / seen.sum())))
+        return pl.DataFrame(rows, schema=["variable", "levels", "missing", "most frequent", "share"], orient="row")
+
     def fingerprint(self) -> str:
         """Return a short text that tells tables apart by all that a fit takes of them: a hash of names and counts.
 
@@ -123,11 +134,11 @@ class CountedTable(Table):
         seen = self.level_counts()
         first = int(np.argmax([_entropy(own) for own in seen]))
         return max(
-            (_entropy(self._pair_table(first, j)) for j in range(len(seen)) if j != first),
+            (_entropy(self.pair_table(first, j)) for j in range(len(seen)) if j != first),
             default=_entropy(seen[first]),
         )
 
-    def _pair_table(self, i: int, j: int) -> NDArray[np.int64]:
+    def pair_table(self, i: int, j: int) -> NDArray[np.int64]:
         """Return how many rows show each pair of levels of two variables."""
         seen = self.level_counts()
         table = np.zeros((len(seen[i]), len(seen[j])), dtype=np.int64)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtri, gammaln
 
+from sparsefield.data._counted import CountedTable
 from sparsefield.data._domain import MISSING
 from sparsefield.data._errors import Suspicion
 from sparsefield.data._listing import count, preview
@@ -75,18 +76,37 @@ def find_copies(table: Table, columns: Columns) -> list[Suspicion]:
     for i, codes in enumerate(table.codes.T):
         if sizes.count(sizes[i]) > 1:
             groups.setdefault(_by_first_row(codes).tobytes(), []).append(i)
-    p = table.domain.n_variables
-    n_pairs, found = p * (p - 1) / 2, []
-    for own in groups.values():
-        n_levels = table.domain.n_levels[own[0]]
-        counts = np.append(columns[own[0]][2], table.n_rows - columns[own[0]][2].sum())  # missing values last
-        surprise = gammaln(table.n_rows + 1) - gammaln(counts + 1).sum() - gammaln(n_levels + 1)
-        if len(own) > 1 and n_levels > 1 and surprise > np.log(n_pairs / _RISK):
-            found.append(_copies([table.domain.names[i] for i in own]))
-    return found
+    return [_copies(table, own) for own in groups.values() if _is_surprising(table, columns, own)]
 
 
-def _copies(names: Sequence[str]) -> Suspicion:
+def find_counted_copies(table: CountedTable, columns: Columns) -> list[Suspicion]:
+    """Find columns that are the same in every row, from the counts of pairs of levels: each goes with one other."""
+    groups: list[list[int]] = []
+    sizes = [tuple(np.sort(seen).tolist()) for _, _, seen in columns]
+    for i, size in enumerate(sizes):
+        near = next((own for own in groups if sizes[own[0]] == size and _go_together(table, own[0], i)), None)
+        if near is None:
+            groups.append([i])
+        else:
+            near.append(i)
+    return [_copies(table, own) for own in groups if _is_surprising(table, columns, own)]
+
+
+def _go_together(table: CountedTable, i: int, j: int) -> bool:
+    pairs = table.pair_table(i, j) > 0
+    return bool((pairs.sum(axis=0) <= 1).all() and (pairs.sum(axis=1) <= 1).all())
+
+
+def _is_surprising(table: Table, columns: Columns, own: Sequence[int]) -> bool:
+    """Say whether columns that are the same are hardly so by chance."""
+    p, n_levels, seen = table.domain.n_variables, table.domain.n_levels[own[0]], columns[own[0]][2]
+    counts = np.append(seen, table.n_rows - seen.sum())  # missing values last
+    surprise = gammaln(table.n_rows + 1) - gammaln(counts + 1).sum() - gammaln(n_levels + 1)
+    return len(own) > 1 and n_levels > 1 and bool(surprise > np.log(p * (p - 1) / 2 / _RISK))
+
+
+def _copies(table: Table, own: Sequence[int]) -> Suspicion:
+    names = [table.domain.names[i] for i in own]
     return Suspicion(
         kind="copies",
         problem=f"Columns {preview(names)} tell the same in every row",
@@ -155,6 +175,19 @@ def find_gone_rows(whole: Table, kept: Table) -> list[Suspicion]:
             remedy="Missing values can stay with {option}",
             columns=(name,),
             option="missing",
+        )
+    ]
+
+
+def find_dropped_rows(table: CountedTable) -> list[Suspicion]:
+    """Say how many rows remain where those with a missing value were dropped while rows were counted."""
+    if not table.n_dropped:
+        return []
+    return [
+        Suspicion(
+            kind="rows left out",
+            problem=f"{table.n_rows} of {table.n_rows + table.n_dropped} rows remain: the others have a missing value",
+            remedy="Fill missing values before, unless this is meant",
         )
     ]
 

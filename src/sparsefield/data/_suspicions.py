@@ -6,11 +6,14 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from sparsefield.data._counted import CountedTable
 from sparsefield.data._encode import encode
 from sparsefield.data._errors import Suspicion
 from sparsefield.data._missing_codes import columns_of, find_codes, find_words
 from sparsefield.data._odd_columns import (
     find_copies,
+    find_counted_copies,
+    find_dropped_rows,
     find_empty_rows,
     find_few_rows,
     find_frequencies,
@@ -30,7 +33,8 @@ def find_suspicions(
 
     Numbers and words that stand for missing values; levels that differ in case and blanks alone, or are seen once or
     twice; counts; columns that name the rows, say the same, or are mostly missing; rows that are empty or left out, and
-    too few of them. The rules are made for few false alarms: they ask, and change nothing.
+    too few of them. The rules are made for few false alarms: they ask, and change nothing. Of tables that are counted
+    part by part (`count_data`), counts are looked at.
 
     Parameters
     ----------
@@ -53,6 +57,8 @@ def find_suspicions(
     ...     print(own.kind, own.columns, own.values)
     missing code ('x0',) (-99,)
     """
+    if isinstance(data, CountedTable):
+        return _look_at_counts(data)
     whole = data if isinstance(data, Table) else encode(data)
     counted, weights = take_counted(whole, sample_weight)
     table, weights = resolve_missing(counted, missing, weights)
@@ -70,4 +76,18 @@ def find_suspicions(
         *find_empty_rows(table),
         *find_gone_rows(counted, table),
         *find_few_rows(table, weights),
+    )
+
+
+def _look_at_counts(table: CountedTable) -> tuple[Suspicion, ...]:
+    """Look for what can be told from counts, without the rows."""
+    columns = columns_of(table)
+    return (
+        *find_codes(columns),
+        *find_words(columns),
+        *find_variants(columns),
+        *find_counts(table, columns),
+        *find_counted_copies(table, columns),
+        *find_dropped_rows(table),
+        *find_few_rows(table),
     )

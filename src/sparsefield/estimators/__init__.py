@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from sparsefield.estimators._progress import PiecesBar, ProgressBar, choose_shown
+from sparsefield.estimators._progress import PiecesBar, ProgressBar, RowsBar, choose_shown
 from sparsefield.estimators._seeds import seed_of
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ __all__ = [
     "PiecesBar",
     "ProgressBar",
     "PseudoLikelihood",
+    "RowsBar",
     "SparseMRF",
     "SparseMRFCV",
     "bootstrap",

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
-from sparsefield.data import Ordinal, Table, encode, listed
+from sparsefield.data import Ordinal, Table, listed, open_rows
 from sparsefield.estimators._answers import FieldAnswers
 from sparsefield.estimators._seeds import seed_of
 from sparsefield.fits import Fit
@@ -48,7 +48,7 @@ class FieldEstimator(FieldAnswers, BaseEstimator):  # type: ignore[misc]
             _check_n_features(self, X, reset=True)
         else:
             self._forget_names()
-        return checked if self.ordinal is None else encode(checked, ordinal=self.ordinal)
+        return checked if self.ordinal is None else open_rows(checked, missing=self.missing, ordinal=self.ordinal)
 
     def _forget_names(self) -> None:
         """Forget the columns of a frame that it was fitted to before, as scikit-learn does where arrays come in."""

@@ -66,6 +66,28 @@ class ProgressBar(_Bar):
         return watch
 
 
+class RowsBar(_Bar):
+    """How many rows of a table are counted, where they are not in memory; nothing of other tables."""
+
+    _is_begun = False
+
+    def __enter__(self) -> Callable[[int], object] | None:
+        if not self._is_shown:
+            return None
+
+        def watch(n_rows: int) -> None:
+            if not self._is_begun:
+                self._task = self._start(_RowsDone(), total=None)
+                self._is_begun = True
+            self._progress.update(self._task, completed=n_rows)
+
+        return watch
+
+    def __exit__(self, *_: object) -> None:
+        if self._is_begun:
+            super().__exit__()
+
+
 class PiecesBar(_Bar):
     """A progress bar of pieces of work (`selection.run_pieces`), with the time that is left.
 
@@ -119,6 +141,14 @@ class _StepsDone(_Line):
         if describe_compiling():
             return Text("since")
         return Text(f"step {task.completed:.0f} of up to {task.total:.0f}{task.fields['said']}")
+
+
+class _RowsDone(_Line):
+    """How many rows are counted. How many there are is known in the end."""
+
+    def render(self, task: Task) -> Text:
+        """Return the text before the time since the start."""
+        return Text(f"{task.completed:,.0f} rows, since")
 
 
 class _PiecesLeft(_Line):

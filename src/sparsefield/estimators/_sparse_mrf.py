@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from sparsefield.data import WAYS_WITH_MISSING, Ordinal, Table
 from sparsefield.estimators._field_estimator import FieldEstimator
-from sparsefield.estimators._progress import ProgressBar, choose_shown
+from sparsefield.estimators._progress import ProgressBar, RowsBar, choose_shown
 from sparsefield.estimators._seeds import seed_of
 from sparsefield.gradients import CertificateKind, Schedule
 from sparsefield.inference import Backend
@@ -211,14 +211,16 @@ class SparseMRF(FieldEstimator):
         Parameters
         ----------
         X : Table, array, pandas or polars data frame, or path
-            Observations, one row each; see `encode`.
+            Observations, one row each; see `encode`. Lazy frames of polars, and data frames and arrays of Dask, are
+            counted part by part, and so are large files and folders; see `count_data`.
         y : None
             Not used; scikit-learn's convention.
         sample_weight : array-like of shape (n_rows,), optional
             How often each row counts.
         """
         began = time.perf_counter()
-        learner = Learner(self._check_input(X), self._make_options(), sample_weight)
+        with RowsBar(self.progress) as watch_rows:
+            learner = Learner(self._check_input(X), self._make_options(), sample_weight, watch_rows)
         chosen = self._choose(learner, began)
         with ProgressBar(self.progress, learner.options.most_steps(learner.table)) as watch:
             fit = learn_with(learner, chosen, began=began, watch=watch)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pathlib
 from collections.abc import Mapping, Sequence
 from os import PathLike
@@ -156,7 +157,7 @@ def _summary(table: Table | None, sample_weight: ArrayLike | None) -> dict[str, 
         "n_rows": table.n_rows,
         "counted": None if sample_weight is None else f"{np.sum(sample_weight):.10g}",
         "n_missing": int(table.n_missing.sum()),
-        "share": float(table.n_missing.sum() / max(1, table.codes.size)),
-        "n_whole": int(np.count_nonzero(~table.mask.any(axis=1))),
+        "share": float(table.n_missing.sum() / max(1, math.prod(table.shape))),
+        "n_whole": int(np.count_nonzero(~table.mask.any(axis=1))) if table.n_missing.any() else table.n_rows,
         "rows": rows,
     }

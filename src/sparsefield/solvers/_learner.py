@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
@@ -64,6 +65,8 @@ class Learner:
         What is asked of each fit.
     sample_weight : array-like of shape (n_rows,), optional
         How often each row counts.
+    watch_rows : callable, optional
+        Called with the number of rows that are counted so far, where they are not in memory.
 
     Attributes
     ----------
@@ -78,9 +81,15 @@ class Learner:
         some.
     """
 
-    def __init__(self, data: Any, options: Options, sample_weight: ArrayLike | None = None) -> None:
+    def __init__(
+        self,
+        data: Any,
+        options: Options,
+        sample_weight: ArrayLike | None = None,
+        watch_rows: Callable[[int], object] | None = None,
+    ) -> None:
         if not isinstance(data, Table):
-            data = open_rows(data, missing=options.missing, n_threads=options.n_threads)
+            data = open_rows(data, missing=options.missing, n_threads=options.n_threads, watch=watch_rows)
         table, weights = take_counted(data, sample_weight)
         self.table, self.weights = resolve_missing(table, options.missing, weights)
         self.options = options
