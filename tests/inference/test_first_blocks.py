@@ -30,6 +30,15 @@ def test_starts_of_different_sources_differ():
     assert not np.array_equal(codes[512 * 64 : 512 * 65], codes[512 * 128 :])
 
 
+@pytest.mark.parametrize(
+    ("n_draws", "n_blocks"), [(512, 1), (513, 2), (100_000, 14), (2**20, 64), (2**21, 64), (2**22, 128), (2**25, 1024)]
+)
+def test_very_many_draws_have_work_for_many_machines(n_draws, n_blocks):
+    wanted = Perfect(n_draws, 1)
+    assert wanted.n_blocks == n_blocks
+    assert wanted.cuts[-1] == -(-n_draws // 512)
+
+
 @pytest.mark.parametrize("model", [BINARY, LEVELS])
 def test_bounds_and_draws_are_the_same_without_the_blocks_before_them(model):
     scan = Cpu().prepare(model, n_planes=2)

@@ -75,8 +75,7 @@ class Cluster(Cpu):
         check_request(n_chains, seed)
         workers = self._workers
         cuts = workers.cut(-(-n_chains // BLOCK))
-        runs = pairwise(cuts.tolist())
-        return workers, [workers.call(make, domain, n_chains, seed, first, last) for first, last in runs], cuts
+        return workers, workers.call_each(make, list(pairwise(cuts.tolist())), domain, n_chains, seed), cuts
 
     def draw(
         self, field: Field, n_draws: int, *, seed: int, max_sweeps: int, order: Sequence[int] | None = None
@@ -88,11 +87,10 @@ class Cluster(Cpu):
         workers = self._workers
         cuts = workers.cut(wanted.n_blocks)
         sent = workers.send(SentField.of(field))
-        drawn = [workers.call(tasks.draw, wanted, sent, length, first, last) for first, last in pairwise(cuts.tolist())]
-        n_run, n_met = workers.add_up(workers.call_each(tasks.take_run, drawn), drawn)
-        parts = workers.call_each(tasks.take_draws, drawn)
-        chains = ClusterChains(field.domain, n_draws, workers, parts, wanted.cuts[cuts])
-        return chains, wanted.describe(length, n_pilot, int(n_run), int(n_met))
+        parts = workers.call_each(tasks.draw, list(pairwise(cuts.tolist())), wanted, sent, length)
+        run = workers.add_up(workers.call_each(tasks.describe_run, parts), parts)
+        chains = ClusterChains(field.domain, n_draws, workers, parts, wanted.cuts[cuts], run.counts)
+        return chains, wanted.describe(length, n_pilot, run.n_run, run.n_met)
 
     def __repr__(self) -> str:
         return f"Cluster(n_threads={self.n_threads})"

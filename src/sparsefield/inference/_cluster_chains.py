@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._kernels._bytes import BLOCK
-from sparsefield.data import Domain, Moments
+from sparsefield.data import Counts, Domain, Moments
 from sparsefield.inference import _cluster_tasks as tasks
 from sparsefield.inference._blocks import make_states
 from sparsefield.inference._chains import Chains
@@ -89,11 +89,33 @@ class ClusterBounds(Spread):
 
 
 class ClusterChains(Spread):
-    """Chains on workers."""
+    """Chains on workers. Statistics of chains that have not been swept since are counted once."""
+
+    def __init__(
+        self,
+        domain: Domain,
+        n_chains: int,
+        workers: Workers,
+        parts: list[Any],
+        cuts: NDArray[Any],
+        counts: Counts | None = None,
+    ) -> None:
+        super().__init__(domain, n_chains, workers, parts, cuts)
+        self._counts = counts
+
+    def sweep(self, scan: ClusterScan, n_sweeps: int = 1) -> None:
+        """Sweep all chains; this call does not wait for the workers."""
+        super().sweep(scan, n_sweeps)
+        self._counts = None
 
     def moments(self) -> Moments:
         """Return the means of the statistics over the chains."""
-        found: Moments = self._add_up(tasks.count_pairs).moments()
+        return self.counts().moments()
+
+    def counts(self) -> Counts:
+        """Return the sums of the statistics over the chains, whole numbers."""
+        found: Counts = self._add_up(tasks.count_pairs) if self._counts is None else self._counts
+        self._counts = found
         return found
 
     def means(self) -> NDArray[np.float64]:
@@ -139,7 +161,7 @@ class ClusterChains(Spread):
             for part, (first, last) in zip(self._parts, pairwise(cuts.tolist()), strict=True)
         ]
         total = self._workers.add_up(calls, self._parts)
-        return subtract_mean(total, float(numbers.mean()), self._add_up(tasks.count_pairs).pair)
+        return subtract_mean(total, float(numbers.mean()), self.counts().pair)
 
     def along(self, move: Matrix) -> Matrix:
         """Return the inner product of a move and the statistics of each chain; eight bytes a chain are sent here."""

@@ -89,14 +89,16 @@ def hold(value: Any) -> Any:
     return value
 
 
-def make_chains(domain: Domain, n_chains: int, seed: int, first: int, last: int) -> Chains:
-    """Make blocks first to last - 1 of so many chains, from uniform starts."""
+def make_chains(run: tuple[int, int], domain: Domain, n_chains: int, seed: int) -> Chains:
+    """Make blocks run[0] to run[1] - 1 of so many chains, from uniform starts."""
+    first, last = run
     own = min(n_chains, BLOCK * last) - BLOCK * first
     return Chains(domain, own, seed=seed, n_threads=ONE, first_block=first)
 
 
-def make_bounds(domain: Domain, n_chains: int, seed: int, first: int, last: int) -> BoundingChains:
-    """Make blocks first to last - 1 of so many bounding chains."""
+def make_bounds(run: tuple[int, int], domain: Domain, n_chains: int, seed: int) -> BoundingChains:
+    """Make blocks run[0] to run[1] - 1 of so many bounding chains."""
+    first, last = run
     own = min(n_chains, BLOCK * last) - BLOCK * first
     return BoundingChains(domain, own, seed=seed, n_threads=ONE, first_block=first)
 
@@ -108,19 +110,36 @@ def sweep(blocks: Blocks, sent: SentField, n_sweeps: int) -> Blocks:
     return swept
 
 
-def draw(wanted: Perfect, sent: SentField, length: int, first: int, last: int) -> tuple[Chains, int, int]:
-    """Make the exact draws of blocks of chains first to last - 1."""
-    return wanted.draw_some(sent, length, first, last)
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What exact draws took, and how often they have each statistic: whole numbers, which add up."""
+
+    n_run: int
+    n_met: int
+    counts: Counts
+
+    def __add__(self, other: Run) -> Run:
+        """Return both parts together."""
+        return Run(self.n_run + other.n_run, self.n_met + other.n_met, self.counts + other.counts)
 
 
-def take_draws(drawn: tuple[Chains, int, int]) -> Chains:
-    """Return the chains that stand at exact draws."""
-    return drawn[0]
+class DrawnChains(Chains):
+    """Chains that stand at exact draws, and what these took."""
+
+    n_run, n_met = 0, 0
 
 
-def take_run(drawn: tuple[Chains, int, int]) -> NDArray[np.int64]:
-    """Return what exact draws took."""
-    return np.array(drawn[1:])
+def draw(run: tuple[int, int], wanted: Perfect, sent: SentField, length: int) -> DrawnChains:
+    """Make the exact draws of blocks of chains run[0] to run[1] - 1."""
+    chains, n_run, n_met = wanted.draw_some(sent, length, *run)
+    drawn = DrawnChains.__new__(DrawnChains)
+    drawn.__dict__.update(chains.__dict__, n_run=n_run, n_met=n_met)
+    return drawn
+
+
+def describe_run(drawn: DrawnChains) -> Run:
+    """Return what exact draws took, and count all statistics."""
+    return Run(drawn.n_run, drawn.n_met, drawn.counts())
 
 
 def count_pairs(chains: Chains) -> Counts:
