@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, eye_array
 
 from sparsefield._kernels._sparse_rows import descend_rows, find_entries, mirror, rest_of_rows
 from sparsefield.inference import Draws
-from sparsefield.model import Matrix
+from sparsefield.model import Matrix, row_parts
 from sparsefield.objective._quadratic import RARE
 
 Index = NDArray[np.int64]
@@ -40,8 +40,8 @@ class Near(NamedTuple):
     columns: NDArray[np.int32]
 
 
-def find_near(theta: Matrix, variables: Index, a: Index, b: Index, reach: int, most: int = 2**62) -> Near | None:
-    """Find the pairs of statistics one of whose variables is near one of the other; None where they are too many.
+def find_near(theta: Matrix, variables: Index, a: Index, b: Index, reach: int) -> Near:
+    """Find the pairs of statistics one of whose variables is near one of the other.
 
     Parameters
     ----------
@@ -53,11 +53,16 @@ def find_near(theta: Matrix, variables: Index, a: Index, b: Index, reach: int, m
         The slots whose product each statistic is.
     reach : int
         How many neighbours apart two variables may be: with 0 statistics are near that share one.
-    most : int
-        How many pairs there may be.
     """
+    near = find_few_near(theta, variables, a, b, reach, len(a) ** 2)
+    assert near is not None  # as there are no more pairs than that
+    return near
+
+
+def find_few_near(theta: Matrix, variables: Index, a: Index, b: Index, reach: int, most: int) -> Near | None:
+    """Find the pairs of statistics that are near each other (`find_near`); None where there are more than so many."""
     n, w = int(variables.max(initial=-1)) + 1, len(a)
-    i, j = np.divmod(np.flatnonzero(np.abs(theta) > _LEAST_COUPLING), len(theta))
+    i, j = _find_couplings(theta)
     joined = csr_array((np.ones(len(i), dtype=np.float32), (variables[i], variables[j])), shape=(n, n))
     step = joined + eye_array(n, dtype=np.float32, format="csr")
     ball = eye_array(n, dtype=np.float32, format="csr")
@@ -74,6 +79,15 @@ def find_near(theta: Matrix, variables: Index, a: Index, b: Index, reach: int, m
     columns = np.empty(starts[-1], dtype=np.int32)
     find_entries(*parts, columns, most)
     return Near(starts, columns)
+
+
+def _find_couplings(theta: Matrix) -> tuple[Index, Index]:
+    """Return the slots whose interactions make neighbours."""
+    found = []
+    for rows in row_parts(len(theta)):
+        i, j = np.divmod(np.flatnonzero(np.abs(theta[rows]) > _LEAST_COUPLING), len(theta))
+        found.append((i + rows.start, j))
+    return np.concatenate([i for i, _ in found]), np.concatenate([j for _, j in found])
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sparsefield.data import Moments
 from sparsefield.inference import Draws
 from sparsefield.model import Matrix
-from sparsefield.objective import RARE, Problem, SparseQuadratic, find_near
+from sparsefield.objective import RARE, Problem, SparseQuadratic, find_few_near
 
 Index = NDArray[np.int64]
 Values = NDArray[np.float64]
@@ -126,7 +126,7 @@ def find_near_step(
     missed = float((violation**2 / (2 * variances))[~inside].sum())
     a, b, start, weights, gradient = a[inside], b[inside], start[inside], weights[inside], gradient[inside]
     n_kept = int(min(_MOST_ENTRIES, _MOST_KEPT * len(a) ** 2 / 2))
-    near = find_near(theta, problem.coordinates.variables, a, b, reach, n_kept) if len(a) >= _FEWEST else None
+    near = find_few_near(theta, problem.coordinates.variables, a, b, reach, n_kept) if len(a) >= _FEWEST else None
     if near is None:
         return None
     quadratic = SparseQuadratic.of(draws, a, b, near, units[a, b])
