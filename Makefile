@@ -65,7 +65,7 @@ bench-learner: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
 	$(RUN)/python benchmarks/learner.py $(if $(PEERS),--peers)
 
 bench-newton: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
-	$(RUN)/python benchmarks/newton.py $(if $(PEERS),--peers)
+	$(RUN)/python benchmarks/newton.py $(if $(PEERS),--peers) $(if $(LARGEST),--largest)
 
 # Bounds on gaps against exact ones, 1000 problems: about five minutes.
 bench-optimality: $(INSTALLED)
