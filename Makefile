@@ -9,7 +9,7 @@ export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
 
 .PHONY: browser demo docs paper test lint format bench bench-kernels bench-levels bench-certificates bench-learner \
 	bench-newton bench-optimality bench-constants bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap \
-	bench-choice bench-large bench-dense bench-proteins bench-page clean
+	bench-choice bench-large bench-rows bench-dense bench-proteins bench-page clean
 
 demo: $(INSTALLED)
 	$(RUN)/sparsefield demo
@@ -47,7 +47,7 @@ format: $(INSTALLED)
 	$(RUN)/ruff check --fix .
 
 bench: bench-kernels bench-levels bench-certificates bench-learner bench-newton bench-optimality bench-constants \
-	bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap bench-choice bench-large bench-dense \
+	bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap bench-choice bench-large bench-rows bench-dense \
 	bench-page $(if $(SPARSEFIELD_OUTSIDE),bench-proteins)
 
 # `make bench PEERS=1` also measures jax, thrml, skglm and adabmDCA, which it installs.
@@ -106,6 +106,10 @@ bench-large: $(INSTALLED)
 # A hundred variables that all interact, beside adabmDCA: about four minutes.
 bench-dense: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
 	$(RUN)/python benchmarks/dense.py $(if $(PEERS),--peers)
+
+# A hundred million rows of parquet, which take 0.7 GB of disk while it runs: about five minutes; ROWS=1000000 for less.
+bench-rows: $(INSTALLED)
+	$(RUN)/python benchmarks/rows.py $(if $(ROWS),--rows $(ROWS))
 
 # Contacts of a protein family, which SPARSEFIELD_OUTSIDE has: mean-field DCA, pseudo-likelihood and likelihood.
 bench-proteins: $(INSTALLED)

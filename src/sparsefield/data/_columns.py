@@ -188,7 +188,8 @@ def _write_codes(
 ) -> None:
     """Write the codes of numbers, the least of which has the code `first`; those of missing values are any.
 
-    Numbers that follow one another are subtracted: 0.1 ns a cell of a byte, and 2 ns where each level is compared.
+    Numbers that follow one another are subtracted: a table of bytes is encoded in 0.4 ns a cell, and in 10 ns where
+    each level is compared with all cells.
     """
     if _is_run(levels):
         if numbers.dtype.kind == "b":
