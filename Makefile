@@ -9,7 +9,7 @@ export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
 
 .PHONY: browser demo docs paper test lint format bench bench-kernels bench-levels bench-certificates bench-learner \
 	bench-newton bench-optimality bench-constants bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap \
-	bench-choice bench-large bench-rows bench-dense bench-proteins bench-page clean
+	bench-choice bench-large bench-rows bench-dense bench-proteins bench-pseudolikelihood bench-page clean
 
 demo: $(INSTALLED)
 	$(RUN)/sparsefield demo
@@ -48,7 +48,7 @@ format: $(INSTALLED)
 
 bench: bench-kernels bench-levels bench-certificates bench-learner bench-newton bench-optimality bench-constants \
 	bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap bench-choice bench-large bench-rows bench-dense \
-	bench-page $(if $(SPARSEFIELD_OUTSIDE),bench-proteins)
+	bench-pseudolikelihood bench-page $(if $(SPARSEFIELD_OUTSIDE),bench-proteins)
 
 # `make bench PEERS=1` also measures jax, thrml, skglm and adabmDCA, which it installs.
 bench-kernels: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
@@ -102,6 +102,10 @@ bench-choice: $(INSTALLED)
 # A million rows with one edge, and spikes: about two minutes.
 bench-large: $(INSTALLED)
 	$(RUN)/python benchmarks/large.py
+
+# The pseudo-likelihood of 20 to 1000 variables and 1000 to 1,000,000 rows, beside nodewise regressions.
+bench-pseudolikelihood: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
+	$(RUN)/python benchmarks/pseudolikelihood.py $(if $(PEERS),--peers)
 
 # A hundred variables that all interact, beside adabmDCA: about four minutes.
 bench-dense: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
