@@ -264,6 +264,7 @@ class _ByPseudoLikelihood:
             weights=self._learner.weights,
             start=self._last,
             tol=options.tol,
+            n_threads=options.n_threads,
         )
         self._last = as_theta(fit.model)
         return replace(fit, settings={"alpha": alpha, **self._facts})

@@ -182,6 +182,7 @@ def fit_rows(learner: Learner, alpha: float, objective: Objective, start: Matrix
         weights=learner.weights,
         start=start,
         tol=options.tol,
+        n_threads=options.n_threads,
         max_seconds=options.max_seconds,
         **limit,
     )

@@ -232,6 +232,8 @@ class Learner:
             weights=self.weights,
             max_seconds=limits.max_seconds,
             began=limits.began,
+            moments=self._moments if rows is self.table else None,
+            n_threads=self.options.n_threads,
         )
         if found.status.code == "interrupted":
             raise KeyboardInterrupt
