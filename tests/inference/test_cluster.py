@@ -53,11 +53,6 @@ def cluster(client):
     signal.signal(signal.SIGALRM, before)
 
 
-def cut_in(n_parts):
-    """Cut blocks as for so many workers."""
-    return lambda _, n_blocks: n_blocks * np.arange(min(n_blocks, n_parts) + 1) // min(n_blocks, n_parts)
-
-
 def kill(client, part):
     """Kill the worker that holds a part."""
     distributed.wait([part])
@@ -97,7 +92,7 @@ def look_at_draws(draws, n_slots, patch):
 @pytest.mark.parametrize(("n_parts", "model", "n"), [(2, BINARY, 700), (11, BINARY, 30_000), (11, LEVELS, 20_000)])
 def test_chains_bounds_and_draws_have_the_same_bits_on_a_cluster(cluster, n_parts, model, n, monkeypatch):
     if n_parts > 2:
-        monkeypatch.setattr(Workers, "cut", cut_in(n_parts))
+        monkeypatch.setattr(Workers, "find_places", lambda own: (list(own.client.nthreads()) * n_parts)[:n_parts])
     n_slots, backward = model.domain.n_slots, range(model.domain.n_variables)[::-1]
     found, patch = [], pytest.MonkeyPatch()
     for backend in (Cpu(1), cluster):
@@ -125,6 +120,14 @@ def test_chains_bounds_and_draws_have_the_same_bits_on_a_cluster(cluster, n_part
     assert 0 < found[0][8][0] < n  # some bounds are open and some are not
     for here, there in zip(*found, strict=True):
         assert_same(np.ascontiguousarray(here), np.ascontiguousarray(there))
+
+
+def test_every_worker_has_its_part(client, cluster):
+    for n_sweeps in range(1, 6):  # dask learns how long tasks take, and what is moved
+        drawn, _ = cluster.draw(BINARY, 30_000, seed=n_sweeps, max_sweeps=1000)
+        drawn.sweep(cluster.prepare(BINARY), n_sweeps)
+        distributed.wait(drawn._parts)
+        assert {client.who_has([part])[part.key][0] for part in drawn._parts} == set(client.nthreads())
 
 
 def test_what_is_not_made_by_workers_is_computed_from_states_that_are_sent(cluster):
@@ -190,9 +193,10 @@ def test_an_interrupt_takes_tasks_back(client, cluster, way):
 
 def test_sums_of_many_parts_are_made_by_workers(client):
     workers = Workers(client)
+    assert workers.cut(40).tolist() == [0, 20, 40]
     parts = workers.call_each(np.arange, list(range(1, 3)) * 20)
     assert workers.add_up([workers.call(np.full, 3, k) for k in range(70)]).tolist() == [2415] * 3
-    assert len(workers.collect(parts)) == 40
+    assert [len(part) for part in workers.collect(parts)] == [1, 2] * 20
 
 
 def test_a_task_cannot_spread_its_draws_over_its_own_workers(client):

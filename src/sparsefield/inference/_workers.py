@@ -34,14 +34,20 @@ class Workers:
     def __init__(self, client: Any = None) -> None:
         self.client = _check_client(client)
         _check_versions(self.client)
+        self._places: list[str] = []  # the worker of each part, as far as it is there
 
     def cut(self, n_blocks: int) -> NDArray[np.int64]:
         """Cut blocks into one run for each thread of the workers: part k from cuts[k] on, up to cuts[k + 1]."""
-        n_threads = sum(self.client.nthreads().values())
-        if not n_threads:
+        self._places = self.find_places()
+        if not self._places:
             raise ValueError("The cluster has no workers: start some, and wait for them with client.wait_for_workers.")
-        n_parts = min(n_blocks, n_threads)
+        n_parts = min(n_blocks, len(self._places))
         return np.asarray(n_blocks * np.arange(n_parts + 1) // n_parts)
+
+    def find_places(self) -> list[str]:
+        """Return the worker of every thread: each worker's first one, then their second ones, and so on."""
+        threads = [(k, worker) for worker, n in self.client.nthreads().items() for k in range(n)]
+        return [worker for _, worker in sorted(threads)]
 
     def send(self, value: Any) -> Any:
         """Send a value, once, which tasks can then be given."""
@@ -57,9 +63,17 @@ class Workers:
             return self.client.submit(function, *arguments, pure=False)
 
     def call_each(self, function: Callable[..., Any], parts: Sequence[Any], *shared: Any) -> list[Any]:
-        """Have a function called with each part, and the same other arguments."""
-        found: list[Any] = self.client.map(function, parts, *([one] * len(parts) for one in shared), pure=False)
-        return found
+        """Have a function called with each part, by the worker of that part, and the same other arguments."""
+        # Left to itself dask gives all parts to the worker that has the field, which takes as long as one worker alone.
+        own: dict[str, list[int]] = {}
+        for k in range(len(parts)):
+            own.setdefault(self._places[k % len(self._places)], []).append(k)
+        calls: dict[int, Any] = {}
+        for worker, numbers in own.items():
+            given = [parts[k] for k in numbers], *([one] * len(numbers) for one in shared)
+            where: dict[str, Any] = {"workers": [worker], "allow_other_workers": True}
+            calls.update(zip(numbers, self.client.map(function, *given, pure=False, **where), strict=True))
+        return [calls[k] for k in range(len(parts))]
 
     def add_up(self, parts: list[Any], behind: Sequence[Any] = ()) -> Any:
         """Return the sum of what several calls return; of many parts workers make sums of their own."""
