@@ -9,7 +9,7 @@ export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
 
 .PHONY: browser demo docs paper test lint format bench bench-kernels bench-levels bench-certificates bench-learner \
 	bench-newton bench-optimality bench-constants bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap \
-	bench-choice bench-large bench-rows bench-dense bench-proteins bench-pseudolikelihood bench-page clean
+	bench-choice bench-large bench-rows bench-dense bench-machines bench-proteins bench-pseudolikelihood bench-page clean
 
 demo: $(INSTALLED)
 	$(RUN)/sparsefield demo
@@ -48,7 +48,7 @@ format: $(INSTALLED)
 
 bench: bench-kernels bench-levels bench-certificates bench-learner bench-newton bench-optimality bench-constants \
 	bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap bench-choice bench-large bench-rows bench-dense \
-	bench-pseudolikelihood bench-page $(if $(SPARSEFIELD_OUTSIDE),bench-proteins)
+	bench-pseudolikelihood bench-machines bench-page $(if $(SPARSEFIELD_OUTSIDE),bench-proteins)
 
 # `make bench PEERS=1` also measures jax, thrml, skglm and adabmDCA, which it installs.
 bench-kernels: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
@@ -114,6 +114,10 @@ bench-dense: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
 # A hundred million rows of parquet, which take 0.7 GB of disk while it runs: about five minutes; ROWS=1000000 for less.
 bench-rows: $(INSTALLED)
 	$(RUN)/python benchmarks/rows.py $(if $(ROWS),--rows $(ROWS))
+
+# Draws on two worker processes, and a model of a thousand: about two minutes.
+bench-machines: $(INSTALLED)
+	$(RUN)/python benchmarks/machines.py
 
 # Contacts of a protein family, which SPARSEFIELD_OUTSIDE has: mean-field DCA, pseudo-likelihood and likelihood.
 bench-proteins: $(INSTALLED)

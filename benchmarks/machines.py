@@ -97,13 +97,13 @@ def measure_field(n_variables: int, sizes: tuple[int, ...], cluster: Cluster) ->
 
 def measure_fit(cluster: Cluster) -> dict[str, Any]:
     """Time a whole fit on one machine and on two processes."""
-    table = make_sparse(100).sample(2000, method="perfect", seed=1)
+    table = make_field(100, degree=3, strength=(0.3, 0.6), seed=1).sample(5000, method="perfect", seed=1)
     ways: dict[str, Backend] = {"1 thread": Cpu(1), "2 threads": Cpu(2), "2 workers": cluster}
     fits, times = {}, {}
     for name, backend in ways.items():
 
         def learn(name: str = name, backend: Backend = backend) -> None:
-            fits[name] = sf.learn(table, 0.04, backend=backend, seed=1)
+            fits[name] = sf.learn(table, 0.01, backend=backend, seed=1)
 
         times[name] = best_time(learn, 2)
     assert all(np.array_equal(as_theta(fit.model), as_theta(fits["1 thread"].model)) for fit in fits.values())

@@ -64,6 +64,7 @@ def _on_paper(costs: Costs, fields: Sequence[Field]) -> str:
 
 def write_tables(costs: Costs, fields: Sequence[Field], rows: Sequence[dict[str, Any]], fit: dict[str, Any]) -> str:
     """Return all tables as a page."""
+    ratios = [row["2 workers"] / row["2 workers by the model"] for row in rows]
     blocks = [
         [f.n_variables, 1e3 * f.seconds_per_block, 1e3 * f.seconds_before, f.bytes_of_field, f.bytes_of_counts]
         for f in fields
@@ -80,7 +81,9 @@ def write_tables(costs: Costs, fields: Sequence[Field], rows: Sequence[dict[str,
             "\n## Measured\n",
             "Seconds of a step, the best of five, and what the model says of two workers:\n",
             _measured(rows),
-            f"\nA fit with {fit['variables']} variables ({fit['steps']} steps, {fit['draws at the end']} draws at the "
+            f"\nMeasured times are {min(ratios):.2g} to {max(ratios):.2g} of what the model says. Two workers and the "
+            "process that asks them share the processors of this machine.\n",
+            f"A fit with {fit['variables']} variables ({fit['steps']} steps, {fit['draws at the end']} draws at the "
             f"end) takes {fit['1 thread']:.2g} s on one thread, {fit['2 threads']:.2g} s on two, and "
             f"{fit['2 workers']:.2g} s on two workers, with the same bits.\n",
             "## From which number of draws it pays\n",
