@@ -9,6 +9,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
+from threadpoolctl import ThreadpoolController
+
 from sparsefield._deadline import check_time
 
 # Handing two calls to two threads and waiting for them takes 144 microseconds (median of 2000, two cores of a Zen 3).
@@ -25,6 +27,21 @@ def available() -> int:
 @lru_cache(maxsize=1)
 def _pool(n_threads: int, _process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(n_threads, thread_name_prefix="sparsefield")
+
+
+@lru_cache(maxsize=1)
+def _libraries() -> ThreadpoolController:
+    """Look once for the libraries that multiply matrices, which takes 5 ms."""
+    return ThreadpoolController()
+
+
+def one_for_products() -> Any:
+    """Return a context in which a product of matrices has one thread, which takes 12 microseconds.
+
+    Threads of the library wait for each other by spinning: products of 100 x 1000 and 1000 x 100 numbers take 30 ms with
+    two of them between sweeps of ours, and 1 ms with one (two cores).
+    """
+    return _libraries().limit(limits=1, user_api="blas")
 
 
 def share(n_parts: int, n_threads: int | None, seconds: float) -> list[slice]:

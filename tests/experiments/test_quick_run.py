@@ -62,7 +62,7 @@ def test_pages_show_every_picture_and_lead_to_files_that_are_there(folder):
 
 def test_pictures_show_something(folder):
     pictures = sorted(folder.glob("*.png"))
-    assert len(pictures) == 13
+    assert len(pictures) == 14
     for path in pictures:
         image = matplotlib.image.imread(path)
         assert min(image.shape[:2]) > 300, path
@@ -71,7 +71,7 @@ def test_pictures_show_something(folder):
 
 def test_every_claim_has_a_number_and_stands_in_the_page(folder):
     claims = write_pages(folder)
-    assert len(claims) == 16
+    assert len(claims) == 17
     page = (folder / "index.md").read_text(encoding="utf-8")
     for claim in claims:
         assert re.search(r"\d", claim.evidence), claim

@@ -9,13 +9,13 @@ import naive
 from random_fields import pair_field
 from sparsefield import Domain, PairwiseMRF, _threads
 from sparsefield._kernels import _bytes
+from sparsefield._kernels._tables import make_monotone
 from sparsefield._kernels._target import HAS_AVX2
 from sparsefield.certificates import dobrushin, influence_matrix
 from sparsefield.certificates._influence import spectral_radius
 from sparsefield.datasets import make_field
 from sparsefield.inference import BoundingChains, Chains, Perfect, Scan, _coupled
 from sparsefield.inference._blocks import PILOT, SWEEPS, make_states, make_streams, unpack
-from sparsefield.inference._tables import make_monotone
 from statistics_ import assert_counts_agree, assert_moments_agree
 from zoo import BINARY, parts
 

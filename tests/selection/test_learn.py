@@ -167,13 +167,13 @@ def test_an_iteration_for_which_there_is_no_time_is_not_begun():
 
 def test_time_counts_from_the_first_look_at_the_table(monkeypatch):
     table = make_table()
-    encoded = sf.solvers._learner.encode
+    encoded = sf.solvers._learner.open_rows
 
-    def slow(data):
+    def slow(data, **options):
         time.sleep(0.3)
-        return encoded(data)
+        return encoded(data, **options)
 
-    monkeypatch.setattr("sparsefield.solvers._learner.encode", slow)
+    monkeypatch.setattr("sparsefield.solvers._learner.open_rows", slow)
     with pytest.warns(ConvergenceWarning, match="before the first iteration"):
         fit = sf.SparseMRF(0.05, max_seconds=0.2, gap=1e-4, random_state=1).fit(np.asarray(table)).fit_
     assert fit.status.code == "time"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparsefield._kernels._compiling import compiled
+from sparsefield._kernels._popcounts import count_bits
 
 
 @compiled
@@ -18,6 +19,54 @@ def find_closed(low, high, full, closed):
     for i in range(low.shape[0]):
         for m in range(low.shape[1]):
             closed[m] &= ~(low[i, m] ^ high[i, m])
+
+
+@compiled
+def count_open(states, masks):
+    """Count the packed chains (B, 2 x lines, 8) uint64 with a variable whose bounds differ, where masks have ones."""
+    n_lines = states.shape[1] // 2
+    n = 0
+    for block in range(states.shape[0]):
+        for m in range(states.shape[2]):
+            is_open = np.uint64(0)
+            for i in range(n_lines):
+                is_open |= states[block, i, m] ^ states[block, n_lines + i, m]
+            n += np.int64(count_bits(is_open & masks[block, m]))
+    return n
+
+
+@compiled
+def gather_open(states, masks):
+    """Move the packed chains (B, 2 x lines, 16) uint32 that are open to the front, in their order; return how many.
+
+    Those behind them, to the end of a block, get bounds of zero, which have met. masks (B, 16) uint32 have ones for the
+    chains that exist. A chain goes to a place that has been read before, so that this is done in place.
+    """
+    n_blocks, n_lines, n_lanes = states.shape
+    half = n_lines // 2
+    kept = 0
+    is_open = np.empty(n_lanes, np.uint32)
+    for block in range(n_blocks):
+        for m in range(n_lanes):
+            is_open[m] = 0
+            for i in range(half):
+                is_open[m] |= states[block, i, m] ^ states[block, half + i, m]
+            is_open[m] &= masks[block, m]
+        for c in range(512):
+            t, m = np.uint32(c // n_lanes), c % n_lanes
+            if (is_open[m] >> t) & np.uint32(1):
+                new, place = kept // 512, kept % 512
+                to, lane = np.uint32(place // n_lanes), place % n_lanes
+                one = np.uint32(np.uint32(1) << to)
+                for i in range(n_lines):
+                    bit = (states[block, i, m] >> t) & np.uint32(1)
+                    states[new, i, lane] = (states[new, i, lane] & ~one) | np.uint32(bit << to)
+                kept += 1
+    for c in range(kept, 512 * (-(-kept // 512))):
+        to, lane = np.uint32(c % 512 // n_lanes), c % n_lanes
+        for i in range(n_lines):
+            states[c // 512, i, lane] &= ~np.uint32(np.uint32(1) << to)
+    return kept
 
 
 @compiled

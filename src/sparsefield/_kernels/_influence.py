@@ -37,6 +37,43 @@ def compress_rows(matrix):
 
 
 @compiled
+def count_entries(matrix):
+    """Count the entries that are not zero."""
+    n = 0
+    for i in range(matrix.shape[0]):
+        for j in range(matrix.shape[1]):
+            n += matrix[i, j] != 0.0
+    return n
+
+
+@compiled
+def list_influences(main, interactions, rounding, starts, neighbours, sizes, ends):
+    """Fill compressed rows with what the influences of a field of two levels are made of.
+
+    sizes (n,) are the absolute values of the interactions, and ends (n,) the log-odds, without the neighbour, at which
+    a change of that size moves a probability most: -size / 2, or as near to there as they can come. Ranges of log-odds
+    are rounded outwards by 2 (p + 2) times `rounding` of the sizes that add up to them.
+    """
+    p = main.shape[0]
+    k = 0
+    starts[0] = 0
+    for i in range(p):
+        positive, negative = 0.0, 0.0
+        for j in range(p):
+            value = interactions[i, j]
+            if value != 0.0:
+                neighbours[k], sizes[k] = j, abs(value)
+                positive += max(value, 0.0)
+                negative += min(value, 0.0)
+                k += 1
+        starts[i + 1] = k
+        slack = 2 * (p + 2) * rounding * (abs(main[i]) + positive - negative)
+        low, high = main[i] + negative - slack, main[i] + positive + slack
+        for e in range(starts[i], k):
+            ends[e] = min(max(-sizes[e] / 2, low), high - sizes[e])
+
+
+@compiled
 def sweep_disagreement(starts, neighbours, values, order, extra, cap, w, n_sweeps):
     """Replace w_i by min(cap, extra_i + sum_j U_ij w_j), variable by variable in the order given."""
     for _ in range(n_sweeps):

@@ -66,7 +66,7 @@ def count_rows(rows, firsts, counts):
 
 
 @intrinsic
-def _count_bits(_typing: Any, _x: Any) -> Any:
+def count_bits(_typing: Any, _x: Any) -> Any:
     """Count the ones of a word."""
 
     def generate(_context: Any, b: Any, _signature: Any, arguments: Any) -> Any:
@@ -82,7 +82,7 @@ def count_ones(states, masks, n_variables):
     for block in range(states.shape[0]):
         for i in range(n_variables):
             for w in range(states.shape[2]):
-                counts[i] += np.int64(_count_bits(states[block, i, w] & masks[block, w]))
+                counts[i] += np.int64(count_bits(states[block, i, w] & masks[block, w]))
     return counts
 
 
@@ -107,6 +107,17 @@ def _pack_word(_typing: Any, _line: Any, _level: Any) -> Any:
         return b.bitcast(same, I64)
 
     return types.uint64(types.int64, types.int64), generate
+
+
+@compiled
+def add_few(states, masks, rows, counts, total):
+    """Add the common ones of few variables over packed chains to total (d, d) int32, in one call.
+
+    rows (>= d, w) uint64 and counts (>= d, >= d) int32 are scratch, as `rows_from_packed` and `count_rows` want them.
+    """
+    rows_from_packed(states, masks, rows)
+    count_rows(rows, np.arange(0, total.shape[0], SIDE), counts)
+    add_mirrored(counts, total)
 
 
 @compiled

@@ -22,6 +22,17 @@ def _step(theta, moment, data, penalty, step_size):
 
 
 @compiled
+def take_step(theta, pair, data, penalty, step_size, after, step_map):
+    """Fill theta (d, d) after a proximal step from moments `pair`, and the step map, to the bit as numpy would."""
+    for a in range(theta.shape[0]):
+        for b in range(theta.shape[1]):
+            moved = theta[a, b] - step_size * (pair[a, b] - data[a, b])
+            size = max(abs(moved) - step_size * penalty[a, b], 0.0)
+            after[a, b] = size if moved > 0.0 else (-size if moved < 0.0 else 0.0 * moved)
+            step_map[a, b] = (theta[a, b] - after[a, b]) / step_size
+
+
+@compiled
 def step_norm(theta, pair, data, penalty, step_size):
     """Return the norm of the step map over the upper triangles of (d, d) matrices."""
     total = 0.0

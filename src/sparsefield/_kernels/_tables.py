@@ -2,44 +2,87 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from sparsefield._kernels._compiling import compiled
 
 
 @compiled
-def count_pairs(interactions):
-    """Return starts (p + 1,) and sizes (p,), in one pass over the interactions.
+def count_pairs(main, interactions, starts, sizes):
+    """Fill starts (p + 1,) and sizes (p,), in one pass; return the largest size and the most pairs of a variable.
 
     Pairs starts[i] .. starts[i + 1] - 1 hold the neighbours of variable i, at least one pair; sizes[i] is the sum of
-    the absolute values of its interactions.
+    the absolute values of its parameters. (Kernels fill what they are given: an array that one returns costs as much as
+    three calls.)
     """
     p = interactions.shape[0]
-    starts = np.zeros(p + 1, np.int64)
-    sizes = np.zeros(p)
+    largest, most = 0.0, 0
+    starts[0] = 0
     for i in range(p):
         degree = 0
+        size = 0.0
         for j in range(p):
             degree += interactions[i, j] != 0.0
-            sizes[i] += abs(interactions[i, j])
-        starts[i + 1] = starts[i] + max(1, (degree + 1) // 2)
-    return starts, sizes
+            size += abs(interactions[i, j])
+        sizes[i] = size + abs(main[i])
+        n_pairs = max(1, (degree + 1) // 2)
+        starts[i + 1] = starts[i] + n_pairs
+        largest, most = max(largest, sizes[i]), max(most, n_pairs)
+    return largest, most
 
 
 @compiled
-def list_pairs(interactions, starts):
-    """Return the neighbours (P, 2) of each pair and their interactions (P, 2), zero for the one that fills up."""
-    p = interactions.shape[0]
-    neighbours = np.zeros((starts[p], 2), np.int64)
-    values = np.zeros((starts[p], 2))
-    for i in range(p):
-        place = 2 * starts[i]
-        for j in range(p):
-            if interactions[i, j] != 0.0:
-                neighbours[place // 2, place % 2] = j
-                values[place // 2, place % 2] = interactions[i, j]
-                place += 1
-    return neighbours, values
+def list_pairs(interactions, starts, n_lines, lines, values):
+    """Fill the interactions (P, 2) of each pair, zero for the one that fills up, and the lines (planes, P, 2) it has.
+
+    The least state of a variable needs its least log-odds: the least state of neighbours with a positive interaction
+    and the largest state of the others; and the other way round. A third plane is that of a chain between them.
+    """
+    n_planes = lines.shape[0]
+    for i in range(interactions.shape[0]):
+        k, own = starts[i], 0
+        for j in range(interactions.shape[0]):
+            value = interactions[i, j]
+            if value != 0.0:
+                values[k, own] = value
+                lines[0, k, own] = j
+                if n_planes > 1:
+                    lines[0, k, own] = j + n_lines * (value < 0.0)
+                    lines[1, k, own] = j + n_lines * (value > 0.0)
+                if n_planes > 2:
+                    lines[2, k, own] = j + 2 * n_lines
+                k, own = k + own, 1 - own
+        if own or k < starts[i + 1]:  # half a pair, or a variable without neighbours
+            for rest in range(own, 2):
+                values[k, rest] = 0.0
+                for plane in range(n_planes):
+                    lines[plane, k, rest] = 2 * n_lines if plane == 2 else 0
+
+
+@compiled
+def add_subsets(main, starts, values, log_weights):
+    """Fill minus the log-odds (P, 4) that a pair adds: neither neighbour, the first, the second, both.
+
+    The first pair of a variable has its main effect too.
+    """
+    for i in range(main.shape[0]):
+        for k in range(starts[i], starts[i + 1]):
+            own = main[i] if k == starts[i] else 0.0
+            log_weights[k, 0] = -own
+            log_weights[k, 1] = -(values[k, 0] + own)
+            log_weights[k, 2] = -(values[k, 1] + own)
+            log_weights[k, 3] = -((values[k, 0] + values[k, 1]) + own)
+
+
+@compiled
+def make_monotone(tables, values):
+    """Make weights (P, 4) fall as log-odds rise, to the last bit: bounds need that, and no exponential promises it."""
+    for k in range(tables.shape[0]):
+        for own in range(2):
+            for other in range(2):
+                without = other * (2 - own)
+                with_it = without + 1 + own
+                least = min(tables[k, without], tables[k, with_it])
+                largest = max(tables[k, without], tables[k, with_it])
+                tables[k, with_it] = largest if values[k, own] < 0.0 else least
 
 
 @compiled

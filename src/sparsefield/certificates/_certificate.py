@@ -219,7 +219,7 @@ def norm_within(domain: Domain, pair: Matrix, distance: float) -> float:
     The statistics of one variable, or of one pair of them, are probabilities: they rise by the distance together at
     most, and fall by as much, so that their squares add up to twice its square at most.
     """
-    if np.all(np.bincount(domain.slot_variables, minlength=1) <= 1):
+    if domain.is_binary or np.all(np.bincount(domain.slot_variables, minlength=1) <= 1):
         return norm(pair)
     member = domain.slot_variables[:, None] == np.arange(domain.n_variables)
     squares = np.minimum(member.T @ (pair**2) @ member, 2 * distance**2)

@@ -13,13 +13,15 @@ from scipy.sparse import csr_array
 from sparsefield._kernels._influence import follow_norms, follow_sums, sharp_norm, sweep_disagreement
 from sparsefield._rounding import at_most
 from sparsefield.certificates._certificate import Certificate
-from sparsefield.certificates._influence import conditional_changes, influence_matrix, spectral_radius
+from sparsefield.certificates._influence import conditional_changes, influence_rows, spectral_radius
 from sparsefield.data import Domain
 from sparsefield.inference import Field, check_order, check_sweeps
 from sparsefield.model import across_variables, count_statistics
 
 # Of Gauss-Seidel sweeps between two targets: every round leaves a bound, and these end when one gains little.
 _MOST_ROUNDS, _PRECISION = 1000, 1e-4
+
+_Rows = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]  # of the influence matrix, compressed
 
 
 class Disagreement:
@@ -79,15 +81,21 @@ class Disagreement:
         self.kind: Literal["paper", "sharp", "persistent"] = kind
         self.n_sweeps = 0
         self._order = check_order(order, model.domain.n_variables)
-        self._n_slots = np.bincount(model.domain.slot_variables, minlength=model.domain.n_variables)
+        domain = model.domain
+        self._n_slots = np.bincount(domain.slot_variables, minlength=domain.n_variables)
         # A variable with one level cannot differ.
-        self._w = (model.domain.n_levels > 1).astype(np.float64) * (start == "any")
+        self._w = (domain.n_levels > 1).astype(np.float64) * (start == "any")
         self._aim(model)
 
     def _aim(self, model: Field) -> None:
         self.model = model
-        self.influence = influence_matrix(model)
+        self._rows = influence_rows(model)
         self._radius: tuple[float, NDArray[np.float64]] | None = None
+
+    @property
+    def influence(self) -> csr_array:
+        """The influence matrix (n_variables, n_variables)."""
+        return _as_matrix(self._rows)
 
     @property
     def values(self) -> NDArray[np.float64]:
@@ -118,8 +126,7 @@ class Disagreement:
         self.n_sweeps += n_sweeps
 
     def _relax(self, extra: NDArray[np.float64], cap: float, w: NDArray[np.float64], n_sweeps: int) -> None:
-        u = self.influence
-        sweep_disagreement(u.indptr, u.indices, u.data, self._order, extra, cap, w, n_sweeps)
+        sweep_disagreement(*self._rows, self._order, extra, cap, w, n_sweeps)
 
     def move(self, model: Field) -> None:
         """Go on with the same chains towards another model: the persistent certificate.
@@ -143,12 +150,12 @@ class Disagreement:
             raise ValueError("The paper's bound is for chains that start anew: use kind='sharp' for persistent ones.")
         if model.domain != self.model.domain:
             raise ValueError("The new model has other variables than the old one: start anew.")
-        last = self.model, self.influence, self._radius
+        last = self.model, self._rows, self._radius
         changes = conditional_changes(self.model, model)
         self._aim(model)
         if self.radius >= 1:
             radius = self.radius
-            self.model, self.influence, self._radius = last
+            self.model, self._rows, self._radius = last
             raise ValueError(
                 f"The influence matrix of the new model has radius {at_most(radius)}, not below 1: the disagreement of "
                 "old and new target cannot be bounded. Start the chains anew, use coalescence(), or use exact draws."
@@ -186,11 +193,15 @@ class Disagreement:
 
     def next_biases(self, n_sweeps: int) -> NDArray[np.float64]:
         """Return the bounds after each of the next n sweeps, without making them."""
-        u, w, found, extra = self.influence, self._w.copy(), np.empty(n_sweeps), np.zeros_like(self._w)
+        return self.sweep_ahead(self._w.copy(), n_sweeps)
+
+    def sweep_ahead(self, w: NDArray[np.float64], n_sweeps: int) -> NDArray[np.float64]:
+        """Sweep a disagreement w (n_variables,) in place, and return the bounds after each of the sweeps."""
+        found, extra = np.empty(n_sweeps), np.zeros(len(w))
         if self.kind == "paper":
-            follow_sums(u.indptr, u.indices, u.data, self._order, extra, w, found)
+            follow_sums(*self._rows, self._order, extra, w, found)
             return np.asarray(self._paper_norm(found))
-        follow_norms(u.indptr, u.indices, u.data, self._order, extra, w, self._n_slots, found)
+        follow_norms(*self._rows, self._order, extra, w, self._n_slots, found)
         return found
 
     def certificate(self, bias: float | None = None) -> Certificate:
@@ -209,7 +220,7 @@ class Disagreement:
             self.bias if bias is None else bias,
             make_pair,
             self.n_sweeps,
-            find_radius=partial(_radius_of, self._radius, self.influence),
+            find_radius=partial(_radius_of, self._radius, self._rows),
         )
 
 
@@ -223,8 +234,13 @@ def _lay_out(domain: Domain, kind: str, w: NDArray[np.float64]) -> NDArray[np.fl
     return pair
 
 
-def _radius_of(known: tuple[float, NDArray[np.float64]] | None, influence: csr_array) -> float:
-    return (spectral_radius(influence) if known is None else known)[0]
+def _as_matrix(rows: _Rows) -> csr_array:
+    starts, columns, entries = rows
+    return csr_array((entries, columns, starts), shape=(len(starts) - 1,) * 2)
+
+
+def _radius_of(known: tuple[float, NDArray[np.float64]] | None, rows: _Rows) -> float:
+    return (spectral_radius(_as_matrix(rows)) if known is None else known)[0]
 
 
 def dobrushin(

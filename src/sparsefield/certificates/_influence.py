@@ -7,7 +7,14 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import expit
 
-from sparsefield._kernels._influence import bound_radius, compress_levels, compress_rows, largest_level_changes
+from sparsefield._kernels._influence import (
+    bound_radius,
+    compress_levels,
+    compress_rows,
+    count_entries,
+    largest_level_changes,
+    list_influences,
+)
 from sparsefield._kernels._level_influence import bound_influences
 from sparsefield.inference import Field, expand, reduce_to_binary
 
@@ -55,19 +62,25 @@ def influence_matrix(model: Field) -> csr_array:
     array([[0.   , 0.381],
            [0.462, 0.   ]])
     """
-    if np.any(model.domain.n_levels > 2):
+    starts, columns, entries = influence_rows(model)
+    return csr_array((entries, columns, starts), shape=(model.domain.n_variables,) * 2)
+
+
+def influence_rows(model: Field) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return the influence matrix in compressed rows: starts, columns and entries."""
+    domain = model.domain
+    if not domain.is_binary and np.any(domain.n_levels > 2):
         return _influence_of_levels(model)
     main, interactions = reduce_to_binary(model)
-    starts, columns, values = compress_rows(interactions)
-    rows = _row_numbers(starts)
-    low, high = _range_of(main, rows, values)
+    n = count_entries(interactions)
+    starts, columns = np.empty(len(main) + 1, dtype=np.int64), np.empty(n, dtype=np.int64)
+    sizes, ends = np.empty(n), np.empty(n)
     # Variable j moves the log-odds of i by |xi|, from one value to another, both within their range.
-    sizes = np.abs(values)
-    entries = largest_change(sizes, low[rows], high[rows] - sizes)
-    return csr_array((entries, columns, starts), shape=interactions.shape)
+    list_influences(main, interactions, _ROUNDING, starts, columns, sizes, ends)
+    return starts, columns, _change_at(ends, sizes)
 
 
-def _influence_of_levels(model: Field) -> csr_array:
+def _influence_of_levels(model: Field) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     main, pair = expand(model)
     n_levels = model.domain.n_levels
     cuts = np.cumsum(n_levels) - n_levels
@@ -80,8 +93,7 @@ def _influence_of_levels(model: Field) -> csr_array:
     entries = np.where(n_levels[rows] == 2, two, np.minimum(np.tanh(sizes / 4) * _UP, 1.0))
     slacks = 4 * (len(main) + 2) * _ROUNDING * (np.maximum.reduceat(np.abs(main) + np.abs(pair).sum(axis=1), cuts))
     bound_influences(main, pair, cuts, n_levels, starts, columns, slacks, _MOST_WORK, entries)
-    entries = np.clip(entries * _UP, _SMALLEST, 1.0)
-    return csr_array((entries, columns, starts), shape=(len(n_levels), len(n_levels)))
+    return starts, columns, np.clip(entries * _UP, _SMALLEST, 1.0)
 
 
 def _row_numbers(starts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -112,9 +124,12 @@ def largest_change(
     It is largest at y = -size / 2, where it is tanh(size / 4), or as near to there as the range allows. The difference
     is written as a product, (1 - exp(-size)) s(y + size) s(-y), which loses nothing where size is small.
     """
-    y = np.clip(-sizes / 2, low, high)
+    return _change_at(np.clip(-sizes / 2, low, high), sizes)
+
+
+def _change_at(y: NDArray[np.float64], sizes: NDArray[np.float64]) -> NDArray[np.float64]:
     change = -np.expm1(-sizes) * expit(y + sizes) * expit(-y)
-    return np.asarray(np.clip(change * _UP, _SMALLEST, 1.0))
+    return np.asarray(np.minimum(np.maximum(change * _UP, _SMALLEST), 1.0))
 
 
 def conditional_changes(old: Field, new: Field) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ from sparsefield.data._alignments import AMINO_ACIDS, Alignment, read_alignment,
 from sparsefield.data._contents import Contents, ReadingWarning
 from sparsefield.data._count_data import count_data, count_parts, find_large, find_parts, open_rows
 from sparsefield.data._counted import CountedTable
-from sparsefield.data._counting import count_codes, count_ones, count_words
+from sparsefield.data._counting import borrow_rows, count_codes, count_ones, count_words, is_few
 from sparsefield.data._domain import MISSING, MOST_LEVELS, Domain
 from sparsefield.data._encode import MAX_LEVELS, encode
 from sparsefield.data._errors import ConstantColumnWarning, Suspicion, TableError, UnknownLettersWarning, check_file
@@ -59,6 +59,7 @@ __all__ = [
     "UnknownLettersWarning",
     "Unseen",
     "as_address",
+    "borrow_rows",
     "check_file",
     "check_observed",
     "check_rows",
@@ -79,6 +80,7 @@ __all__ = [
     "find_taken",
     "find_unseen",
     "has_gaps",
+    "is_few",
     "is_numbering",
     "list_variants",
     "listed",

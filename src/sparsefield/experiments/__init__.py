@@ -13,6 +13,7 @@ from sparsefield.experiments._page import write_headline, write_page
 from sparsefield.experiments._pseudolikelihood import run_pseudolikelihood
 from sparsefield.experiments._record import Record, describe_machine, read_numbers
 from sparsefield.experiments._senate import run_senate
+from sparsefield.experiments._sizes import run_sizes
 from sparsefield.experiments._structure import run_structure
 from sparsefield.experiments._tightness import run_tightness
 
@@ -21,6 +22,7 @@ __all__ = ["EXPERIMENTS", "Claim", "Law", "describe_machine", "run_paper", "writ
 EXPERIMENTS: dict[str, Callable[[Record], None]] = {
     "structure-10": partial(run_structure, n_variables=10),
     "structure-20": partial(run_structure, n_variables=20),
+    "sizes": run_sizes,
     "pseudolikelihood": run_pseudolikelihood,
     "tightness": run_tightness,
     "senate": run_senate,

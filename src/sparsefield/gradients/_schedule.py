@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
+from sparsefield._kernels._seeds import MOST_SEED, find_seed
 from sparsefield.certificates import Certificate, Disagreement
 from sparsefield.data import Moments
 from sparsefield.inference import Backend, ChainStates, Cpu, Draws, States
@@ -32,6 +33,8 @@ class Point:
         Where the chains of the last iteration stand.
     disagreement : Disagreement, optional
         How far they can be from the model that they were swept towards.
+    last_step : float, optional
+        The norm of the last step map, which says how small a bias will be needed.
     """
 
     iteration: int
@@ -40,6 +43,7 @@ class Point:
     step_size: float
     chains: ChainStates | None = None
     disagreement: Disagreement | None = None
+    last_step: float | None = None
 
 
 @dataclass(frozen=True)
@@ -69,8 +73,11 @@ class Simulation:
 
     def seed_of(self, iteration: int, use: int = 0) -> int:
         """Return the seed of an iteration, for one of several independent uses."""
-        words = np.random.SeedSequence(self.seed, spawn_key=(iteration, use)).generate_state(1, np.uint64)
-        return int(words[0])
+        if not 0 <= self.seed < MOST_SEED:
+            words = np.random.SeedSequence(self.seed, spawn_key=(iteration, use)).generate_state(1, np.uint64)
+            return int(words[0])
+        low, high = np.uint64(int(self.seed) & (2**64 - 1)), np.uint64(int(self.seed) >> 64)
+        return int(find_seed(low, high, np.array([iteration, use], dtype=np.uint32)))
 
     def begin(self, point: Point, n_chains: int | None = None, attempt: int = 0) -> ChainStates:
         """Return chains to sweep: those of the last iteration, or new ones from uniform starts."""

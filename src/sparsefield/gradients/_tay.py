@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsefield.certificates import Disagreement, chains_needed, check_confidence, concentration
 from sparsefield.data import Moments
 from sparsefield.gradients._best import LESS
 from sparsefield.gradients._bounds import BiasBound, Followed, SharedRisk, Watched
+from sparsefield.gradients._criterion import Criterion
 from sparsefield.gradients._schedule import Estimate, Point, Simulation, check_positive
 from sparsefield.inference import ChainStates
 from sparsefield.objective import Problem
 
 CertificateKind = Literal["paper", "sharp", "persistent", "coalescence"]
-
-_ROUNDED_UP = 1 + 1e-9  # sums of rounded means are not the means of sums
 
 
 @dataclass(frozen=True)
@@ -74,51 +74,79 @@ class Tay:
         """Return an estimate with so many chains, and whether more of them are what the criterion lacks."""
         scan = simulation.backend.prepare(point.model)
         bound, chains = self._bound(point, simulation, n_chains, attempt)
-        # No moments are taken while the bound is above everything that the criterion can compare it with.
-        most = problem.largest_step_norm(point.theta, point.step_size) / 2
-        for n in bound.checks(most, self.max_sweeps):
-            chains.sweep(scan, n)
-            # (The conservative form checks after every one of these sweeps: each check has its share of the risk.)
-            if not self.conservative and _is_above(bound.bias, problem, point, chains):
-                continue
+        criterion = Criterion(problem, point)
+        made, bias = 0, np.inf
+        for biases in bound.ahead(self.max_sweeps):
+            if self.conservative:
+                n, decided = self._check_whole(criterion, bound, chains, scan, (made, biases), point, risk)
+                if decided is not None:
+                    return decided
+            else:
+                n, moments = criterion.sweep(chains, scan, biases)
+                if moments is not None:
+                    return self._certify(bound, made + n, float(biases[n - 1]), moments, chains, 0.0), False
+            made, bias = made + n, float(biases[-1])
+        # Out of reach: a good gradient all the same, and no claim.
+        moments = chains.moments()
+        error = self._simulation_error(point, moments, risk)
+        found = self._certify(bound, made, bias, moments, chains, error)
+        reason = "max_sweeps reached" if bias < criterion.limit else "certificate says nothing"
+        return replace(found, is_certified=False, reason=reason, remedy=self._remedy(point)), False
+
+    def _check_whole(
+        self,
+        criterion: Criterion,
+        bound: BiasBound,
+        chains: ChainStates,
+        scan: Any,
+        ahead: tuple[int, NDArray[np.float64]],
+        point: Point,
+        risk: SharedRisk,
+    ) -> tuple[int, tuple[Estimate, bool] | None]:
+        """Sweep and check the whole error wherever the bias allows that, each check with its share of the risk.
+
+        Returns the sweeps made, and what `_sweep` is to return where that is decided.
+        """
+        before, biases = ahead
+        made = 0
+        for n in 1 + np.flatnonzero([criterion.can_hold(bias) for bias in biases]):
+            chains.sweep(scan, int(n) - made)
+            made, bias = int(n), float(biases[n - 1])
             moments = chains.moments()
             simulation_error = self._simulation_error(point, moments, risk)
-            error, step = bound.bias + simulation_error, problem.step_norm(point.theta, moments, point.step_size)
-            if error < step / 2 or error == 0:
-                return self._certify(bound, moments, chains, simulation_error), False
-            if self.conservative and bound.bias < error / 4 and step > 0:
-                return self._give_up(bound, moments, chains, simulation_error, "too few chains", _MORE_CHAINS), True
-        # Out of reach: a good gradient all the same, and no claim.
-        chains.sweep(scan, bound.sweep_on(self.max_sweeps))
-        moments = chains.moments()
-        reason = "max_sweeps reached" if bound.bias < most else "certificate says nothing"
-        remedy = self._remedy(point)
-        return self._give_up(
-            bound, moments, chains, self._simulation_error(point, moments, risk), reason, remedy
-        ), False
+            error, step = bias + simulation_error, criterion.step_norm(moments)
+            is_met = error < step / 2 or error == 0
+            if is_met or (bias < error / 4 and step > 0):
+                found = self._certify(bound, before + made, bias, moments, chains, simulation_error)
+                lacking = replace(found, is_certified=False, reason="too few chains", remedy=_MORE_CHAINS)
+                return made, (found, False) if is_met else (lacking, True)
+        chains.sweep(scan, len(biases) - made)
+        return len(biases), None
 
-    def _certify(self, bound: BiasBound, moments: Moments, chains: ChainStates, simulation_error: float) -> Estimate:
+    def _certify(
+        self,
+        bound: BiasBound,
+        n_sweeps: int,
+        bias: float,
+        moments: Moments,
+        chains: ChainStates,
+        simulation_error: float,
+    ) -> Estimate:
         """Return an estimate whose certificate meets the criterion."""
-        n_sweeps, certificate, disagreement = bound.end()
+        certificate, disagreement = bound.end(n_sweeps, bias)
         is_random = self.conservative or self.certificate == "coalescence"
-        confidence = self.confidence if is_random else 1.0
+        if is_random:
+            certificate = replace(certificate, confidence=self.confidence, simulation_error=simulation_error)
         return Estimate(
             moments,
             n_sweeps,
             "certificate met",
             chains,
-            replace(certificate, confidence=confidence, simulation_error=simulation_error),
+            certificate,
             is_certified=True,
             is_promised=True,
             disagreement=disagreement,
         )
-
-    def _give_up(
-        self, bound: BiasBound, moments: Moments, chains: ChainStates, simulation_error: float, reason: str, remedy: str
-    ) -> Estimate:
-        """Return an estimate whose certificate does not meet the criterion."""
-        found = self._certify(bound, moments, chains, simulation_error)
-        return replace(found, is_certified=False, reason=reason, remedy=remedy)
 
     def _bound(
         self, point: Point, simulation: Simulation, n_chains: int, attempt: int
@@ -128,7 +156,8 @@ class Tay:
             # The conservative form leaves half of the risk to simulation error.
             confidence = (1 + self.confidence) / 2 if self.conservative else self.confidence
             seed = simulation.seed_of(point.iteration, 1)
-            watched = Watched(point.model, seed, confidence, simulation.backend)
+            needed = None if point.last_step is None else point.last_step / 2
+            watched = Watched(point.model, seed, confidence, simulation.backend, needed)
             return watched, simulation.begin(point, n_chains, attempt)
         if self.certificate != "persistent":
             fresh = Disagreement(point.model, kind=self.certificate)
@@ -167,9 +196,3 @@ class Tay:
 
 
 _MORE_CHAINS = "Raise max_chains, or use certificates of the bias alone (schedule='tay')."
-
-
-def _is_above(bias: float, problem: Problem, point: Point, chains: ChainStates) -> bool:
-    """Say whether a bound is above half of every step map that the main moments of the chains allow."""
-    largest = problem.largest_step_norm(point.theta, point.step_size, chains.means())
-    return bias > 0 and bias >= _ROUNDED_UP * largest / 2

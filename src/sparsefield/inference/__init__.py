@@ -27,6 +27,7 @@ from sparsefield.inference._missing import ClampedRun, is_cheap
 from sparsefield.inference._perfect import OutOfReachError, Perfect, PerfectRun
 from sparsefield.inference._scan import Scan
 from sparsefield.inference._states import MOST_ENTRIES, EnumeratedStates, count_entries
+from sparsefield.inference._until import StepRule
 
 __all__ = [
     "BLOCK",
@@ -55,6 +56,7 @@ __all__ = [
     "PerfectRun",
     "Scan",
     "States",
+    "StepRule",
     "add_influences",
     "bridge",
     "chain_bridges",

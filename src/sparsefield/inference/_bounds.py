@@ -7,15 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield._kernels._coupling import find_closed, find_closed_sets
+from sparsefield._kernels._bytes import BLOCK
+from sparsefield._kernels._coupling import count_open, find_closed, find_closed_sets, gather_open
 from sparsefield.data import MISSING, Domain
-from sparsefield.inference._blocks import SWEEPS, Blocks, lay_out, make_states, unpack
+from sparsefield.inference._blocks import SWEEPS, lay_out, make_states, unpack
 from sparsefield.inference._chains import Chains
 from sparsefield.inference._checks import Storage, check_bounded
+from sparsefield.inference._counting import chain_masks, count_packed
+from sparsefield.inference._scan import Scan
 from sparsefield.inference._sets import as_sets, has_sets, make_sets
+from sparsefield.inference._until import BoundedBlocks, fits_one_call, sweep_below_target
 
 
-class BoundingChains(Blocks):
+class BoundingChains(BoundedBlocks):
     """Bounds on Gibbs chains from all starts at once.
 
     Each variable of a chain has a least and a largest level, at first its two levels. An update takes the least and the
@@ -72,9 +76,51 @@ class BoundingChains(Blocks):
         super().__init__(domain, n_chains, seed=seed, use=use, **how)
         self._states = make_widest(domain, self.n_blocks, self.storage)
 
+    def sweep_below(
+        self, scan: Scan, checks: NDArray[np.int64], risks: NDArray[np.float64], target: float
+    ) -> int | None:
+        """Sweep until a certificate would bound the norm of the bias by about a target, or to the last check.
+
+        Backends need not have this: it leaves out checks that would lead nowhere, and sweeps of chains that have met,
+        in one call where the field is small. Chains that are left change places, and so their random numbers, as soon
+        as three quarters have met: which ones go on depends on the past alone, so that they are as independent as
+        before.
+
+        Parameters
+        ----------
+        scan : Scan
+            The field, ready for sweeps of two planes.
+        checks : ndarray of shape (n,)
+            The sweeps to make before each check.
+        risks : ndarray of shape (n, 2)
+            Minus the logarithms of what each check may fail with: for a statistic, and for whether any is open.
+        target : float
+            The bias.
+
+        Returns
+        -------
+        int or None
+            How many checks were passed, the last of them the one to make in earnest; None where such sweeps are not a
+            single call, and nothing has been done.
+        """
+        if not fits_one_call(self, scan, int(checks.max()), int(checks.sum())):
+            return None
+        return sweep_below_target(self, scan, checks, risks, target)
+
+    def drop_met(self) -> None:
+        """Go on with the chains that have not met alone, once three quarters have: the others never open again.
+
+        As in `sweep_below`; they count as met from then on. Chains held as bytes are all kept.
+        """
+        if self.storage == "packed" and self.n_blocks > 1 and 4 * self.n_open <= BLOCK * self.n_blocks:
+            masks = chain_masks(self.n_blocks, self.n_chains)
+            self.keep_blocks(max(1, -(-int(gather_open(self._states, masks.view(np.uint32))) // BLOCK)))
+
     @property
     def n_open(self) -> int:
         """How many chains have a variable whose bounds have not met."""
+        if self.storage == "packed":
+            return int(count_open(self._states.view(np.uint64), chain_masks(self.n_blocks, self.n_chains)))
         met = find_met(self._states, self.domain, self.storage)
         return self.n_chains - int(met.reshape(-1)[: self.n_chains].sum())
 
@@ -88,6 +134,10 @@ class BoundingChains(Blocks):
         size = domain.n_slots
         if size == 0:
             return np.zeros((0, 0), dtype=np.int64)
+        if domain.is_binary and self.storage == "packed":
+            planes = (np.ascontiguousarray(plane) for plane in self.planes())
+            low, high = (count_packed(plane, size, self.n_chains, self.n_threads) for plane in planes)
+            return (high - low).astype(np.int64)
         counts = []
         for chains in self._slot_bounds():
             moments = chains.moments()

@@ -8,12 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._kernels._bytes import BLOCK
+from sparsefield._kernels._seeds import MOST_SEED, fill_bits
 from sparsefield.data import Counts, Domain, Moments, count
 from sparsefield.inference._blocks import (
     CONTINUED,
     LANES,
     STARTS,
+    USES,
     Blocks,
+    as_words,
     lay_out,
     make_source,
     make_states,
@@ -22,6 +25,8 @@ from sparsefield.inference._blocks import (
 from sparsefield.inference._checks import Storage
 from sparsefield.inference._counting import count_chains, count_single, indicators_of_chains
 from sparsefield.inference._draws import ChainDraws
+from sparsefield.inference._scan import Scan
+from sparsefield.inference._until import StepRule, fits_one_call, sweep_with_checks
 
 # Starts of so many blocks come from one source of random words, and those of the next from another. Who makes some of
 # the blocks has nothing to make of other sources, and at most 63 blocks of one in vain.
@@ -98,6 +103,35 @@ class Chains(Blocks):
         chains._states = states
         return chains
 
+    def sweep_until(
+        self, scan: Scan, biases: NDArray[np.float64], limit: float, rule: StepRule
+    ) -> tuple[int, Moments | None] | None:
+        """Sweep until a bias is below half the norm of the step map that the chains show, checked after each sweep.
+
+        Backends need not have this: it is what `sweep` and `moments` do, in one call where the field is small. There is
+        no check where a bias is neither zero nor below `limit`.
+
+        Parameters
+        ----------
+        scan : Scan
+            The field, ready for sweeps.
+        biases : ndarray of shape (n,)
+            Bounds on the bias after one sweep, two, ..., n: so many are made at most.
+        limit : float
+            Half of the largest norm that a step map can have.
+        rule : StepRule
+            What the step map is made of.
+
+        Returns
+        -------
+        tuple of int and Moments, or None
+            The sweeps made, and the moments after them where the criterion is met; None where such sweeps are not a
+            single call, and nothing has been done.
+        """
+        if not fits_one_call(self, scan, 1, len(biases)):
+            return None
+        return sweep_with_checks(self, scan, biases, limit, rule)
+
     def moments(self) -> Moments:
         """Return the means of the statistics over the chains."""
         return self.counts().moments()
@@ -142,6 +176,9 @@ def _start_uniform(domain: Domain, first_block: int, n_blocks: int, seed: int, s
     """Draw every level with equal probability, block by block."""
     states = make_states(domain, n_blocks, storage)
     last_block = first_block + n_blocks
+    if storage == "packed" and seed < MOST_SEED and first_block == 0 and n_blocks <= _BLOCKS_OF_A_SOURCE:
+        fill_bits(*as_words(seed), USES[STARTS], domain.n_levels, states.view(np.uint64))
+        return states
     for part in range(first_block // _BLOCKS_OF_A_SOURCE, -(-last_block // _BLOCKS_OF_A_SOURCE)):
         source = make_source(seed, STARTS, *((part,) if part else ()))
         begin = part * _BLOCKS_OF_A_SOURCE

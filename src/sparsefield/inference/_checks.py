@@ -17,7 +17,7 @@ MOST_BOUNDED = 64  # levels, one bit each in the sets that bounding chains hold
 
 def choose_storage(domain: Domain, wanted: Storage | None) -> Storage:
     """Choose how chains are held: bits where there are at most two levels and the processor can use them."""
-    can_pack = HAS_AVX2 and bool(np.all(domain.n_levels <= 2))
+    can_pack = HAS_AVX2 and (domain.is_binary or bool(np.all(domain.n_levels <= 2)))
     if wanted is None:
         return "packed" if can_pack else "bytes"
     if wanted not in get_args(Storage) or (wanted == "packed" and not can_pack):

@@ -26,7 +26,7 @@ def count_packed(
     states: NDArray[np.uint32], n_variables: int, n_chains: int, n_threads: int | None = None
 ) -> NDArray[np.int32]:
     """Count common ones of all pairs of variables over packed chains (blocks, variables, 16)."""
-    return count_words(states.view(np.uint64), _chain_masks(len(states), n_chains), n_variables, n_chains, n_threads)
+    return count_words(states.view(np.uint64), chain_masks(len(states), n_chains), n_variables, n_chains, n_threads)
 
 
 def count_near(
@@ -42,7 +42,7 @@ def count_near(
 
     Product c is that of variables a[c] and b[c], and is counted with products columns[starts[c] : starts[c + 1]].
     """
-    words, masks = states.view(np.uint64), _chain_masks(len(states), n_chains)
+    words, masks = states.view(np.uint64), chain_masks(len(states), n_chains)
     counts, ones = np.zeros(len(columns), dtype=np.int32), np.zeros(len(a), dtype=np.int64)
     lines = np.empty((len(a), 8 * min(_BLOCKS_OF_LINES, len(states))), dtype=np.uint64)
     # 20 pairs of bits a nanosecond is what either kernel at least reaches.
@@ -116,7 +116,7 @@ def count_single(states: NDArray[Any], domain: Domain, n_chains: int) -> NDArray
     """Count the main statistics of chains alone, in a fraction of the time of all of them."""
     if states.dtype == np.uint8:
         return _count_single_bytes(states, domain, n_chains)
-    masks = _chain_masks(len(states), n_chains)
+    masks = chain_masks(len(states), n_chains)
     ones = count_ones(states.view(np.uint64), masks, domain.n_variables)[domain.slot_variables]
     return np.asarray(np.where(domain.slot_levels == 0, n_chains - ones, ones))
 
@@ -141,7 +141,7 @@ def _count_single_bytes(states: NDArray[np.uint8], domain: Domain, n: int) -> ND
     """Count ones of the main statistics over chains held as bytes."""
     counts = np.zeros(domain.n_slots, dtype=np.int64)
     for words, own in _pack_parts(states, domain, n):
-        counts += count_ones(words.view(np.uint64), _chain_masks(len(words), own), domain.n_slots)
+        counts += count_ones(words.view(np.uint64), chain_masks(len(words), own), domain.n_slots)
     return counts
 
 
@@ -169,9 +169,9 @@ def _count_slots(counts: NDArray[np.int32], domain: Domain, n: int) -> NDArray[n
 
 
 @lru_cache(maxsize=8)
-def _chain_masks(n_blocks: int, n_chains: int) -> NDArray[np.uint64]:
+def chain_masks(n_blocks: int, n_chains: int) -> NDArray[np.uint64]:
     """Make ones for the chains that exist."""
-    return _pack_chains(np.ones(n_chains, dtype=bool), n_blocks)
+    return _pack_chains(np.ones(min(n_chains, 512 * n_blocks), dtype=bool), n_blocks)
 
 
 def _pack_chains(chosen: NDArray[np.bool_], n_blocks: int) -> NDArray[np.uint64]:

@@ -67,9 +67,9 @@ class Scan:
         self.storage = choose_storage(domain, storage)
         # A variable with one level has nothing to update.
         checked = check_order(order, domain.n_variables)
-        self.order = checked[domain.n_levels[checked] > 1]
+        self.order = checked if domain.is_binary else checked[domain.n_levels[checked] > 1]
         self.form: Form
-        self.has_levels = bool(np.any(domain.n_levels > 2))
+        self.has_levels = not domain.is_binary and bool(np.any(domain.n_levels > 2))
         if self.has_levels:
             if n_planes > 1:
                 self.form, self.arguments, self.degree = bound_tables(field, form)
@@ -88,17 +88,17 @@ class Scan:
     def _prepare_two_levels(self, field: Field, form: Form | None) -> None:
         """Fill the arguments of the sweeps over variables with at most two levels."""
         main, interactions = reduce_to_binary(field)
-        starts, sizes = count_pairs(interactions)
-        sizes += np.abs(main)
+        starts, sizes = np.empty(len(main) + 1, dtype=np.int64), np.empty(len(main))
+        largest, self.most_pairs = count_pairs(main, interactions, starts, sizes)
         self.degree = 2 * float(starts[-1]) / len(main)
         degree = self.degree if self.n_planes == 1 else 0.0  # bounds have no dense form
-        self.form = form or tables.choose_form(sizes, interactions, degree)
-        tables.check_form(self.form, sizes, interactions, self.n_planes)
+        if form is not None:
+            tables.check_form(form, largest, interactions, self.n_planes)
+        self.form = form or tables.choose_form(largest, interactions, degree)
         if self.form == "dense" and self.storage == "packed":
             self.arguments = tables.quad_tables(main, interactions, tables.dense_shifts(sizes, interactions))
             return
         n_lines = count_lines(field.domain.n_variables, self.storage)
-        self._most_pairs = int(np.diff(starts).max())
         pairs = starts, *tables.list_planes(interactions, starts, self.n_planes, n_lines)
         if self.form == "product":
             self.arguments = tables.product_tables(main, *pairs)
@@ -131,7 +131,7 @@ class Scan:
             index = borrow("quads", shape, np.uint8)
             index.fill(0)  # fours that are not full keep zeros
         else:
-            index = borrow("pairs", (_packed.SHIFTS, self._most_pairs, 16), np.uint32)
+            index = borrow("pairs", (_packed.SHIFTS, self.most_pairs, 16), np.uint32)
         weights = borrow("weights", (self.n_planes, _bytes.BLOCK), np.float32)
         kernel = getattr(_packed, f"sweep_{self.form}")
         kernel(states, streams, self.order, *self.arguments, kept, index, weights, n_sweeps)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._kernels import _packed
-from sparsefield._kernels._tables import fill_quads, list_pairs
+from sparsefield._kernels._tables import add_subsets, fill_quads, list_pairs, make_monotone
 from sparsefield._kernels._target import make_aligned
 
 Form = Literal["product", "sum", "dense", "sets", "intervals"]
@@ -22,13 +22,13 @@ _COARSEST_QUAD = 20  # fours of interactions are rounded to 2^-20 bits at worst;
 _FINEST = 24  # a float32 holds whole numbers of 24 bits
 
 
-def choose_form(sizes: NDArray[np.float64], interactions: NDArray[np.float64], degree: float) -> Form:
-    """Choose the form that is fastest for a field of variables with at most two levels."""
+def choose_form(largest: float, interactions: NDArray[np.float64], degree: float) -> Form:
+    """Choose the form that is fastest for a field of variables with at most two levels, of this largest size."""
     # Measured on Zen 3, in nanoseconds for 8 chains: 0.2 a neighbour in pairs, 0.09 a variable in fours, where the
     # exponential costs 2.8. The choice looks at the field alone, so that states are the same on every processor.
-    if 0.2 * degree > 0.09 * len(sizes) + 2.8 and _fits_dense(interactions):
+    if 0.2 * degree > 0.09 * len(interactions) + 2.8 and _fits_dense(interactions):
         return "dense"
-    return "product" if sizes.max() < LARGEST_PRODUCT else "sum"
+    return "product" if largest < LARGEST_PRODUCT else "sum"
 
 
 def _fits_dense(interactions: NDArray[np.float64]) -> bool:
@@ -36,11 +36,11 @@ def _fits_dense(interactions: NDArray[np.float64]) -> bool:
     return few and bool(_quad_shifts(interactions).min() >= _COARSEST_QUAD)
 
 
-def check_form(form: Form, sizes: NDArray[np.float64], interactions: NDArray[np.float64], n_planes: int) -> None:
+def check_form(form: Form, largest: float, interactions: NDArray[np.float64], n_planes: int) -> None:
     """Refuse a form that would draw from other probabilities than the field's."""
     fits = (
         form == "sum"
-        or (form == "product" and sizes.max() < LARGEST_PRODUCT)
+        or (form == "product" and largest < LARGEST_PRODUCT)
         or (form == "dense" and n_planes == 1 and _fits_dense(interactions))
     )
     if not fits:
@@ -66,16 +66,11 @@ def as_whole(values: NDArray[np.float64], shifts: NDArray[np.int64]) -> NDArray[
 def list_planes(
     interactions: NDArray[np.float64], starts: NDArray[np.int64], n_planes: int, n_lines: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the lines (planes, P, 2) that each plane looks at for pairs of neighbours, and the interactions (P, 2).
-
-    The least state of a variable needs its least log-odds: the least state of neighbours with a positive interaction
-    and the largest state of the others; and the other way round.
-    """
-    neighbours, values = list_pairs(interactions, starts)
-    if n_planes == 1:
-        return neighbours[None], values
-    least, largest = neighbours + n_lines * (values < 0), neighbours + n_lines * (values > 0)
-    return np.stack([least, largest, neighbours + 2 * n_lines][:n_planes]), values
+    """Return the lines (planes, P, 2) that each plane looks at for pairs of neighbours, and the interactions (P, 2)."""
+    n_pairs = int(starts[-1])
+    neighbours, values = np.empty((n_planes, n_pairs, 2), dtype=np.int64), np.empty((n_pairs, 2))
+    list_pairs(interactions, starts, n_lines, neighbours, values)
+    return neighbours, values
 
 
 def product_tables(
@@ -85,20 +80,12 @@ def product_tables(
     values: NDArray[np.float64],
 ) -> tuple[NDArray[Any], ...]:
     """Make tables of four weights: neither neighbour, the first, the second, both."""
-    log_odds = values @ _SUBSETS
-    log_odds[starts[:-1]] += main[:, None]
-    tables = np.exp(-log_odds).astype(np.float32)
+    log_weights = np.empty((len(values), 4))
+    add_subsets(main, starts, values, log_weights)
+    # numpy's exponential, so that tables do not depend on what numba links.
+    tables = np.exp(log_weights).astype(np.float32)
     make_monotone(tables, values)
     return starts, neighbours, tables
-
-
-def make_monotone(tables: NDArray[np.float32], values: NDArray[np.float64]) -> None:
-    """Make weights (P, 4) fall as log-odds rise, to the last bit: bounds need that, and no exponential promises it."""
-    for own, pairs in ((0, ((0, 1), (2, 3))), (1, ((0, 2), (1, 3)))):
-        rises = values[:, own] < 0
-        for without, with_it in pairs:
-            least, largest = (f(tables[:, without], tables[:, with_it]) for f in (np.minimum, np.maximum))
-            tables[:, with_it] = np.where(rises, largest, least)
 
 
 def sum_tables(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield._kernels._parameters import count_upper
 from sparsefield.data import Domain
 from sparsefield.inference import Field
 
@@ -64,6 +65,8 @@ def independent_theta(domain: Domain, means: NDArray[np.float64]) -> Matrix:
 
 def across_variables(domain: Domain, values: Matrix | float) -> Matrix:
     """Lay values out like `Moments.pair`: the diagonal and pairs across variables; zero elsewhere."""
+    if domain.is_binary:  # every pair is one of two variables
+        return np.array(np.broadcast_to(values, (domain.n_slots, domain.n_slots)), dtype=np.float64)
     across = domain.slot_variables[:, None] != domain.slot_variables
     np.fill_diagonal(across, True)
     return np.where(across, values, 0.0)
@@ -78,6 +81,8 @@ def scatter(a: NDArray[np.int64], b: NDArray[np.int64], values: NDArray[np.float
 
 def count_statistics(domain: Domain) -> int:
     """Count the statistics: main ones, and pairs of slots of different variables."""
+    if domain.is_binary:
+        return domain.n_slots * (domain.n_slots + 1) // 2
     sizes = np.bincount(domain.slot_variables, minlength=domain.n_variables)
     total = int(sizes.sum())
     return total + (total * total - int((sizes * sizes).sum())) // 2
@@ -85,12 +90,7 @@ def count_statistics(domain: Domain) -> int:
 
 def count_once(marked: NDArray[Any]) -> int:
     """Count the parameters that are marked, or not zero."""
-    side, total = 256, 0
-    for start in range(0, len(marked), side):  # no copy of the matrix is made, as np.triu does
-        end = start + side
-        total += int(np.count_nonzero(np.triu(marked[start:end, start:end])))
-        total += int(np.count_nonzero(marked[start:end, end:]))
-    return total
+    return int(count_upper(marked))
 
 
 def sum_once(values: Matrix) -> float:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
 
+from sparsefield._kernels._parameters import split_parameters
 from sparsefield.data import MISSING, Domain, Moments, Table, count
 from sparsefield.inference import (
     Backend,
@@ -105,6 +106,30 @@ class PairwiseMRF:
         domain = Domain.binary(_names_or_count(main, names))
         p = domain.n_variables
         return cls(domain, _as_floats("main", main, (p,)), _as_floats("interactions", interactions, (p, p)))
+
+    @classmethod
+    def of_theta(cls, domain: Domain, theta: NDArray[np.float64]) -> PairwiseMRF:
+        """Make a field of parameters in one matrix, main effects on its diagonal.
+
+        Parameters
+        ----------
+        domain : Domain
+            The variables.
+        theta : ndarray of shape (n_slots, n_slots)
+            The parameters. They are checked as others are, in one pass: a step of a small field makes many of these.
+        """
+        size = domain.n_slots
+        main, interactions = np.empty(size), np.empty((size, size))
+        if theta.shape != (size, size) or not split_parameters(
+            theta, domain.slot_variables, LARGEST_PARAMETER, main, interactions
+        ):
+            return cls(domain, np.diagonal(theta), theta - np.diag(np.diagonal(theta)))
+        model = object.__new__(cls)
+        for name, value in (("main", main), ("interactions", interactions)):
+            value.flags.writeable = False
+            object.__setattr__(model, name, value)
+        object.__setattr__(model, "domain", domain)
+        return model
 
     @classmethod
     def independent(cls, domain: Domain, means: NDArray[np.float64]) -> PairwiseMRF:

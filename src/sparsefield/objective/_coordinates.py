@@ -234,5 +234,5 @@ def variances_of(moments: Moments, rows: slice = _ALL) -> NDArray[Any]:
     """Return the variances of statistics with these means, (size, size), or some rows of them."""
     if isinstance(moments, FeatureMoments):
         return moments.variances[rows]
-    means = np.clip(moments.pair[rows], 0.0, 1.0)
+    means = np.minimum(np.maximum(moments.pair[rows], 0.0), 1.0)  # np.clip takes five times as long on small ones
     return np.asarray(means * (1 - means))

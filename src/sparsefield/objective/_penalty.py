@@ -11,7 +11,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from sparsefield._kernels._descent import descend_moments
-from sparsefield._kernels._proximal import largest_step_norm, step_norm
+from sparsefield._kernels._proximal import largest_step_norm, step_norm, take_step
 from sparsefield.data import Domain
 from sparsefield.model import MOST_AT_ONCE, Matrix, norm, row_parts, sum_rows_once
 from sparsefield.objective._coordinates import Coordinates, Features, Slots
@@ -37,12 +37,15 @@ class Penalty(ABC):
         free, has a number of its own. None where each is on its own.
     coordinates : Coordinates or None
         What the parameters are parameters of; those of the field itself where it is None.
+    is_threshold : bool
+        Whether the proximal step is a soft threshold of each parameter by its weight, so that kernels may take it.
     """
 
     alpha: float
     weights: Matrix | None = None
     groups: NDArray[np.int64] | None = None
     coordinates: Coordinates | None = None
+    is_threshold: bool = False
 
     @property
     def frees_main(self) -> bool | None:
@@ -85,10 +88,14 @@ class Penalty(ABC):
         assert self.weights is not None
         return self.weights * np.sign(theta)
 
+    def take_step(self, theta: Matrix, pair: Matrix, data: Matrix, step_size: float) -> tuple[Matrix, Matrix]:
+        """Return theta after a proximal step from moments `pair`, and the step map."""
+        after = self.prox(theta - step_size * (pair - data), step_size)
+        return after, np.asarray((theta - after) / step_size)
+
     def step_norm(self, theta: Matrix, pair: Matrix, data: Matrix, step_size: float) -> float:
         """Return the norm of the step map at theta, whose moments are `pair`."""
-        after = self.prox(theta - step_size * (pair - data), step_size)
-        return norm((theta - after) / step_size)
+        return norm(self.take_step(theta, pair, data, step_size)[1])
 
     def largest_step_norm(
         self,
@@ -167,6 +174,7 @@ class L1(Penalty):
     main: float = 1.0
     weights: Matrix = field(init=False, repr=False)
     coordinates: Coordinates = field(init=False, repr=False)
+    is_threshold: bool = field(init=False, repr=False, default=True)
 
     def __post_init__(self) -> None:
         if not (isinstance(self.alpha, Real) and np.isfinite(self.alpha) and self.alpha >= 0):
@@ -205,6 +213,12 @@ class L1(Penalty):
         if on > 0 and self.main == 0:
             return np.inf
         return max(beside, on / self.main if on > 0 else 0.0)
+
+    def take_step(self, theta: Matrix, pair: Matrix, data: Matrix, step_size: float) -> tuple[Matrix, Matrix]:
+        """Return theta after a proximal step, and the step map, in one pass."""
+        after, step_map = np.empty_like(theta), np.empty_like(theta)
+        take_step(theta, pair, data, self.weights, step_size, after, step_map)
+        return after, step_map
 
     def step_norm(self, theta: Matrix, pair: Matrix, data: Matrix, step_size: float) -> float:
         """Return the norm of the step map, in one pass (a tenth of the time of the general form at 20 variables)."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield.data import Domain, Moments
-from sparsefield.inference import enumerate_states
+from sparsefield.inference import StepRule, enumerate_states
 from sparsefield.model import Matrix, PairwiseMRF, as_theta, inner_once
 from sparsefield.objective._coordinates import Coordinates, Slots
 from sparsefield.objective._data import DataTerm, Observed
@@ -68,9 +68,7 @@ class Problem:
 
     def model(self, theta: Matrix) -> PairwiseMRF:
         """Return the field with these parameters."""
-        slots = self.coordinates.to_slots(theta)
-        main = np.diagonal(slots)
-        return PairwiseMRF(self.domain, main, slots - np.diag(main))
+        return PairwiseMRF.of_theta(self.domain, self.coordinates.to_slots(theta))
 
     def theta(self, model: PairwiseMRF) -> Matrix:
         """Return the parameters of a field."""
@@ -92,6 +90,10 @@ class Problem:
         """Return the proximal update: a gradient step, then what the penalty makes of it."""
         return self.penalty.prox(theta - step_size * gradient, step_size)
 
+    def take_step(self, theta: Matrix, moments: Moments, step_size: float) -> tuple[Matrix, Matrix]:
+        """Return the proximal update from moments of slots, and the step map."""
+        return self.penalty.take_step(theta, self.see(moments).pair, self.target, step_size)
+
     def step_map(self, theta: Matrix, gradient: Matrix, step_size: float) -> Matrix:
         """Return the paper's G(theta) = (theta - updated theta) / step_size, which is zero at the optimum."""
         return np.asarray((theta - self.update(theta, gradient, step_size)) / step_size)
@@ -99,6 +101,13 @@ class Problem:
     def step_norm(self, theta: Matrix, moments: Moments, step_size: float) -> float:
         """Return the norm of the step map, from moments of slots."""
         return self.penalty.step_norm(theta, self.see(moments).pair, self.target, step_size)
+
+    def step_rule(self, theta: Matrix, step_size: float) -> StepRule | None:
+        """Return what the step map is made of, for kernels that check it; None where it takes more than thresholds."""
+        weights = self.penalty.weights
+        if not (self.penalty.is_threshold and self.coordinates.is_plain) or weights is None:
+            return None
+        return StepRule(theta, self.data.moments.pair, weights, self.domain.slot_variables, step_size)
 
     def largest_step_norm(self, theta: Matrix, step_size: float, means: NDArray[np.float64] | None = None) -> float:
         """Bound the norm of the step map over all moments that chains can have.

@@ -7,6 +7,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield import _threads
 from sparsefield.data import Domain
 from sparsefield.gradients import Point, Simulation
 from sparsefield.inference import ChainStates, Draws
@@ -34,7 +35,8 @@ _LEAST = 0.25
 def power_step(problem: Problem, direction: Matrix, rows: _Rows) -> tuple[Matrix, float]:
     """Improve a direction by a product with the covariance of the statistics over chains; return the step size too."""
     seen: Any = problem.coordinates.draws(cast(Draws, rows))
-    product = seen.project(seen.along(direction / max(norm(direction), 1e-300)))
+    with _threads.one_for_products():
+        product = seen.project(seen.along(direction / max(norm(direction), 1e-300)))
     return product, 1 / max(norm(product), _LEAST)
 
 

@@ -61,6 +61,8 @@ class State:
         The parameters before the last step.
     caution : float
         Which part of the longest safe step is made, where the step size follows the curvature.
+    last_step : float, optional
+        The norm of the last step map.
     """
 
     theta: Matrix
@@ -72,6 +74,7 @@ class State:
     data: DataTerm | None = None
     before: Matrix | None = None
     caution: float = 1.0
+    last_step: float | None = None
 
 
 def step(
@@ -94,18 +97,21 @@ def step(
     """
     start = time.perf_counter()
     k = state.iteration + 1
-    point = Point(k, state.theta, problem.model(state.theta), state.step_size, state.chains, state.disagreement)
+    model = problem.model(state.theta)
+    point = Point(k, state.theta, model, state.step_size, state.chains, state.disagreement, state.last_step)
     data = problem.data if state.data is None else state.data
     data = data.given(point.model, simulation.n_chains)
     problem = problem.with_data(data)
     estimate = schedule.estimate(problem, point, simulation)
-    theta = problem.update(state.theta, problem.gradient(problem.see(estimate.moments)), state.step_size)
-    step_map = (state.theta - theta) / state.step_size
+    theta, step_map = problem.take_step(state.theta, estimate.moments, state.step_size)
     is_taken_back = state.curvature is not None and _has_risen(problem, state, point, estimate, simulation)
     if is_taken_back:
         assert state.before is not None
         theta = state.before + _CUT * (state.theta - state.before)
-    after = State(theta, state.step_size, k, state.curvature, estimate.chains, estimate.disagreement, data)
+    length = norm(step_map)
+    after = State(
+        theta, state.step_size, k, state.curvature, estimate.chains, estimate.disagreement, data, last_step=length
+    )
     if state.curvature is not None:
         curvature, step_size = follow_curvature(problem, state.curvature, estimate.chains, point, simulation)
         caution = _CUT * state.caution if is_taken_back else min(1.0, state.caution / _CUT)
@@ -116,7 +122,7 @@ def step(
         said["reason"] += "; the last step is taken back, since the objective is higher here"
     said["seconds"] = time.perf_counter() - start
     objective = problem.objective(state.theta) if track else None
-    return after, GradientStep(**said, objective=objective, step_map_norm=norm(step_map), step_size=state.step_size)
+    return after, GradientStep(**said, objective=objective, step_map_norm=length, step_size=state.step_size)
 
 
 def _has_risen(problem: Problem, state: State, point: Point, estimate: Estimate, simulation: Simulation) -> bool:
