@@ -8,7 +8,7 @@ import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
 SHOWS = re.compile(
-    r"^\s*(print\(|>>> |[\w.]*(plot|Display)[\w.]*\()|```text\n|!\[.*\]\(|```\{image\}", flags=re.MULTILINE
+    r"^\s*(print\(|>>> |[\w.]*(plot|Display)[\w.]*\()|```text\n|!\[.*\]\(|```\{(image|include)\}", flags=re.MULTILINE
 )
 
 
