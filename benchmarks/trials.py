@@ -21,6 +21,7 @@ from sparsefield.inference import Cpu, Exact, Perfect
 from sparsefield.model import Matrix, as_theta, norm
 from sparsefield.objective import Problem, _completed, _quadratic
 from sparsefield.solvers import (
+    _binary_steps,
     _curvature,
     _fall,
     _gradient,
@@ -28,7 +29,6 @@ from sparsefield.solvers import (
     _newton,
     _open_groups,
     _optimum,
-    _pseudolikelihood,
     _reweighted,
     _undecided,
     find_move,
@@ -101,8 +101,9 @@ POWER = [
     Choice("_N_CHAINS", (_curvature,), (100, 10_000)),
 ]
 PSEUDO = [
-    Choice("_INNER_TOL", (_pseudolikelihood,), (0.005, 0.5)),
-    Choice("_MOST_EPOCHS", (_pseudolikelihood,), (5, 20, 500)),
+    Choice("_INNER_TOL", (_binary_steps,), (0.005, 0.5)),
+    Choice("_MOST_EPOCHS", (_binary_steps,), (5, 20, 500)),
+    Choice("_OUTER_TOL", (_binary_steps,), (0.01, 0.5)),
 ]
 
 

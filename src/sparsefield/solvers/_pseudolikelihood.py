@@ -40,9 +40,7 @@ _MOST_ACTIVE = 4096
 # over them is down to the share that quadratic models are minimised to, or for so many steps.
 _FEWEST_PAIRS, _MOST_STEPS = 50, 200
 
-# A quadratic model is solved to this share of the largest violation, in so many epochs at most. `make bench-constants`
-# counts steps with 20 and with 100 variables: 7 and 5; with tolerances of 0.005 and 0.5 in place of 0.05, 6 and 5, and
-# 10 and 10; with 5, 20 and 500 epochs in place of 50, 33 and 14, 11 and 6, and 6 and 5.
+# A quadratic model is solved to this share of the largest violation, in so many epochs at most, as in `_binary_steps`.
 _MOST_EPOCHS, _INNER_TOL = 50, 0.05
 
 # The last halving leaves 2^-29 = 2e-9 of a step, which moves parameters of order one by less than single precision.
