@@ -38,8 +38,8 @@ def _libraries() -> ThreadpoolController:
 def one_for_products() -> Any:
     """Return a context in which a product of matrices has one thread, which takes 12 microseconds.
 
-    Threads of the library wait for each other by spinning: products of 100 x 1000 and 1000 x 100 numbers take 30 ms with
-    two of them between sweeps of ours, and 1 ms with one (two cores).
+    Threads of the library wait for each other by spinning: products of 100 x 1000 and 1000 x 100 numbers take 30 ms
+    with two of them between sweeps of ours, and 1 ms with one (two cores).
     """
     return _libraries().limit(limits=1, user_api="blas")
 

@@ -141,7 +141,13 @@ def _judge_sizes(numbers: Numbers) -> Claim:
         f"met in {certified:.0%} of the iterations or more."
     )
     sizes = f"{min(rows)} to {max(rows)}"
-    return Claim("sizes", f"So it does at every size ({sizes} nodes; not the paper's)", verdict, evidence, _SIZES)
+    return Claim(
+        "sizes",
+        f"TAY takes half the time of a large tau at every size ({sizes} nodes; not the paper's)",
+        verdict,
+        evidence,
+        _SIZES,
+    )
 
 
 def _ratio(first: list[float | None], second: list[float | None]) -> float:
