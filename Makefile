@@ -7,7 +7,7 @@ INSTALLED := $(VENV)/installed
 # Compiled kernels stay in the project.
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
 
-.PHONY: browser demo docs paper test lint format bench bench-kernels bench-levels bench-certificates bench-learner \
+.PHONY: browser demo docs paper test lint format bench bench-kernels bench-levels bench-certificates bench-learner bench-tay \
 	bench-newton bench-optimality bench-constants bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap \
 	bench-choice bench-large bench-rows bench-dense bench-machines bench-proteins bench-pseudolikelihood bench-page clean
 
@@ -46,7 +46,7 @@ format: $(INSTALLED)
 	$(RUN)/ruff format .
 	$(RUN)/ruff check --fix .
 
-bench: bench-kernels bench-levels bench-certificates bench-learner bench-newton bench-optimality bench-constants \
+bench: bench-kernels bench-levels bench-certificates bench-learner bench-tay bench-newton bench-optimality bench-constants \
 	bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap bench-choice bench-large bench-rows bench-dense \
 	bench-pseudolikelihood bench-machines bench-page $(if $(SPARSEFIELD_OUTSIDE),bench-proteins)
 
@@ -63,6 +63,10 @@ bench-certificates: $(INSTALLED)
 
 bench-learner: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
 	$(RUN)/python benchmarks/learner.py $(if $(PEERS),--peers)
+
+# TAY and SPG, time to an AUC on networks of 10 and 20 nodes: about two minutes.
+bench-tay: $(INSTALLED)
+	$(RUN)/python benchmarks/tay.py
 
 bench-newton: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
 	$(RUN)/python benchmarks/newton.py $(if $(PEERS),--peers) $(if $(LARGEST),--largest)
