@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from sparsefield.cli import app
 from sparsefield.datasets import load_senate
 from sparsefield.experiments import EXPERIMENTS, write_pages
+from sparsefield.experiments._sizes import METHODS
 from sparsefield.experiments._trials import QUICK
 from sparsefield.experiments._votes import COLORS, NELSON, ROCKEFELLER
 
@@ -121,6 +122,17 @@ def test_bounding_chains_certify_where_the_papers_bound_does_not(folder):
     numbers = numbers_of(folder, "structure-20")
     assert rows_of(numbers, "restart")["TAY"]["certified"] < 0.9
     assert rows_of(numbers, "beyond")["TAY, bounding chains"]["certified"] == 1
+
+
+def test_larger_networks_have_a_row_for_each_method(folder):
+    rows = numbers_of(folder, "sizes")["methods"]
+    assert {(row["n_variables"], row["method"]) for row in rows} == {(p, name) for p in (10, 20) for name in METHODS}
+    for row in rows:
+        assert 0.5 < row["auc"] <= 1
+        assert row["seconds_an_iteration"] > 0
+        assert row["certified"] == (None if row["method"].startswith("SPG") else 1)
+    # Whoever sets the goal reaches it.
+    assert all(row["seconds_to_goal"] > 0 for row in rows if row["method"] == "SPG, 60 sweeps")
 
 
 def test_newton_steps_end_nearer_to_the_optimum_than_the_papers(folder):

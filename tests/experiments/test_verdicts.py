@@ -106,3 +106,23 @@ def test_verdicts_on_the_senate_follow_the_numbers():
         assert verdicts(headline(0, 0.1, as_paper=as_paper))["party"] == "confirmed in part"
     assert verdicts(headline(0, 0.1, assortativity=None))["party"] == "refuted"
     assert verdicts(headline(0, 0.1, assortativity=0.2))["party"] == "refuted"
+
+
+def sizes(ratios, auc=0.9, certified=1.0):
+    rows = []
+    for p, ratio in ratios.items():
+        rows += [
+            {"n_variables": p, "method": "TAY", "seconds_to_goal": ratio, "auc": auc, "certified": certified},
+            {"n_variables": p, "method": "SPG, 60 sweeps", "seconds_to_goal": 1.0, "auc": 0.9, "certified": None},
+        ]
+    return {"sizes": {"settings": {"near": 0.01}, "methods": rows}}
+
+
+def test_the_verdict_on_larger_networks_follows_the_numbers():
+    assert verdicts(sizes({10: 0.4, 1000: 0.2})) == {"sizes": "confirmed"}
+    assert verdicts(sizes({10: 0.4, 1000: 0.9})) == {"sizes": "confirmed in part"}
+    assert verdicts(sizes({10: 0.4, 1000: None})) == {"sizes": "confirmed in part"}
+    assert verdicts(sizes({10: 0.6, 1000: 0.9})) == {"sizes": "refuted"}
+    assert verdicts(sizes({10: 0.4, 1000: 0.2}, auc=0.85)) == {"sizes": "refuted"}
+    assert verdicts(sizes({10: 0.4, 1000: 0.2}, certified=0.5)) == {"sizes": "open"}
+    assert "0.40 (10), 0.20 (1000)" in judge(sizes({10: 0.4, 1000: 0.2}))[0].evidence

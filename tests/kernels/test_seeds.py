@@ -1,0 +1,32 @@
+"""Seeds and random words that kernels make are those of numpy."""
+
+import numpy as np
+import pytest
+
+from sparsefield import Domain
+from sparsefield._kernels._seeds import MOST_SEED
+from sparsefield.gradients import Simulation
+from sparsefield.inference import Chains
+from sparsefield.inference._blocks import make_source, make_streams
+
+
+@pytest.mark.parametrize("seed", [5, np.int64(5), 2**64 + 5, MOST_SEED + 5])
+def test_seeds_of_any_size_give_the_streams_that_they_always_gave(seed):
+    np.testing.assert_array_equal(make_streams(seed, 3, 2).ravel(), make_source(int(seed), 2).random_raw(96))
+    words = np.random.SeedSequence(int(seed), spawn_key=(4, 1)).generate_state(1, np.uint64)
+    assert Simulation(seed=seed).seed_of(4, 1) == words[0]
+
+
+def test_starts_are_those_of_numpy_and_constant_variables_have_one_level():
+    domain = Domain(("a", "b", "c"), ((0, 1), (0,), (0, 1)), None)
+    states = Chains(domain, 1100, seed=9)._states
+    bits = make_source(9, 1).random_raw(3 * 3 * 8).view(np.uint32).reshape(3, 3, 16).copy()
+    bits[:, 1] = 0
+    if states.dtype == np.uint32:
+        np.testing.assert_array_equal(states[:, :3], bits)
+    assert not Chains(domain, 1100, seed=9).codes()[:, 1].any()
+
+
+def test_a_negative_seed_is_refused():
+    with pytest.raises(ValueError, match="non-negative"):
+        Simulation(seed=-1).seed_of(1)
