@@ -48,7 +48,7 @@ def count_data(
     Parameters
     ----------
     data : path, polars LazyFrame, Dask DataFrame or Dask array
-        A parquet, Arrow or text file, a folder of such files, or a pattern of their names ("part-*.csv"); or a table
+        A parquet, Arrow or text file, a folder of such files, or a pattern of their names (``part-*.csv``); or a table
         that is read when it is asked for. Partitions of Dask are counted by the workers that have them. What is in
         memory is counted as well.
     domain, reference, ordinal, max_levels

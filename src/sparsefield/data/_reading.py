@@ -42,7 +42,7 @@ def read_table(
         A text file (.csv, .tsv, .txt and others), a workbook (.xlsx, .xls, .xlsb, .ods), a file of SPSS (.sav, .zsav,
         .por), Stata (.dta) or SAS (.sas7bdat, .xpt), .parquet, .arrow, .feather, .json or .ndjson; an alignment
         (.fasta, .a2m, .sto); one of these packed (.gz, .bz2, .xz, .zip); or the address of one (https://...). A folder
-        of parquet, Arrow or text files, or a pattern of their names ("part-*.csv"), is read as one table.
+        of parquet, Arrow or text files, or a pattern of their names (``part-*.csv``), is read as one table.
     separator : str, optional
         The character between the values of a text file; found out unless given.
     header : bool, optional
