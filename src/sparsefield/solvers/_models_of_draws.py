@@ -113,7 +113,6 @@ class NearModel:
     def __init__(self, problem: Problem, theta: Matrix, draws: Draws, some: Mask) -> None:
         a, b = np.nonzero(np.triu(some))
         near = find_near(theta, problem.domain.slot_variables, a, b, REACH)
-        assert near is not None
         self._weights, self._bends = problem.penalty.weights, np.zeros(len(a))
         self.quadratic = NearCurvature.of(draws, a, b, near, problem.coordinates.units[a, b])
 
@@ -146,4 +145,4 @@ def prefers_near(problem: Problem, theta: Matrix, some: Mask) -> bool:
     if len(a) <= _WHOLE_IS_CHEAP or not problem.coordinates.is_plain or problem.penalty.groups is not None:
         return False
     near = find_near(theta, problem.domain.slot_variables, a, b, REACH)
-    return near is not None and _SHORTER * 2 * len(near.columns) <= len(a) ** 2
+    return _SHORTER * 2 * len(near.columns) <= len(a) ** 2

@@ -56,7 +56,6 @@ class NearMarks:
         assert penalty is not None
         a, b = quadratic.first, quadratic.second
         near = find_near(theta, problem.domain.slot_variables, a, b, _WIDE)
-        assert near is not None
         self._blocks, self._rows = quadratic, SparseQuadratic.of(draws, a, b, near)
         self._a, self._b, self._draws, self._found, self._n = a, b, draws, found, quadratic.n
         self._theta, self._there, self._weights = theta[a, b], found.theta[a, b], penalty[a, b]
