@@ -52,6 +52,9 @@ class Draws:
     def along(self, move):
         return (((self.s @ move) * self.s).sum(axis=1) + self.s @ np.diagonal(move)) / 2
 
+    def along_some(self, moves, a, b):
+        return (self.s[:, a] * self.s[:, b]) @ moves
+
     def reweight(self, values):
         weights = self.p * np.exp(values - values.max())
         share = 1.0 if self.n is None else weights.sum() ** 2 / (weights**2).sum() / self.n
@@ -61,7 +64,7 @@ class Draws:
         weights = self.p * (values - self.p @ values)
         return (self.s.T * weights) @ self.s
 
-    def project_roughly(self, values):
+    def project_roughly(self, values, within=None):  # noqa: ARG002
         return self.project(values), 0.0
 
     def project_onto(self, values, a, b):

@@ -53,6 +53,7 @@ def test_draws_know_their_statistics(backend):
     move = np.triu(move) + np.triu(move, 1).T
     values = draws.along(move)
     np.testing.assert_allclose(values, psi @ move[a, b], atol=1e-12)
+    np.testing.assert_allclose(draws.along_some(move[a, b], a, b), values, atol=1e-12)
     log_mean, share = draws.reweight(values)
     assert log_mean == pytest.approx(np.log(np.exp(values).mean()))
     assert share == pytest.approx(np.exp(values).mean() ** 2 / np.exp(2 * values).mean())
@@ -60,6 +61,8 @@ def test_draws_know_their_statistics(backend):
     np.testing.assert_allclose(draws.project(values)[a, b], expected, atol=1e-12)
     np.testing.assert_allclose(draws.project_onto(values, a, b), expected, atol=1e-12)
     rough, error = draws.project_roughly(values)
+    assert np.abs(rough[a, b] - expected).max() <= error + 1e-12
+    rough, error = draws.project_roughly(values, 0.1)
     assert np.abs(rough[a, b] - expected).max() <= error + 1e-12
 
 

@@ -29,6 +29,10 @@ def test_draws_know_their_moments(name, storage):
     move = np.triu(move) + np.triu(move, 1).T
     values = draws.along(move)
     np.testing.assert_allclose(values, psi @ move[a, b], atol=1e-12)
+    np.testing.assert_array_equal(draws.along_some(move[a, b], a, b), values)
+    np.testing.assert_allclose(
+        draws.along_some(move[a, b][::2], a[::2], b[::2]), psi[:, ::2] @ move[a, b][::2], atol=1e-12
+    )
     log_mean, share = draws.reweight(values)
     weights = np.exp(values)
     assert log_mean == pytest.approx(np.log(weights.mean()))

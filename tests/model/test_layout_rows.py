@@ -7,15 +7,17 @@ import sparsefield as sf
 from sparsefield.data import Moments
 from sparsefield.model import _layout, count_once, inner_once, is_symmetric, norm, row_parts, sum_once
 from sparsefield.objective import L1, Problem, _penalty
-from sparsefield.solvers import _agreement
-from sparsefield.solvers._regression import rest_variances
+from sparsefield.selection import _noise
+from sparsefield.solvers import Learner, Options, _agreement
+from sparsefield.solvers._regression import rest_of_some, rest_variances
 
 
 @pytest.fixture
 def few_rows(monkeypatch):
     """Take a few rows at a time of matrices that are small."""
-    for module in (_layout, _penalty, _agreement):
+    for module in (_layout, _penalty, _agreement, _noise):
         monkeypatch.setattr(module, "MOST_AT_ONCE", 100)
+    monkeypatch.setattr(_layout, "_PART", 100)
 
 
 def make_symmetric(size, seed=1):
@@ -66,27 +68,40 @@ def test_weights_of_many_variables_are_a_view_of_a_vector():
     assert penalty.value(theta) == pytest.approx(sum_once(expected * np.abs(theta)), rel=1e-12)
     found = np.where(theta != 0, gradient + expected * np.sign(theta), at_zero)
     assert np.array_equal(penalty.subgradient(theta, gradient), found)
+    assert np.array_equal(
+        penalty.violation(theta, gradient + 1, np.ones((20, 20))), penalty.subgradient(theta, gradient + 1 - 1)
+    )
 
 
-def test_draws_for_a_penalty_are_no_fewer_where_ratios_are_rounded(monkeypatch):
+def test_draws_for_a_penalty_are_no_fewer_where_ratios_are_rounded(request):
     model = sf.datasets.make_field(25, seed=3)
     table = model.sample(2000, method="perfect", seed=1)
     moments = sf.moments_of_table(table)
     problem = Problem.with_l1(moments, table.domain, 0.05, penalize_main=False)
     exact = _agreement.draws_for_penalty(problem)
-    monkeypatch.setattr(_agreement, "MOST_AT_ONCE", 100)
-    monkeypatch.setattr(_layout, "MOST_AT_ONCE", 100)
+    request.getfixturevalue("few_rows")
     rounded = _agreement.draws_for_penalty(problem)
     # Ratios fall by a thousandth at most, so that draws rise by two thousandths, and both are found to 2^0.01.
     assert exact * 2**-0.01 <= rounded <= exact * 1.002 * 2**0.01 + 1
 
 
-def test_what_a_regression_leaves_is_the_same_by_rows(monkeypatch):
+def test_the_edge_of_noise_rises_by_a_thousandth_at_most_where_errors_are_rounded(request):
+    codes = np.random.default_rng(1).random((400, 25)) < np.linspace(0.1, 0.9, 25)
+    learner = Learner(sf.Table(sf.Domain.binary(25), codes.astype(np.uint8)), Options())
+    exact, expected = _noise.edge_of_noise(learner), _noise.count_noise(learner, 0.01)
+    request.getfixturevalue("few_rows")
+    assert exact < _noise.edge_of_noise(learner) <= 1.001 * exact
+    assert expected < _noise.count_noise(learner, 0.01) <= 1.01 * expected
+
+
+def test_what_a_regression_leaves_is_the_same_by_rows_and_of_some(request):
     table = sf.datasets.make_field(15, seed=3).sample(500, method="perfect", seed=1)
     moments = sf.moments_of_table(table)
     problem = Problem.with_l1(Moments.of_pairs(moments.pair, 500), table.domain, 0.05, penalize_main=False)
     is_free = np.arange(15) % 3 > 0
     whole = rest_variances(problem, moments, is_free)
     assert np.allclose(whole, whole.T, rtol=0, atol=1e-15)
-    monkeypatch.setattr(_layout, "MOST_AT_ONCE", 40)
+    a, b = np.triu_indices(15)
+    assert np.allclose(rest_of_some(moments, is_free, a, b), whole[a, b], rtol=0, atol=1e-15)
+    request.getfixturevalue("few_rows")
     assert np.array_equal(rest_variances(problem, moments, is_free), whole)

@@ -10,11 +10,13 @@ import sparsefield as sf
 from problems import theta_of
 from sparsefield._kernels._local_inverses import invert_blocks
 from sparsefield.gradients import BestDraws, PerfectDraws, Simulation
-from sparsefield.model import scatter
-from sparsefield.objective import Problem, SparseQuadratic, find_near
+from sparsefield.inference import _draws
+from sparsefield.inference._draws import ChainDraws
+from sparsefield.objective import L1, Problem, SparseQuadratic, find_near
 from sparsefield.solvers import _models_of_draws, _near_marks, solve_newton
-from sparsefield.solvers._models_of_draws import NearModel, NotLocalError, WholeModel
+from sparsefield.solvers._models_of_draws import NearModel, NotLocalError
 from sparsefield.solvers._near_marks import NearMarks
+from sparsefield.solvers._near_optimum import find_near_optimum
 from sparsefield.solvers._undecided import _compare, _covariance, _find_optimum, find_undecided
 
 
@@ -44,12 +46,12 @@ def fit_ring(p, alpha, seed, n):
 
 def distances(problem, theta, draws, estimate):
     """Return how far from its margin each nonzero is, over that margin, by the inverse of the whole covariance."""
-    found = _find_optimum(problem, theta, draws, estimate, WholeModel)
+    found = _find_optimum(problem, theta, draws, estimate)
     a, b = found.quadratic.first, found.quadratic.second
     variances = np.diagonal(np.linalg.inv(_covariance(problem, found.quadratic))) / found.n
     ratios = np.zeros_like(theta)
     z = 2.5758293035489004  # of a confidence of 0.99
-    ratios[a, b] = ratios[b, a] = np.abs(found.theta[a, b]) / (
+    ratios[a, b] = ratios[b, a] = np.abs(found.theta) / (
         z * np.sqrt(variances + z**2 * variances**2 / 4) + z**2 * variances / 2
     )
     return ratios
@@ -69,14 +71,38 @@ def test_marks_from_blocks_are_those_of_the_whole_covariance(seed, monkeypatch):
 
 def test_steps_with_near_covariances_lead_to_the_optimum_of_the_draws():
     problem, theta, draws, _, estimate = fit_ring(16, 0.03, 1, 6000)
-    found, whole = (_find_optimum(problem, theta, draws, estimate, kind) for kind in (NearModel, WholeModel))
+    found, whole = (find(problem, theta, draws, estimate) for find in (find_near_optimum, _find_optimum))
     a, b = whole.quadratic.first, whole.quadratic.second
-    off = (found.theta - whole.theta)[a, b]
-    moved = (whole.theta - theta)[a, b]
+    np.testing.assert_array_equal(found.quadratic.first, a)
+    np.testing.assert_array_equal(found.quadratic.second, b)
+    off = found.theta - whole.theta
+    moved = whole.theta - theta[a, b]
     # Either is known to a fifth of the noise of one parameter.
     assert off @ whole.quadratic.centred() @ off <= (2 * 0.2) ** 2 / 6000
     assert moved @ whole.quadratic.centred() @ moved > 100 * (2 * 0.2) ** 2 / 6000
-    np.testing.assert_array_equal(np.nonzero(found.quadratic.first), np.nonzero(a))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rough_gradients_lead_to_the_same_optimum_and_to_all_that_may_differ_from_zero(seed, monkeypatch):
+    problem, theta, draws, _, estimate = fit_ring(16, 0.03, seed, 6000)
+    problem = replace(problem, penalty=L1(problem.domain, 0.024, 0.0))  # with less to pay some may have to join
+    exact, n_rough = find_near_optimum(problem, theta, draws, estimate), []
+    project = ChainDraws.project_roughly
+
+    def count(*given):
+        found = project(*given)
+        n_rough.append(found[1])
+        return found
+
+    monkeypatch.setattr(_draws, "_MOST_EXACT", 0)
+    monkeypatch.setattr(ChainDraws, "project_roughly", count)
+    rough = find_near_optimum(problem, theta, draws, estimate)
+    assert len(n_rough) > (seed == 0)  # with this seed some join, and all others are looked at again
+    assert min(n_rough) > 0
+    for name in ("theta", "gradient", "n"):
+        np.testing.assert_array_equal(getattr(rough, name), getattr(exact, name))
+    np.testing.assert_array_equal(rough.quadratic.first, exact.quadratic.first)
+    np.testing.assert_array_equal(rough.quadratic.second, exact.quadratic.second)
 
 
 @pytest.mark.parametrize("side", [0, 1])
@@ -104,10 +130,9 @@ def hide_graph(monkeypatch):
 
 def compare_both(problem, theta, draws, estimate):
     """Return marks from blocks and from the whole covariance, and how far nonzeros are from their margins."""
-    whole = _find_optimum(problem, theta, draws, estimate, WholeModel)
+    whole = _find_optimum(problem, theta, draws, estimate)
     a, b = whole.quadratic.first, whole.quadratic.second
-    some = scatter(a, b, np.ones(len(a)), len(theta)) > 0
-    found = replace(whole, quadratic=NearModel(problem, theta, draws, some).quadratic)
+    found = replace(whole, quadratic=NearModel(problem, theta, draws, a, b).quadratic)
     weights = problem.penalty.weights[a, b]
     expected = _compare(theta[a, b], whole, _covariance(problem, whole.quadratic), weights)
     own = NearMarks(problem, theta, draws, found).compare(10)

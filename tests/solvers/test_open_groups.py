@@ -114,8 +114,7 @@ def test_each_answer_of_a_group_with_normal_noise_is_as_rare_as_it_should_be(rat
     for noise in rng.multivariate_normal(np.zeros(4), curvature / n, n_trials):
         slope = alpha * axes[:, axis] + noise
         x = minimise_group(curvature, slope, alpha)
-        there, gradient = np.tile(x, (4, 1)), np.tile(curvature @ x - slope, (4, 1))
-        found = Optimum(there, gradient, quadratic, n, 0.0, np.ones(4))
+        found = Optimum(x, curvature @ x - slope, quadratic, n, 0.0, np.ones(4))
         is_open = OpenGroups(x, found, curvature, np.full(4, alpha), np.zeros(4, dtype=int)).compare()
         assert is_open.all() or not is_open.any()
         n_differ += x.any() and not is_open.any()

@@ -15,7 +15,7 @@ from sparsefield.inference import _cluster_tasks as tasks
 from sparsefield.inference._blocks import make_states
 from sparsefield.inference._chains import Chains
 from sparsefield.inference._checks import Storage, check_sweeps
-from sparsefield.inference._cluster_tasks import SentField, SentMatrix
+from sparsefield.inference._cluster_tasks import SentField
 from sparsefield.inference._counting import subtract_mean
 from sparsefield.inference._draws import ROWS_AT_ONCE, ChainDraws, Index, Matrix
 from sparsefield.inference._field import Field
@@ -163,10 +163,9 @@ class ClusterChains(Spread):
         total = self._workers.add_up(calls, self._parts)
         return subtract_mean(total, float(numbers.mean()), self.counts().pair)
 
-    def along(self, move: Matrix) -> Matrix:
+    def along(self, moves: Matrix, a: Index, b: Index) -> Matrix:
         """Return the inner product of a move and the statistics of each chain; eight bytes a chain are sent here."""
-        sent = self._workers.send(SentMatrix.of(np.triu(move)))
-        calls = self._workers.call_each(tasks.measure_along, self._parts, sent)
+        calls = self._workers.call_each(tasks.measure_along, self._parts, self._workers.send((moves, a, b)))
         return np.concatenate(self._workers.collect(calls, self._parts))
 
     def sum_weighted(self, weights: Matrix) -> Matrix:
@@ -230,9 +229,9 @@ class ClusterDraws(ChainDraws):
     def _project_numbers(self, numbers: Index) -> Matrix:
         return self._chains.project_numbers(numbers)
 
-    def along(self, move: Matrix) -> Matrix:
-        """Return the inner product of a move and the statistics of each draw."""
-        return self._chains.along(move)
+    def along_some(self, moves: Matrix, a: Index, b: Index) -> Matrix:
+        """Return the inner product of a move of some statistics and these of each draw."""
+        return self._chains.along(moves, a, b)
 
     def project(self, values: Matrix) -> Matrix:
         """Return the covariance of every statistic with values."""

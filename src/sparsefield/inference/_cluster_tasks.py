@@ -190,9 +190,9 @@ def take_states(chains: Chains, n_blocks: int) -> NDArray[Any]:
     return chains.take_states(n_blocks)
 
 
-def measure_along(chains: Chains, move: SentMatrix) -> Matrix:
-    """Return the inner product of a move and the statistics of each draw."""
-    return chains.draws().along(move.unpack())
+def measure_along(chains: Chains, move: tuple[Matrix, Index, Index]) -> Matrix:
+    """Return the inner product of a move of some statistics and these of each draw."""
+    return chains.draws().along_some(*move)
 
 
 def project(weights: Matrix, n_before: int, *parts: Chains) -> Matrix:

@@ -12,6 +12,7 @@ from sparsefield import _threads
 from sparsefield._kernels._products import add_pairs, add_products, fill_products, sum_pairs, sum_products
 from sparsefield.data import Domain, Moments
 from sparsefield.inference._counting import count_near, count_packed, project_packed
+from sparsefield.inference._random_rounding import round_randomly, round_values
 
 _BLOCKS_AT_ONCE = 64  # whose products are held at one time: 4 KB for each statistic
 ROWS_AT_ONCE = 8192  # whose products with weights are summed at one time
@@ -22,10 +23,6 @@ _MOST_EXACT = 2**31
 
 # Products of two indicators of a draw that are weighed in a second, on one core of a Zen 4 with AVX-512: 8e9 measured.
 _PRODUCTS_A_SECOND = 8e9
-
-# With so many bits what rounding leaves of normal values has a standard deviation of 0.01 of theirs (Max 1960, Table
-# II: 0.107 with 4 bits, and half of that or so with each further one).
-_BITS = 8
 
 Index = NDArray[np.int64]
 Matrix = NDArray[np.float64]
@@ -57,6 +54,10 @@ class Draws(Protocol):
         """Return the inner product of a move, laid out like `Moments.pair`, and the statistics of each draw."""
         ...
 
+    def along_some(self, moves: Matrix, a: Index, b: Index) -> Matrix:
+        """Return the same of a move of the statistics s_a s_b alone, (w,), which are in the order of (a, b)."""
+        ...
+
     def reweight(self, values: Matrix) -> tuple[float, float]:
         """Return log E exp(values), and the share of the draws that still count when weighted by exp(values)."""
         ...
@@ -65,8 +66,12 @@ class Draws(Protocol):
         """Return the covariance of every statistic with values, laid out like `Moments.pair`."""
         ...
 
-    def project_roughly(self, values: Matrix) -> tuple[Matrix, float]:
-        """Return about the covariance of every statistic with values, and a bound on the error of each."""
+    def project_roughly(self, values: Matrix, within: float | None = None) -> tuple[Matrix, float]:
+        """Return about the covariance of every statistic with values, and a bound on the error of each.
+
+        With `within` rounding is random, to so few bits that errors are about as large as that, or smaller: the bound
+        then holds for all of them but once in a million times.
+        """
         ...
 
     def project_onto(self, values: Matrix, a: Index, b: Index) -> Matrix:
@@ -141,12 +146,16 @@ class ChainDraws:
 
     def along(self, move: Matrix) -> Matrix:
         """Return the inner product of a move and the statistics of each draw."""
-        if self._has_levels:
-            return self._along_levels(move)
         a, b = _upper_entries(move)
-        weights, total = move[a, b], np.zeros((len(self._indicators), 16, 32))
+        return self.along_some(move[a, b], a, b)
+
+    def along_some(self, moves: Matrix, a: Index, b: Index) -> Matrix:
+        """Return the same of a move of some statistics alone."""
+        if self._has_levels:
+            return self._along_levels(moves, a, b)
+        total = np.zeros((len(self._indicators), 16, 32))
         shares = _threads.share(len(total), self._n_threads, len(a) * self._n / _PRODUCTS_A_SECOND)
-        _threads.run(add_products, [(self._indicators[own], a, b, weights, total[own]) for own in shares])
+        _threads.run(add_products, [(self._indicators[own], a, b, moves, total[own]) for own in shares])
         return np.asarray(total.transpose(0, 2, 1).reshape(-1)[: self._n])
 
     def reweight(self, values: Matrix) -> tuple[float, float]:
@@ -160,19 +169,19 @@ class ChainDraws:
         weights = (values - values.mean()) / len(values)
         return _project(self._codes(), self._domain, weights)
 
-    def project_roughly(self, values: Matrix) -> tuple[Matrix, float]:
+    def project_roughly(self, values: Matrix, within: float | None = None) -> tuple[Matrix, float]:
         """Return about the covariance of every statistic with values, and a bound on the error of each.
 
         Values are rounded to numbers of a few bits. The covariance of a statistic with what rounding leaves is at most
-        the product of their standard deviations, and no indicator has one above 1/2.
+        the product of their standard deviations, and no indicator has one above 1/2. Where rounding is random, what it
+        leaves has independent errors, and fewer bits will do (`round_randomly`).
         """
         if self._has_levels or len(values) * self._domain.n_slots**2 <= _MOST_EXACT:
             return self.project(values), 0.0
-        numbers, low, unit = _round_values(values)
-        left = values - (low + unit * numbers)
-        total = self._project_numbers(numbers)
-        total *= unit / self._n
-        return total, float(left.std()) / 2
+        rounded = round_values(values) if within is None else round_randomly(values, self._domain.n_slots**2, within)
+        total = self._project_numbers(rounded.numbers)
+        total *= rounded.unit / self._n
+        return total, rounded.error
 
     def _project_numbers(self, numbers: Index) -> Matrix:
         """Return n times the covariance of every statistic with numbers of a few bits."""
@@ -187,17 +196,16 @@ class ChainDraws:
         _threads.run(sum_products, [(self._indicators, a[own], b[own], lanes, found[own]) for own in shares])
         return found
 
-    def _along_levels(self, move: Matrix) -> Matrix:
+    def _along_levels(self, moves: Matrix, a: Index, b: Index) -> Matrix:
         """Look the product up that a draw has for each pair of variables, instead of adding up those of all levels."""
         n_levels, variables, levels = self._domain.n_levels, self._domain.slot_variables, self._domain.slot_levels
-        a, b = _upper_entries(move)
         pairs, own = np.unique(len(n_levels) * variables[a] + variables[b], return_inverse=True)
         first, second = np.divmod(pairs, len(n_levels))
         widths = n_levels[second]
         ends = np.cumsum(n_levels[first] * widths)
         starts = ends - n_levels[first] * widths
         tables = np.zeros(ends[-1] if len(ends) else 0)
-        tables[starts[own] + levels[a] * widths[own] + levels[b]] = move[a, b]
+        tables[starts[own] + levels[a] * widths[own] + levels[b]] = moves
         total = np.zeros(self._n)
         add_pairs(self._rows, first, second, starts, widths, tables, total)
         return total
@@ -214,23 +222,6 @@ class ChainDraws:
 def pick_near(products: Matrix, starts: Index, columns: NDArray[np.int32]) -> Matrix:
     """Return some entries of a matrix (w, w), those of row c in columns[starts[c] : starts[c + 1]]."""
     return np.asarray(products[np.repeat(np.arange(len(products)), np.diff(starts)), columns])
-
-
-def _round_values(values: Matrix) -> tuple[Index, float, float]:
-    """Return whole numbers k from 0 on with a few bits, low and unit, so that low + unit k are about the values.
-
-    Values beyond a few standard deviations count as the largest number: of the ranges that are tried, the one counts of
-    which rounding leaves least.
-    """
-    centre, spread, most = values.mean(), values.std(), 2**_BITS - 1
-    reaches = np.append(np.arange(2.0, 8.0, 0.5), np.abs(values - centre).max() / max(spread, 1e-300))
-    found = []
-    for reach in reaches:
-        low, unit = centre - reach * spread, max(2 * reach * spread / most, 1e-300)
-        numbers = np.clip(np.rint((values - low) / unit), 0, most).astype(np.int64)
-        found.append((float((values - (low + unit * numbers)).std()), numbers, low, unit))
-    _, numbers, low, unit = min(found, key=lambda each: each[0])
-    return numbers, float(low), float(unit)
 
 
 def _upper_entries(move: Matrix) -> tuple[Index, Index]:

@@ -98,6 +98,12 @@ class EnumeratedStates:
         main = np.diagonal(move)
         return self._fill(*self._expand(main, move - np.diag(main))).reshape(-1)
 
+    def along_some(self, moves: Matrix, a: Index, b: Index) -> Matrix:
+        """Return the same of a move of some statistics alone."""
+        move = np.zeros((self._domain.n_slots, self._domain.n_slots))
+        move[a, b] = move[b, a] = moves
+        return self.along(move)
+
     def reweight(self, values: Matrix) -> tuple[float, float]:
         """Return log E exp(values), and one: every state still counts."""
         top = float(values.max())
@@ -125,7 +131,7 @@ class EnumeratedStates:
         mean = (values * self._probabilities).sum(axis=1).sum()
         return self._look_up_pairs(self._sum_levels((values - mean) * self._probabilities))
 
-    def project_roughly(self, values: Matrix) -> tuple[Matrix, float]:
+    def project_roughly(self, values: Matrix, within: float | None = None) -> tuple[Matrix, float]:  # noqa: ARG002
         """Return the covariance of every statistic with values, without error."""
         return self.project(values), 0.0
 

@@ -21,6 +21,7 @@ from sparsefield.model._layout import (
     scatter,
     sum_once,
     sum_rows_once,
+    tally_sizes,
 )
 from sparsefield.model._pairwise import PairwiseMRF
 from sparsefield.model._partition import LogPartition
@@ -53,6 +54,7 @@ __all__ = [
     "scatter",
     "sum_once",
     "sum_rows_once",
+    "tally_sizes",
     "write_adabmdca",
     "write_parameters",
     "zero_sum",

@@ -11,7 +11,7 @@ from scipy.sparse import coo_array, csr_array
 
 from sparsefield.data import Domain
 from sparsefield.inference import Draws, pick_near
-from sparsefield.model import Matrix
+from sparsefield.model import Matrix, scatter
 from sparsefield.objective._features import Basis
 
 Index = NDArray[np.int64]
@@ -58,6 +58,10 @@ class FeatureDraws:
         """Return the inner product of a move and the statistics of each draw."""
         return self._draws.along(self._to_slots(move))
 
+    def along_some(self, moves: Values, a: Index, b: Index) -> Values:
+        """Return the same of a move of some statistics alone."""
+        return self.along(scatter(a, b, moves, len(self._basis.variables)))
+
     def reweight(self, values: Values) -> tuple[float, float]:
         """Return log E exp(values), and the share of the draws that still count when weighted by exp(values)."""
         return self._draws.reweight(values)
@@ -66,7 +70,7 @@ class FeatureDraws:
         """Return the covariance of every statistic with values."""
         return self._pull(self._draws.project(values))
 
-    def project_roughly(self, values: Values) -> tuple[Matrix, float]:
+    def project_roughly(self, values: Values, within: float | None = None) -> tuple[Matrix, float]:  # noqa: ARG002
         """Return the covariance of every statistic with values, which is exact: errors of slots would add up."""
         return self.project(values), 0.0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from numbers import Real
 
@@ -66,6 +67,10 @@ class Penalty(ABC):
 
         The gradient is that of the smooth part at theta.
         """
+
+    def violation(self, theta: Matrix, pair: Matrix, data: Matrix) -> Matrix:
+        """Return the smallest subgradient of the objective where moments are `pair`, and those of the data `data`."""
+        return self.subgradient(theta, pair - data)
 
     @abstractmethod
     def dual_norm(self, gradient: Matrix) -> float:
@@ -197,9 +202,16 @@ class L1(Penalty):
 
     def subgradient(self, theta: Matrix, gradient: Matrix) -> Matrix:
         """Return the smallest subgradient of the objective."""
+        return self._fill(lambda rows: gradient[rows], theta)
+
+    def violation(self, theta: Matrix, pair: Matrix, data: Matrix) -> Matrix:
+        """Return the smallest subgradient of the objective where moments are `pair`, and those of the data `data`."""
+        return self._fill(lambda rows: pair[rows] - data[rows], theta)
+
+    def _fill(self, find_gradient: Callable[[slice], Matrix], theta: Matrix) -> Matrix:
         found = np.empty_like(theta)
         for rows in row_parts(len(theta)):
-            own, weights = gradient[rows], self.weights[rows]
+            own, weights = find_gradient(rows), self.weights[rows]
             at_zero = np.sign(own) * np.maximum(np.abs(own) - weights, 0.0)
             found[rows] = np.where(theta[rows] != 0, own + weights * np.sign(theta[rows]), at_zero)
         return found

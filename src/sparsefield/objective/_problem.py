@@ -122,6 +122,10 @@ class Problem:
         data = self.data.moments.pair
         return self.penalty.largest_step_norm(theta, low, high, data, self.domain.slot_variables, step_size)
 
+    def violation(self, theta: Matrix, moments: Moments) -> Matrix:
+        """Return the smallest subgradient of g, from moments of features; no matrix of gradients is made."""
+        return self.penalty.violation(theta, moments.pair, self.target)
+
     def subgradient(self, theta: Matrix, gradient: Matrix) -> Matrix:
         """Return the smallest subgradient of g: how far each entry is from what an optimum would have."""
         return self.penalty.subgradient(theta, gradient)

@@ -11,6 +11,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from sparsefield.data import Domain
+from sparsefield.model import MOST_AT_ONCE, tally_sizes
 from sparsefield.objective import Features, Group
 from sparsefield.selection._alpha_max import independent_means
 from sparsefield.selection._norms import tail_of_squares
@@ -94,21 +95,25 @@ class _Noise:
     ----------
     errors : ndarray of shape (n_single,)
         Standard errors of pairs of one parameter.
+    counts : ndarray of shape (n_single,)
+        How many pairs have each of them.
     variances : ndarray of shape (n_groups, n_squares)
         Of pairs of several parameters, the variances along the axes of their noise; zeros fill rows up.
     """
 
     errors: Values
+    counts: Values
     variances: Values = field(default_factory=lambda: np.zeros((0, 1)))
 
     @property
     def n_pairs(self) -> int:
         """How many pairs noise can give an edge."""
-        return len(self.errors) + len(self.variances)
+        return int(self.counts.sum()) + len(self.variances)
 
     def count(self, alpha: float) -> float:
         """Return how many edges noise makes at an alpha."""
-        return float(2 * ndtr(-alpha / self.errors).sum()) + float(tail_of_squares(self.variances, alpha**2).sum())
+        single = self.counts * ndtr(-alpha / self.errors)
+        return float(2 * single.sum()) + float(tail_of_squares(self.variances, alpha**2).sum())
 
     def solve(self, n_edges: float) -> float:
         """Return the alpha at which noise makes so many edges."""
@@ -137,12 +142,23 @@ def _find_noise(learner: Learner, n_rows: float | None = None) -> _Noise:
     coordinates = penalty.coordinates
     variances = _variances(coordinates, means) if isinstance(coordinates, Features) else means * (1 - means)
     deviations = np.sqrt(variances / np.sqrt(n))
+    if len(deviations) ** 2 > MOST_AT_ONCE and learner.table.domain.is_binary and not learner.table.n_missing.any():
+        return _tally_noise(deviations[deviations > 0])
     a, b = np.triu_indices(len(variances), 1)
     is_pair = coordinates.is_parameter[a, b]
     errors = (deviations[a] * deviations[b])[is_pair]
     if learner.table.n_missing.any():
         errors *= np.sqrt(_share_observed(learner)[coordinates.variables[a], coordinates.variables[b]][is_pair])
-    return _Noise(np.asarray(errors[errors > 0]))
+    errors = errors[errors > 0]
+    return _Noise(errors, np.ones(len(errors)))
+
+
+def _tally_noise(deviations: Values) -> _Noise:
+    """Return the noise of all pairs, whose errors are products of two deviations: rounded up to a thousandth."""
+    inverses = 1 / deviations
+    parts = (inverses[k] * inverses[k + 1 :] for k in range(len(inverses) - 1))
+    sizes, counts = tally_sizes(parts)
+    return _Noise(1 / sizes, counts)
 
 
 def _noise_of_groups(spectra: Sequence[Values], scales: Values) -> _Noise:
@@ -159,7 +175,7 @@ def _noise_of_groups(spectra: Sequence[Values], scales: Values) -> _Noise:
     errors = np.sqrt(table.max(axis=1, initial=0.0)[a] * table.max(axis=1, initial=0.0)[b] * scale)[is_single]
     first, second = table[a[is_group]], table[b[is_group]]
     variances = (first[:, :, None] * second[:, None, :]).reshape(len(first), size**2) * scale[is_group, None]
-    return _Noise(errors, variances)
+    return _Noise(errors, np.ones(len(errors)), variances)
 
 
 def _count_features(penalty: Group) -> NDArray[np.int64]:

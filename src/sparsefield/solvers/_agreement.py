@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import chdtrc, ndtr
 
-from sparsefield.model import MOST_AT_ONCE, Matrix, row_parts
+from sparsefield.model import MOST_AT_ONCE, Matrix, row_parts, tally_sizes
 from sparsefield.objective import Problem, SparseQuadratic
 from sparsefield.solvers._batch import Index, Values
 from sparsefield.solvers._fall import Stand
@@ -53,16 +52,16 @@ def _find_ratios(weights: Matrix, variances: Matrix) -> tuple[Values, Values]:
 
     Where there are millions of them, ratios are rounded down to a thousandth, so that draws are no fewer.
     """
-    tally: Counter[int] = Counter()
-    for rows in row_parts(len(weights)):
+
+    def find(rows: slice) -> Values:
         own = np.triu(weights[rows], rows.start + 1)
         a, b = np.nonzero(own)
-        ratios = own[a, b] / np.sqrt(np.maximum(variances[rows][a, b], _LEAST_VARIANCE))
-        if len(weights) ** 2 <= MOST_AT_ONCE:
-            return ratios, np.ones(len(ratios))
-        steps, counts = np.unique(np.floor(np.log(ratios) * 1000).astype(np.int64), return_counts=True)
-        tally.update(dict(zip(steps.tolist(), counts.tolist(), strict=True)))
-    return np.exp(np.array(list(tally)) / 1000), np.array(list(tally.values()), dtype=np.float64)
+        return np.asarray(own[a, b] / np.sqrt(np.maximum(variances[rows][a, b], _LEAST_VARIANCE)))
+
+    if len(weights) ** 2 <= MOST_AT_ONCE:
+        ratios = find(slice(0, len(weights)))
+        return ratios, np.ones(len(ratios))
+    return tally_sizes(find(rows) for rows in row_parts(len(weights)))
 
 
 def draws_for_agreement(here: Stand, move: Move, share: float) -> int:

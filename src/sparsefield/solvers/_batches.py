@@ -10,11 +10,13 @@ from sparsefield.certificates import Certificate, hold_together
 from sparsefield.data import Moments
 from sparsefield.gradients import Estimate, Point, Schedule, Simulation
 from sparsefield.inference import BLOCK
+from sparsefield.model import row_parts
 from sparsefield.objective import Problem, size_of_working_set
 
 # The draws that are held at one time have this many indicators, one bit each: 64 MiB. (Chains of more than two levels
-# hold a byte for each variable besides.) Further draws count for the moments only.
-_MOST_CELLS = 2**29
+# hold a byte for each variable besides.) Further draws count for the moments only. Where there are so many variables
+# that a matrix of them takes more, they have a quarter of its bits: 16 of 64 for each pair.
+_MOST_CELLS, _CELLS_A_PAIR = 2**29, 16
 
 # So many draws are held for each parameter that the curvature is about, and all of 65,536. The eigenvalues of a
 # covariance over 32 draws for each of its statistics are off by factors from 0.68 to 1.38 (Marchenko and Pastur 1967),
@@ -32,7 +34,8 @@ _BATCHES = 10
 
 def estimate_in_batches(problem: Problem, point: Point, schedule: Schedule, simulation: Simulation) -> Estimate:
     """Return moments of many draws, of which no more are kept than the curvature needs and memory allows."""
-    most = max(BLOCK, _MOST_CELLS // max(1, problem.domain.n_slots))
+    size = max(1, problem.domain.n_slots)
+    most = max(BLOCK, _MOST_CELLS // size, _CELLS_A_PAIR * size)
     held = min(most, max(_HELD_ALWAYS, _HELD_EACH * size_of_working_set(point.theta)))
     total = simulation.n_chains
     first = schedule.estimate(problem, point, replace(simulation, n_chains=min(held, total), n_total=total))
@@ -52,12 +55,14 @@ def _join(found: list[Estimate], n: int) -> Estimate:
     """Join batches: moments of all of them, what is said of the worst, and the chains of the first."""
     pair = found[0].n_chains * found[0].moments.pair
     for own in found[1:]:
-        pair = pair + own.n_chains * own.moments.pair
+        for rows in row_parts(len(pair)):
+            pair[rows] += own.n_chains * own.moments.pair[rows]
+    pair /= n
     known = [own.certificate for own in found if own.certificate is not None]
     worst = max(found, key=_rank)
     return replace(
         found[0],
-        moments=Moments(np.diagonal(pair) / n, pair / n, n),
+        moments=Moments.of_pairs(pair, n),
         certificate=_join_certificates(known) if len(known) == len(found) else None,
         is_certified=worst.is_certified,
         reason=worst.reason,

@@ -10,7 +10,7 @@ import numpy as np
 from sparsefield.data import Moments
 from sparsefield.gradients import Estimate, Point, Simulation
 from sparsefield.inference import Draws, States
-from sparsefield.model import Matrix, count_once, sum_once
+from sparsefield.model import Matrix, count_once, inner_once
 from sparsefield.objective import Problem
 from sparsefield.solvers._move import LEAST_SHARE, ROUNDING, Move
 
@@ -139,7 +139,7 @@ def measure_decrease(
         All states at the start, where they are at hand: their normalising constant is known then.
     """
     penalty, data, step = problem.penalty, problem.data, after.theta - start
-    known = sum_once(step * problem.target) + penalty.value(start) - penalty.value(after.theta)
+    known = inner_once(step, problem.target) + penalty.value(start) - penalty.value(after.theta)
     by_data = 0.0 if np.isinf(data.n_effective) else problem.variance_along(step) / data.n_effective
     if states is not None and after.estimate.states is not None:
         decrease, variance = states.log_normaliser - after.estimate.states.log_normaliser, 0.0
@@ -155,7 +155,7 @@ def log_ratio(step: Matrix, moments: Moments, n: int, draws: Draws) -> tuple[flo
     too, else the second, which is convexity. Draws at the start cannot do this: a step may open a phase that they never
     visit.
     """
-    mean = sum_once(step * moments.pair)
+    mean = inner_once(step, moments.pair)
     values = -draws.along(step)
     if draws.n is None:
         return draws.reweight(values)[0], 0.0

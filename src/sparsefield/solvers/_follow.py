@@ -204,7 +204,7 @@ class _Following:
         assert stand.moments is not None  # since it was looked at
         exact = Certificate.exact(problem.model(theta))
         estimate = Estimate(stand.moments, 0, "enumeration", None, exact, is_certified=True, is_promised=True)
-        violation = problem.subgradient(theta, problem.gradient(problem.see(stand.moments)))
+        violation = problem.violation(theta, problem.see(stand.moments))
         said = describe(self._n_made, estimate, problem, violation, theta)
         if move is None:
             said["reason"] += "; taken back, since the objective is no lower here"

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield.inference import Draws
-from sparsefield.model import Matrix, count_once
+from sparsefield.model import Matrix
 from sparsefield.objective import RARE, Problem, Quadratic, SparseQuadratic, find_near
 from sparsefield.solvers._move import DRAWS_EACH
 
@@ -74,8 +74,6 @@ class WholeModel:
     ----------
     problem : Problem
         What is minimised.
-    theta : ndarray of shape (size, size)
-        Where the draws were made.
     draws : Draws
         The draws.
     some : ndarray of shape (size, size), bool
@@ -84,11 +82,11 @@ class WholeModel:
 
     most = _MOST_WHOLE
 
-    def __init__(self, problem: Problem, _theta: Matrix, draws: Draws, some: Mask) -> None:
+    def __init__(self, problem: Problem, draws: Draws, some: Mask) -> None:
         a, b = np.nonzero(np.triu(some))
         self._problem, self.quadratic = problem, Curvature.of(draws, a, b, problem.coordinates.units[a, b])
 
-    def minimise(self, there: Matrix, gradient: Matrix, tol: float, _stride: float) -> tuple[Values, float]:
+    def minimise(self, there: Matrix, gradient: Matrix, tol: float) -> tuple[Values, float]:
         """Return the step to the minimum and its decrement."""
         quadratic = self.quadratic
         moves, bends = self._problem.penalty.minimise(quadratic, there, gradient, tol=tol, max_epochs=_MOST_EPOCHS)
@@ -104,39 +102,43 @@ class NearModel:
 
     Parameters
     ----------
-    problem, theta, draws, some
-        As of `WholeModel`; the penalty is a sum over parameters of slots.
+    problem : Problem
+        What is minimised; the penalty is a sum over parameters of slots.
+    theta : ndarray of shape (size, size)
+        Where the draws were made.
+    draws : Draws
+        The draws.
+    a, b : ndarray of shape (w,)
+        The parameters, by the slots whose product their statistics are.
     """
 
     most = _MOST_NEAR
 
-    def __init__(self, problem: Problem, theta: Matrix, draws: Draws, some: Mask) -> None:
-        a, b = np.nonzero(np.triu(some))
+    def __init__(self, problem: Problem, theta: Matrix, draws: Draws, a: Index, b: Index) -> None:
         near = find_near(theta, problem.domain.slot_variables, a, b, REACH)
-        self._weights, self._bends = problem.penalty.weights, np.zeros(len(a))
+        assert problem.penalty.weights is not None
+        self._weights, self._bends = problem.penalty.weights[a, b], np.zeros(len(a))
         self.quadratic = NearCurvature.of(draws, a, b, near, problem.coordinates.units[a, b])
 
-    def minimise(self, there: Matrix, gradient: Matrix, tol: float, stride: float) -> tuple[Values, float]:
+    def minimise(self, there: Values, gradient: Values, tol: float, stride: float) -> tuple[Values, float]:
         """Return the step to the minimum and its decrement, NotLocalError where there is no minimum.
 
         The last step was made by a share of `stride`.
         """
-        quadratic, weights = self.quadratic, self._weights
-        assert weights is not None
-        a, b = quadratic.first, quadratic.second
-        kept = len(a) / quadratic.n * stride * self._bends
+        quadratic = self.quadratic
+        kept = len(there) / quadratic.n * stride * self._bends
         moves, self._bends, has_minimum = quadratic.descend(
-            there[a, b], gradient[a, b] - kept, weights[a, b], tol=tol, max_epochs=_MOST_EPOCHS, most=_MOST_FALL
+            there, gradient - kept, self._weights, tol=tol, max_epochs=_MOST_EPOCHS, most=_MOST_FALL
         )
         if not has_minimum:
             raise NotLocalError
         return moves, float(moves @ (self._bends + quadratic.ridge * moves))
 
 
-def is_feasible(some: Mask, draws: Draws, kind: type[WholeModel] | type[NearModel]) -> bool:
-    """Say whether there is memory for a covariance, and whether there are draws enough."""
+def is_feasible(n_statistics: int, draws: Draws, kind: type[WholeModel] | type[NearModel]) -> bool:
+    """Say whether there is memory for the covariance of so many statistics, and whether there are draws enough."""
     assert draws.n is not None
-    return count_once(some) <= min(kind.most, draws.n // DRAWS_EACH)
+    return n_statistics <= min(kind.most, draws.n // DRAWS_EACH)
 
 
 def prefers_near(problem: Problem, theta: Matrix, some: Mask) -> bool:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sparsefield.data import Moments
 from sparsefield.inference import Draws
-from sparsefield.model import Matrix, count_once, scatter, sum_once
+from sparsefield.model import Matrix, count_once, inner_once, scatter, sum_once
 from sparsefield.objective import RARE, Problem, Quadratic, SparseQuadratic, choose_active, variances_of
 from sparsefield.solvers._near_step import NEAREST, WIDEST, NearStep, find_near_step
 
@@ -103,7 +103,7 @@ class Move:
     @property
     def made(self) -> Matrix:
         """The part of the step that is made."""
-        return self.share * self.whole
+        return self.whole if self.share == 1 else self.share * self.whole
 
 
 def find_move(problem: Problem, draws: Draws, theta: Matrix, moments: Moments, reach: int | None = NEAREST) -> Move:
@@ -136,7 +136,7 @@ def find_move(problem: Problem, draws: Draws, theta: Matrix, moments: Moments, r
     a, b = move.quadratic.first, move.quadratic.second
     # Where further draws than those at hand are behind the moments, they shift the mean of all that is reweighted.
     shift = float(move.whole[a, b] @ (moments.pair[a, b] - move.quadratic.means))
-    values, toward_data = draws.along(move.whole), sum_once(move.whole * problem.target)
+    values, toward_data = draws.along(move.whole), inner_once(move.whole, problem.target)
     values += shift
     cost, start = problem.penalty.value, problem.penalty.value(theta)
     share, decrease, effective = _go(draws, values, toward_data, start, lambda part: cost(theta + part * move.whole))
@@ -146,8 +146,8 @@ def find_move(problem: Problem, draws: Draws, theta: Matrix, moments: Moments, r
 def _go_near(near: NearStep, problem: Problem, draws: Draws, moments: Moments) -> Move | None:
     """Go as far along a step with a sparse curvature as the draws speak; None where they find that curvature wrong."""
     a, b = near.quadratic.first, near.quadratic.second
-    whole = scatter(a, b, near.moves, problem.coordinates.size)
-    values = draws.along(whole)
+    made = near.moves != 0
+    values = draws.along_some(near.moves[made], a[made], b[made])
     bend = float(values.var())
     predicted = near.predict(bend)
     if predicted is None:
@@ -155,6 +155,7 @@ def _go_near(near: NearStep, problem: Problem, draws: Draws, moments: Moments) -
     values += float(near.moves @ (moments.pair[a, b] - near.quadratic.means))
     gone = _go(draws, values, float(near.moves @ problem.target[a, b]), 0.0, near.cost)
     share, decrease, effective = gone
+    whole = scatter(a, b, near.moves, problem.coordinates.size)
     return Move(whole, share, predicted + near.missed, decrease, effective, bend, near.quadratic)
 
 

@@ -8,7 +8,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from sparsefield._kernels._local_inverses import invert_blocks
 from sparsefield.inference import Draws
-from sparsefield.model import Matrix, scatter
+from sparsefield.model import Matrix
 from sparsefield.objective import Problem, SparseQuadratic, find_near
 from sparsefield.solvers._models_of_draws import REACH, NearCurvature, NotLocalError
 from sparsefield.solvers._optimum import Optimum, margin
@@ -58,8 +58,8 @@ class NearMarks:
         near = find_near(theta, problem.domain.slot_variables, a, b, _WIDE)
         self._blocks, self._rows = quadratic, SparseQuadratic.of(draws, a, b, near)
         self._a, self._b, self._draws, self._found, self._n = a, b, draws, found, quadratic.n
-        self._theta, self._there, self._weights = theta[a, b], found.theta[a, b], penalty[a, b]
-        self._gradient = found.gradient[a, b]
+        self._theta, self._there, self._weights = theta[a, b], found.theta, penalty[a, b]
+        self._gradient = found.gradient
         self._variances = self._rows.variances * (1 + 1e-9) + 1e-12
 
     def compare(self, most_rounds: int) -> Mask:
@@ -139,7 +139,8 @@ class NearMarks:
         signs = np.random.default_rng(0).choice([-1.0, 1.0], len(some)) / np.sqrt(inverses)
         y, held = np.zeros(len(possible)), members >= 0
         np.add.at(y, members[held], (signs[:, None] * solutions)[held])
-        values = self._draws.along(scatter(self._a, self._b, y, len(self._found.theta)))
+        moved = y != 0
+        values = self._draws.along_some(y[moved], self._a[moved], self._b[moved])
         covariances = self._draws.project_onto(values, self._a, self._b)
         covariances[some] -= signs
         correlations = np.where(possible, covariances / np.sqrt(self._variances * values.var()), 0.0)

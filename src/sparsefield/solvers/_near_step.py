@@ -115,11 +115,9 @@ def find_near_step(
         return None
     if np.count_nonzero(theta) < _FEWEST:  # each interaction stands there twice, and there may be as many zeros besides
         return None
-    a, b = _find_candidates(theta, moments.pair, problem.target, penalty.weights)
+    a, b = find_candidates(theta, moments.pair, problem.target, penalty.weights)
     start, weights, gradient = theta[a, b], penalty.weights[a, b], moments.pair[a, b] - problem.target[a, b]
-    violation = np.where(
-        start != 0, gradient + weights * np.sign(start), np.sign(gradient) * (np.abs(gradient) - weights)
-    )
+    violation = subgradient_of_some(start, gradient, weights)
     inside = _choose(start, np.abs(violation), len(theta))
     means = np.clip(moments.pair[a, b], 0.0, 1.0)
     variances = np.maximum(means * (1 - means), units[a, b] * RARE / draws.n)
@@ -144,13 +142,34 @@ def find_near_step(
     return NearStep(quadratic, moves, promised, bend, missed, cost, has_minimum)
 
 
-def _find_candidates(theta: Matrix, pair: Matrix, target: Matrix, weights: Matrix) -> tuple[Index, Index]:
-    """Return the parameters that are not zero, or whose gradient is beyond their penalty."""
+def subgradient_of_some(theta: Values, gradient: Values, weights: Values) -> Values:
+    """Return the smallest subgradients of some parameters, given gradients of the smooth part and what they pay."""
+    at_zero = np.sign(gradient) * np.maximum(np.abs(gradient) - weights, 0.0)
+    return np.where(theta != 0, gradient + weights * np.sign(theta), at_zero)
+
+
+def find_candidates(
+    theta: Matrix,
+    pair: Matrix,
+    target: Matrix,
+    weights: Matrix,
+    slack: float = 0.0,
+    moved: Matrix | None = None,
+) -> tuple[Index, Index]:
+    """Return the parameters that are not zero, or whose gradient is beyond their penalty, but for a slack.
+
+    Moments have moved since, where that is given.
+    """
     found = []
     size = len(theta)
     for low in range(0, size, _ROWS_AT_ONCE):
         some = np.s_[low : low + _ROWS_AT_ONCE, low:]
-        wanted = np.abs(pair[some] - target[some]) > weights[some]
+        gradient = pair[some] - target[some]
+        if moved is not None:
+            gradient += moved[some]
+        np.abs(gradient, out=gradient)
+        gradient += slack
+        wanted = gradient > weights[some]
         wanted |= theta[some] != 0
         i, j = np.divmod(np.flatnonzero(wanted), size - low)
         upper = i <= j

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Real
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -172,6 +173,14 @@ def check_gap(gap: float) -> None:
         raise ValueError(f"gap is {gap!r}: use a positive number.")
 
 
+class _Start(NamedTuple):
+    """Where a fit starts, the problem with the data as they are completed there, and how many draws were asked for."""
+
+    theta: Matrix
+    problem: Problem
+    n_asked: int
+
+
 class _NewtonSteps:
     """Newton steps, one after the other, each with the draws that the gap asks for and judged on draws at its end."""
 
@@ -199,7 +208,7 @@ class _NewtonSteps:
         self._reach: int | None = NEAREST  # of sparse curvatures, as long as steps find them right
         self.theta, self._ahead = theta, theta
         self._known = first  # draws at the start that are at hand
-        self._first: Stand | None = None  # draws at the start
+        self._first: _Start | None = None
         self._gained, self._variance = 0.0, 0.0  # step by step since then, and the squared standard error of that
         self.last: tuple[Stand, Move] | None = None  # draws at theta, and the step that they suggest
 
@@ -222,21 +231,30 @@ class _NewtonSteps:
         self._n_made += 1
         self._n_now = self._afford(self._n_now)
         there = self._look(self._ahead, self._n_now)
-        fall = None
-        if self.last is not None and self.last[1].share > 0:
-            before, move = self.last
-            fall = measure_fall(self._complete_anew(before), move, there)
-            if not fall.is_down:
-                self._take_back(before, move, fall)
-                return self._describe(there, fall, None)
-            self._gained += fall.decrease
-            self._variance += fall.error**2
-        self._first = there if self._first is None else self._first
+        fall = self._measure_fall(there)
+        if fall is not None and not fall.is_down:
+            self._take_back(fall)
+            return self._describe(there, fall, None)
+        self._first = _Start(there.theta, there.problem, there.n_asked) if self._first is None else self._first
         self.theta, self._n_cuts = there.theta, 0
+        whole = self.last is not None and self.last[1].share == 1
+        n_before = 0 if self.last is None else self.last[0].n_asked
+        self.last = None  # whose draws and moments are not needed any more
         there, move = self._find_move(there)
-        move = self._go_on(there, move, fall)
+        move = self._go_on(there, move, fall, n_before if whole else None)
         self.last = there, move
         return self._describe(there, fall, move)
+
+    def _measure_fall(self, there: Stand) -> Fall | None:
+        """Measure by how much the last step lowered the objective, if one was made."""
+        if self.last is None or self.last[1].share == 0:
+            return None
+        before, move = self.last
+        fall = measure_fall(replace(before, problem=self._complete_anew(before)), move, there)
+        if fall.is_down:
+            self._gained += fall.decrease
+            self._variance += fall.error**2
+        return fall
 
     def _look(self, theta: Matrix, n: int) -> Stand:
         """Make draws at some parameters, unless there are as many."""
@@ -251,13 +269,13 @@ class _NewtonSteps:
         self._pace = (time.perf_counter() - clock) / n
         return make_stand(self._problem, point, estimate, self._simulation, n)
 
-    def _complete_anew(self, before: Stand) -> Stand:
+    def _complete_anew(self, before: Stand | _Start) -> Problem:
         """Draw the missing values before a step again: those that chose it speak for it, since it fits their noise."""
         if np.isinf(before.problem.data.n_effective):
-            return before
+            return before.problem
         data = self._problem.data.given(self._problem.model(before.theta), before.n_asked)
         self._problem = self._problem.with_data(data)  # for its seeds: the next one has others
-        return replace(before, problem=before.problem.with_data(data))
+        return before.problem.with_data(data)
 
     def _afford(self, n: int) -> int:
         """Return so many draws, or as many as there is time for; as many as last time at least."""
@@ -266,15 +284,16 @@ class _NewtonSteps:
         left = self._limits.end - time.perf_counter()
         return int(np.clip(left / self._pace, min(n, self.last[0].n_asked), n))
 
-    def _go_on(self, here: Stand, move: Move, fall: Fall | None) -> Move:
+    def _go_on(self, here: Stand, move: Move, fall: Fall | None, n_before: int | None) -> Move:
         """Choose where to look next, and with how many draws; a step that is not worth its noise is not made.
 
         Nor is one after a whole step that gained no more than its noise, where seeds are to agree and draws are soon to
-        be many: where thousands of zeros are near their penalties, noise promises more than nonzeros / n for long.
+        be many: where thousands of zeros are near their penalties, noise promises more than nonzeros / n for long. A
+        whole step was made with `n_before` draws.
         """
         is_spent = self._agreement is not None and fall is not None and fall.decrease <= here.noise
-        is_spent = is_spent and self.last is not None and self.last[1].share == 1
-        self._is_settled = is_spent and self.last is not None and self.last[0].n_asked >= _ENOUGH * here.n_asked
+        is_spent = is_spent and n_before is not None
+        self._is_settled = is_spent and n_before is not None and n_before >= _ENOUGH * here.n_asked
         if not here.is_exact and (is_spent or move.predicted <= _NOISE * here.noise):
             move = replace(move, share=0.0)
         self._ahead = here.theta + move.made
@@ -288,8 +307,10 @@ class _NewtonSteps:
         self._n_now = _at_least(n_next, self._ahead)
         return move
 
-    def _take_back(self, here: Stand, move: Move, fall: Fall) -> None:
+    def _take_back(self, fall: Fall) -> None:
         """Stay, with more draws: where noise explains that a step led up, find another one, else make it shorter."""
+        assert self.last is not None  # as there was a step
+        here, move = self.last
         self._n_cuts += 1
         move = replace(move, share=0.0 if fall.is_noise else _CUT * move.share)
         self.last, self._ahead = (here, move), here.theta + move.made
@@ -297,7 +318,7 @@ class _NewtonSteps:
 
     def _describe(self, stand: Stand, fall: Fall | None, move: Move | None) -> NewtonStep:
         problem, theta = stand.problem, stand.theta
-        violation = problem.subgradient(theta, problem.gradient(stand.moments))
+        violation = problem.violation(theta, stand.moments)
         said = describe(self._n_made, stand.estimate, problem, violation, theta)
         if move is None:
             said["reason"] += "; taken back, since the objective is no lower here"
@@ -341,22 +362,24 @@ class _NewtonSteps:
         said = f"{self._agreement:.0%} of the edges would be those of another seed with {self._n_agreed:.2g} draws."
         return replace(status, sentence=f"{status.sentence} {said}")
 
-    def _is_lower(self, here: Stand) -> bool:
+    def _is_lower(self, here: Stand | None) -> bool:
         """Say whether the objective is surely no higher than at the start: step by step, or by the draws here at once.
 
         Draws near the start know best what a long way gained, and those at its end what a short one did.
         """
         if self._first is None or self._gained >= SURELY * np.sqrt(self._variance):
             return True
-        first = self._complete_anew(self._first)
-        decrease, error = measure_decrease(first.theta, first.problem, here)
+        if here is None:
+            return False
+        decrease, error = measure_decrease(self._first.theta, self._complete_anew(self._first), here)
         return decrease >= SURELY * error
 
     def return_unless_lower(self, status: Status) -> Status:
         """Return to the start where a limit ended the fit, and its objective is not surely below that of the start."""
-        if self._first is None or self.last is None or np.array_equal(self.theta, self._first.theta):
+        if self._first is None or np.array_equal(self.theta, self._first.theta):
             return status
-        if self.last[0].is_exact or self._is_lower(self.last[0]):
+        here = None if self.last is None else self.last[0]
+        if (here is not None and here.is_exact) or self._is_lower(here):
             return status
         self.theta, self.last = self._first.theta, None
         return replace(status, sentence=f"{status.sentence} {_RETURNED}")

@@ -36,9 +36,8 @@ class OpenGroups:
     """
 
     def __init__(self, theta: Values, found: Optimum, covariance: Matrix, weights: Values, groups: Index) -> None:
-        a, b = found.quadratic.first, found.quadratic.second
         self._found, self._covariance, self._theta = found, covariance, theta
-        self._there, self._gradient = found.theta[a, b], found.gradient[a, b]
+        self._there, self._gradient = found.theta, found.gradient
         self._members = by_group(groups)
         self._weights = np.array([weights[own[0]] for own in self._members])
 

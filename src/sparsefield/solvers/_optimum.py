@@ -11,6 +11,8 @@ from scipy.special import ndtri
 from sparsefield.model import Matrix
 from sparsefield.solvers._models_of_draws import Curvature, NearCurvature
 
+Values = NDArray[np.float64]
+
 # This is the confidence with which each parameter that is not marked is zero, or not: a convention. With 0.9, 0.99 and
 # 0.999, 484, 819 and 1117 of 3180 parameters are marked, and 1, 0 and 0 of the others are zero in the fit or in the
 # exact optimum alone (`make bench-constants`).
@@ -23,10 +25,10 @@ class Optimum:
 
     Parameters
     ----------
-    theta, gradient : ndarray of shape (size, size)
-        The optimum, and the gradient of the smooth part there.
+    theta, gradient : ndarray of shape (w,)
+        The optimum, and the gradient of the smooth part there, of all parameters that may differ from zero.
     quadratic : Curvature or NearCurvature
-        The curvature over all parameters that may differ from zero.
+        The curvature over these.
     n : float
         The number of draws that count there.
     bias : float
@@ -35,12 +37,12 @@ class Optimum:
         How large the centred statistics of the curvature can be, or combinations of those of a group.
     """
 
-    theta: Matrix
-    gradient: Matrix
+    theta: Values
+    gradient: Values
     quadratic: Curvature | NearCurvature
     n: float
     bias: float
-    spans: NDArray[np.float64]
+    spans: Values
 
 
 def quantile() -> float:

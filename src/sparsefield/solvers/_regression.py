@@ -31,6 +31,15 @@ def rest_variances(problem: Problem, moments: Moments, is_free: NDArray[np.bool_
     return _rest_of_slots(moments.pair, is_free)
 
 
+def rest_of_some(
+    moments: Moments, is_free: NDArray[np.bool_], a: NDArray[np.int64], b: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the same of the statistics s_a s_b alone, (w,), where these are products of slots."""
+    means = np.diagonal(moments.pair)
+    left = _find_rest(moments.pair[a, b], means[a], means[b], is_free[a], is_free[b])
+    return np.where(a == b, (means * (1 - means))[a], left)
+
+
 def largest_variances(problem: Problem, moments: Moments) -> Matrix:
     """Return the variance of each statistic, or the largest one of its group, without a regression."""
     if not problem.coordinates.is_plain:
@@ -49,18 +58,22 @@ def _rest_of_slots(pair: Matrix, is_free: NDArray[np.bool_]) -> Matrix:
 def _rest_of_rows(pair: Matrix, is_free: NDArray[np.bool_], rows: slice) -> Matrix:
     """Return some rows of what is left: of the statistics s_a s_b of some slots a and all slots b."""
     means = np.diagonal(pair)
-    variances = means * (1 - means)
-    own = pair[rows]
-    first = own * (1 - means)[rows, None]  # covariance of s_a s_b with s_a
-    second = own * (1 - means)  # and with s_b
-    safe = np.maximum(variances, 1e-12)  # a variable that never varies explains nothing: its covariances are zero
-    between = own - np.outer(means[rows], means)
-    determinant = np.maximum(np.outer(variances[rows], variances) - between**2, 1e-12)
-    with_both = (
-        first**2 * variances[None, :] + second**2 * variances[rows, None] - 2 * first * second * between
-    ) / determinant
-    with_first = np.where(is_free[rows, None], first**2 / safe[rows, None], 0.0)
-    with_second = np.where(is_free[None, :], second**2 / safe[None, :], 0.0)
-    explained = np.where(is_free[rows, None] & is_free, with_both, with_first + with_second)
-    explained[np.arange(len(own)), np.arange(len(pair))[rows]] = 0.0
-    return np.asarray(np.clip(own * (1 - own) - explained, 0.0, 0.25))
+    found = _find_rest(pair[rows], means[rows, None], means, is_free[rows, None], is_free)
+    found[np.arange(len(found)), np.arange(len(pair))[rows]] = (means * (1 - means))[rows]
+    return found
+
+
+def _find_rest(
+    pair: Matrix, mean_a: Matrix, mean_b: Matrix, free_a: NDArray[np.bool_], free_b: NDArray[np.bool_]
+) -> Matrix:
+    """Return what is left of variances of s_a s_b, given its mean and those of s_a and s_b; arrays broadcast."""
+    variance_a, variance_b = mean_a * (1 - mean_a), mean_b * (1 - mean_b)
+    first, second = pair * (1 - mean_a), pair * (1 - mean_b)  # covariances of s_a s_b with s_a and with s_b
+    between = pair - mean_a * mean_b
+    # A variable that never varies explains nothing: its covariances are zero.
+    determinant = np.maximum(variance_a * variance_b - between**2, 1e-12)
+    with_both = (first**2 * variance_b + second**2 * variance_a - 2 * first * second * between) / determinant
+    with_first = np.where(free_a, first**2 / np.maximum(variance_a, 1e-12), 0.0)
+    with_second = np.where(free_b, second**2 / np.maximum(variance_b, 1e-12), 0.0)
+    explained = np.where(free_a & free_b, with_both, with_first + with_second)
+    return np.asarray(np.clip(pair * (1 - pair) - explained, 0.0, 0.25))

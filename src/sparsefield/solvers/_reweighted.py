@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from sparsefield._deadline import check_time
 from sparsefield.gradients import Estimate
 from sparsefield.inference import Draws
-from sparsefield.model import Matrix, scatter
+from sparsefield.model import Matrix, count_once, scatter
 from sparsefield.objective import RARE, Penalty, Problem
-from sparsefield.solvers._models_of_draws import NearModel, WholeModel, is_feasible
+from sparsefield.solvers._models_of_draws import WholeModel, is_feasible
 from sparsefield.solvers._screened import move_gradients
 
 # This share of the draws must still count at the optimum that they lead to; else they say little of it, and all is
@@ -22,18 +22,18 @@ LEAST_SHARE = 0.3
 # Moves whose norm by the curvature is below a fifth of 1 / sqrt(n) change no parameter and no gradient by more than a
 # fifth of its standard error (the inequality of Cauchy and Schwarz). All of that in one of them would make 0.991 of a
 # confidence of 0.995.
-_SETTLED = 0.2
-_MOST_ROUNDS = 30
+SETTLED = 0.2
+MOST_ROUNDS = 30
 
 # The curvature is that of the draws as they are, and not as they are reweighted. Where it is too small by up to a half,
 # whole moves go there and back again with errors that fall slowly: moves are halved where the squared norm of a move is
 # more than half that of the last one. (The Senate at alpha 0.12 takes 8 rounds in place of 20, and at 0.15 they went on
 # for ever.)
-_SLOWEST, _SHORTEST = 0.5, 0.25
+SLOWEST, SHORTEST = 0.5, 0.25
 
 # Quadratic models are minimised to this share of the largest violation, and once a round moves no parameter by more
 # than its standard error, to a fifth of the noise, 2 / n, of a mean over n draws to which four of them contribute.
-_INNER_TOL = 0.03
+INNER_TOL = 0.03
 
 Mask = NDArray[np.bool_]
 
@@ -45,7 +45,6 @@ def reweight_to_optimum(
     estimate: Estimate,
     active: Mask,
     margins: Matrix | float = 0.0,
-    kind: type[WholeModel] | type[NearModel] = WholeModel,
 ) -> tuple[Matrix, Matrix, float] | None:
     """Find the optimum that draws at theta lead to, by Newton steps on the draws as they are reweighted.
 
@@ -66,8 +65,6 @@ def reweight_to_optimum(
         What the first step is about. Others join where they violate optimality.
     margins : ndarray of shape (size, size) or float
         Gradients of zeros may be rough where they are further than this from what parameters pay.
-    kind : type
-        The quadratic model of steps.
 
     Returns
     -------
@@ -76,26 +73,26 @@ def reweight_to_optimum(
         do not reach that far.
     """
     n = estimate.n_chains
-    size, finest = _SETTLED / np.sqrt(n), _SETTLED * np.sqrt(RARE) / n
+    size, finest = SETTLED / np.sqrt(n), SETTLED * np.sqrt(RARE) / n
     start = problem.gradient(problem.see(estimate.moments))
     gradient = start.copy()
     there, model, is_near = theta, None, False
     stride, last = 1.0, np.inf
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(MOST_ROUNDS):
         check_time()
         if model is None or not is_near:
             violation = problem.penalty.sizes(problem.subgradient(there, gradient))
         if model is None:
             active = active | (violation > finest)
-            if not is_feasible(active, draws, kind):
+            if not is_feasible(count_once(active), draws, WholeModel):
                 return None
-            model = kind(problem, theta, draws, active)
+            model = WholeModel(problem, draws, active)
             a, b = model.quadratic.first, model.quadratic.second
-        tol = finest if is_near else max(finest, _INNER_TOL * float(violation[a, b].max(initial=0.0)))
-        moves, decrement = model.minimise(there, gradient, tol, stride)
+        tol = finest if is_near else max(finest, INNER_TOL * float(violation[a, b].max(initial=0.0)))
+        moves, decrement = model.minimise(there, gradient, tol)
         is_settled, is_near = tol == finest and decrement <= size**2, decrement <= 1 / n
-        if decrement > _SLOWEST * last:
-            stride = max(_SHORTEST, stride / 2)
+        if decrement > SLOWEST * last:
+            stride = max(SHORTEST, stride / 2)
         last = decrement
         there = there + scatter(a, b, stride * moves, len(theta))
         values = draws.along(there - theta)

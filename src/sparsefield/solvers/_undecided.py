@@ -11,20 +11,14 @@ from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 from sparsefield.certificates import Certificate
 from sparsefield.gradients import Estimate, negligible_bias
 from sparsefield.inference import Draws
-from sparsefield.model import Matrix, norm
+from sparsefield.model import Matrix, count_once, norm
 from sparsefield.objective import Problem
 from sparsefield.solvers._batch import Index
 from sparsefield.solvers._errors_of_means import pull_each
 from sparsefield.solvers._extremes import spans
-from sparsefield.solvers._models_of_draws import (
-    Curvature,
-    NearModel,
-    NotLocalError,
-    WholeModel,
-    is_feasible,
-    prefers_near,
-)
+from sparsefield.solvers._models_of_draws import Curvature, NotLocalError, WholeModel, is_feasible, prefers_near
 from sparsefield.solvers._near_marks import NearMarks
+from sparsefield.solvers._near_optimum import find_near_optimum
 from sparsefield.solvers._open_groups import OpenGroups
 from sparsefield.solvers._optimum import UNDECIDED, Optimum, margin
 from sparsefield.solvers._regression import rest_variances
@@ -89,12 +83,12 @@ def _find_open(problem: Problem, theta: Matrix, draws: Draws, estimate: Estimate
     if certificate.total == 0 and prefers_near(problem, theta, (theta != 0) | _find_free(problem)):
         # Where far covariances matter the whole one serves, if there is memory for it.
         with suppress(NotLocalError):
-            found = _find_optimum(problem, theta, draws, estimate, NearModel)
+            found = find_near_optimum(problem, theta, draws, estimate)
             if found is None:
                 return None
             is_open = NearMarks(problem, theta, draws, found).compare(_MOST_NARROWINGS)
             return found.quadratic.first, found.quadratic.second, is_open
-    found = _find_optimum(problem, theta, draws, estimate, WholeModel)
+    found = _find_optimum(problem, theta, draws, estimate)
     if found is None:
         return None
     assert isinstance(found.quadratic, Curvature)
@@ -111,9 +105,7 @@ def _find_free(problem: Problem) -> Mask:
     return np.asarray(problem.coordinates.is_parameter & (problem.penalty.weights == 0))
 
 
-def _find_optimum(
-    problem: Problem, theta: Matrix, draws: Draws, estimate: Estimate, kind: type[WholeModel] | type[NearModel]
-) -> Optimum | None:
+def _find_optimum(problem: Problem, theta: Matrix, draws: Draws, estimate: Estimate) -> Optimum | None:
     """Find the optimum that draws at theta lead to, and all that may differ from zero; None if it is out of reach."""
     weights, certificate = problem.penalty.weights, estimate.certificate
     assert weights is not None
@@ -125,21 +117,22 @@ def _find_optimum(
     is_held = (penalty.sizes(theta) > 0) | is_free
     # About as many as at the optimum: where these are too many, the way there is not made.
     possible = is_held | _may_differ(sizes, weights, _margins(variances, each, n, bias))
-    if not is_feasible(possible, draws, kind):
+    if not is_feasible(count_once(possible), draws, WholeModel):
         return None
     near = sizes > weights - np.sqrt(variances / n)
     # No fewer draws count at the optimum than the least share of them: margins are no larger there.
     margins = _margins(variances, each, LEAST_SHARE * n, bias)
-    found = reweight_to_optimum(problem, theta, draws, estimate, is_held | ((weights > 0) & near), margins, kind)
+    found = reweight_to_optimum(problem, theta, draws, estimate, is_held | ((weights > 0) & near), margins)
     if found is None:
         return None
     there, gradient, left = found
     possible = is_held | (penalty.sizes(there) > 0)
     possible = possible | _may_differ(penalty.sizes(gradient), weights, _margins(variances, each, left, bias))
-    if not is_feasible(possible, draws, kind):
+    if not is_feasible(count_once(possible), draws, WholeModel):
         return None
-    curvature = kind(problem, theta, draws, possible).quadratic
-    return Optimum(there, gradient, curvature, left, bias, each[curvature.first, curvature.second])
+    curvature = WholeModel(problem, draws, possible).quadratic
+    a, b = curvature.first, curvature.second
+    return Optimum(there[a, b], gradient[a, b], curvature, left, bias, each[a, b])
 
 
 def _bias(problem: Problem, certificate: Certificate) -> float:
@@ -162,9 +155,8 @@ def _may_differ(sizes: Matrix, weights: Matrix, margins: Matrix) -> Mask:
 
 def _compare(theta: NDArray[np.float64], found: Optimum, covariance: Matrix, weights: NDArray[np.float64]) -> Mask:
     """Say of each parameter that may differ from zero whether that is open, given what it is in the fit."""
-    a, b = found.quadratic.first, found.quadratic.second
-    there, gradient = found.theta[a, b], found.gradient[a, b]
-    possible, certain, is_same = np.ones(len(a), dtype=bool), weights == 0, theta * there > 0
+    there, gradient = found.theta, found.gradient
+    possible, certain, is_same = np.ones(len(there), dtype=bool), weights == 0, theta * there > 0
     for _ in range(_MOST_NARROWINGS):
         last = np.count_nonzero(possible & ~certain)
         if is_same.any():
