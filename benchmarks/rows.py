@@ -26,7 +26,7 @@ import polars as pl
 from rich.console import Console
 
 import sparsefield as sf
-from measure import name_machine, store
+from measure import find_peak, name_machine, store
 
 N_COLUMNS = 50
 _FILE, _DRAWN = 2**20, 2**17  # rows of a file, and of the draws that it is made of
@@ -75,12 +75,6 @@ def run_step(step: str, folder: Path) -> dict[str, Any]:
         }
     seconds, used = time.perf_counter() - clock, time.process_time() - processor
     return {**found, "seconds": seconds, "processor seconds": used, "peak bytes": find_peak()}
-
-
-def find_peak() -> int:
-    """Return the most memory that this process has had; getrusage would count what its parent had before it began."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
 
 
 def call(step: str, folder: Path) -> dict[str, Any]:
