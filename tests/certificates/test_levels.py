@@ -147,7 +147,9 @@ def test_the_bound_before_any_sweep_is_reached():
 
 def test_the_sharp_norm_counts_several_statistics_twice():
     rng = np.random.default_rng(1)
-    for reference, n_levels in (("first", [2, 3, 4, 1, 2]), (None, [2, 3, 1, 4]), ("last", [2, 2, 2])):
+    few: list[tuple[str | None, list[int]]] = [("first", [2, 3, 4, 1, 2]), (None, [2, 3, 1, 4]), ("last", [2, 2, 2])]
+    # Many variables are sorted by their disagreement, few are not.
+    for reference, n_levels in few + [(reference, 12 * own) for reference, own in few]:
         model = from_blocks(n_levels, [np.zeros(n) for n in n_levels], {}, reference)
         far = Disagreement(model)
         n_slots = np.bincount(model.domain.slot_variables, minlength=len(n_levels))

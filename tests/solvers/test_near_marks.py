@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_undecided import assert_each_is_rare, count_errors, draw, find_edge, largest_count, make_copies, make_l1
 
 import sparsefield as sf
+from marks import assert_each_is_rare, count_errors, draw, find_edge, largest_count, make_copies, make_l1
 from problems import theta_of
 from sparsefield._kernels._local_inverses import invert_blocks
 from sparsefield.gradients import BestDraws, PerfectDraws, Simulation
