@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -60,9 +61,7 @@ def describe(iteration: int, estimate: Estimate, problem: Problem, violation: Ma
         "confidence": None if certificate is None else certificate.confidence,
         "is_certified": estimate.is_certified and not caveat,
         "is_promised": estimate.is_promised and not caveat,
-        "noise_norm": float(
-            np.hypot(_noise(problem, estimate, counted), data.noise(problem.coordinates.spread(counted)))
-        ),
+        "noise_norm": math.hypot(_noise(problem, estimate, counted), data.noise(problem.coordinates.spread(counted))),
         "n_nonzero": count_once(theta),
         "seconds": 0.0,  # told by the loop
         "reason": f"{estimate.reason}; {caveat}" if caveat else estimate.reason,
