@@ -1,7 +1,7 @@
 """Expected statistics under a model: by enumeration, by Gibbs chains, or by exact draws."""
 
 from sparsefield._kernels._bytes import BLOCK
-from sparsefield.inference._backend import Backend, Bounds, ChainStates, Cpu, make_backend
+from sparsefield.inference._backend import Backend, Bounds, ChainStates, Cpu
 from sparsefield.inference._bounds import BoundingChains
 from sparsefield.inference._bridges import (
     LARGEST_SKEWNESS,
@@ -18,11 +18,14 @@ from sparsefield.inference._cliques import split_by_reach
 from sparsefield.inference._cluster import Cluster
 from sparsefield.inference._conditional import MOST_STATES, count_ways, expected_products
 from sparsefield.inference._counting import count_packed
+from sparsefield.inference._cuda import Auto, Cuda
+from sparsefield.inference._device import DeviceMemoryError, NoDeviceError, has_gpu
 from sparsefield.inference._draws import Draws, States, pick_near
 from sparsefield.inference._exact import MAX_STATES, Exact, count_states, enumerate_states
 from sparsefield.inference._field import Field, energies, expand, reduce_to_binary
 from sparsefield.inference._gibbs import Gibbs
 from sparsefield.inference._given import Given
+from sparsefield.inference._machine import DeviceName, make_backend
 from sparsefield.inference._missing import ClampedRun, is_cheap
 from sparsefield.inference._perfect import OutOfReachError, Perfect, PerfectRun
 from sparsefield.inference._scan import Scan
@@ -35,6 +38,7 @@ __all__ = [
     "MAX_STATES",
     "MOST_ENTRIES",
     "MOST_STATES",
+    "Auto",
     "Backend",
     "BoundingChains",
     "Bounds",
@@ -45,12 +49,16 @@ __all__ = [
     "ClampedRun",
     "Cluster",
     "Cpu",
+    "Cuda",
+    "DeviceMemoryError",
+    "DeviceName",
     "Draws",
     "EnumeratedStates",
     "Exact",
     "Field",
     "Gibbs",
     "Given",
+    "NoDeviceError",
     "OutOfReachError",
     "Perfect",
     "PerfectRun",
@@ -73,6 +81,7 @@ __all__ = [
     "enumerate_states",
     "expand",
     "expected_products",
+    "has_gpu",
     "is_cheap",
     "make_backend",
     "pick_near",

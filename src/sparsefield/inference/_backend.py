@@ -133,15 +133,6 @@ class Backend(Protocol):
         ...
 
 
-def make_backend(backend: Backend | None, n_threads: int | None) -> Backend:
-    """Return a backend that is given, or this machine's processors with so many threads."""
-    if backend is None:
-        return Cpu(n_threads)
-    if n_threads is not None:
-        raise ValueError("n_threads is for the processors of this machine: give it to the backend instead.")
-    return backend
-
-
 @dataclass(frozen=True)
 class Cpu:
     """The processors of this machine.

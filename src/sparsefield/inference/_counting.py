@@ -109,7 +109,7 @@ def count_chains(states: NDArray[Any], domain: Domain, n_chains: int, n_threads:
     if states.dtype == np.uint8:
         return Counts(_count_bytes(states, domain, n_chains, n_threads), n_chains)
     counts = count_packed(states, domain.n_variables, n_chains, n_threads)
-    return Counts(counts if domain.is_binary else _count_slots(counts, domain, n_chains), n_chains)
+    return Counts(counts if domain.is_binary else count_slots(counts, domain, n_chains), n_chains)
 
 
 def count_single(states: NDArray[Any], domain: Domain, n_chains: int) -> NDArray[np.int64]:
@@ -156,7 +156,7 @@ def _pack_parts(states: NDArray[np.uint8], domain: Domain, n: int) -> Iterator[t
         yield words, min(n - 512 * start, 512 * len(part))
 
 
-def _count_slots(counts: NDArray[np.int32], domain: Domain, n: int) -> NDArray[np.int32]:
+def count_slots(counts: NDArray[np.int32], domain: Domain, n: int) -> NDArray[np.int32]:
     """Turn counts of ones into counts of the levels with parameters: the indicator of level 0 is 1 - x."""
     i = domain.slot_variables
     ones = np.diagonal(counts)[i]
@@ -169,9 +169,8 @@ def _count_slots(counts: NDArray[np.int32], domain: Domain, n: int) -> NDArray[n
 
 
 @lru_cache(maxsize=8)
-@lru_cache(maxsize=8)  # a bit a chain; an iteration of few chains asks twice, in a tenth of its time
 def chain_masks(n_blocks: int, n_chains: int) -> NDArray[np.uint64]:
-    """Make ones for the chains that exist; not to be written to."""
+    """Make ones for the chains that exist."""
     return _pack_chains(np.ones(min(n_chains, 512 * n_blocks), dtype=bool), n_blocks)
 
 

@@ -145,13 +145,16 @@ class Perfect:
         """The rounds of draws that each block of chains gives: block b from cuts[b] on, up to cuts[b + 1]."""
         return np.asarray(self.n_rounds * np.arange(self.n_blocks + 1) // self.n_blocks)
 
-    def choose_length(self, field: Field) -> tuple[int, int]:
-        """Choose the sweeps of a block by a pilot run; return them and the sweeps that this took."""
+    def choose_length(self, field: Field, most_draws: int | None = None) -> tuple[int, int]:
+        """Choose the sweeps of a block by a pilot run; return them and the sweeps that this took.
+
+        Chains give so many draws at most; as many as they do on this machine unless given.
+        """
         _refuse_levels(field)
         check_request(self.n_chains, self.seed)
         if self.max_sweeps < 1:
             raise ValueError(f"max_sweeps is {self.max_sweeps}: use at least one.")
-        return _choose_length(field, self, int(np.diff(self.cuts).max()))
+        return _choose_length(field, self, most_draws or int(np.diff(self.cuts).max()))
 
     def draw_some(self, field: Field, length: int, first: int, last: int) -> tuple[Chains, int, int]:
         """Run blocks of chains first to last - 1 alone.

@@ -1,0 +1,159 @@
+"""A GPU: its memory, and the kernels that run on it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any, Literal, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+Form = Literal["product", "sum"]
+
+
+class NoDeviceError(ValueError):
+    """There is no GPU that can be used."""
+
+
+class DeviceMemoryError(MemoryError):
+    """A GPU has too little memory."""
+
+
+class Device(Protocol):
+    """What chains, bounds and draws ask of a GPU. Tests have one that is this machine's processor."""
+
+    xp: Any  # numpy, or what has its functions for arrays on the device
+    n_full: int  # threads that keep it busy
+    near_bytes: int  # memory of a processor that a block of threads can have
+
+    def launch(self, kernel: str, grid: tuple[int, ...], n_threads: int, *arguments: Any, near_bytes: int = 0) -> None:
+        """Start a kernel: arrays, and numbers of the types that it takes; None for no array."""
+        ...
+
+    def make(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Return an array of zeros, or raise DeviceMemoryError."""
+        ...
+
+    def fetch(self, array: Any) -> NDArray[Any]:
+        """Return an array of this machine."""
+        ...
+
+    def wait(self) -> None:
+        """Return once everything that was started is done."""
+        ...
+
+    @property
+    def free_bytes(self) -> int:
+        """The memory that is left."""
+        ...
+
+
+def read_sources(*names: str) -> str:
+    """Return the source of some files of kernels, one after the other."""
+    folder = files("sparsefield._kernels") / "cuda"
+    return "\n".join((folder / f"{name}.cu").read_text() for name in names)
+
+
+def name_sweep(form: Form, n_planes: int, bits: int, is_near: bool) -> str:
+    """Return the name of a kernel that sweeps, with so many chains to a thread."""
+    return f"sweep_{form}_{n_planes}_{'near' if is_near else 'far'}{bits}"
+
+
+def ask_for_sweeps(form: Form, n_planes: int) -> str:
+    """Return the line of source that makes the kernels of a form and a number of planes."""
+    return f"\nSWEEPS({n_planes}, {form}, {form.upper()})\n"
+
+
+@lru_cache(maxsize=1)
+def find_gpu() -> Device:
+    """Return the GPU of this machine, or say why there is none."""
+    try:
+        import cupy
+    except ImportError as error:
+        raise NoDeviceError(
+            "device is 'cuda': that takes CuPy, which is not installed here. Install it with "
+            "\"pip install 'sparsefield[cuda]'\" (CUDA 13; cupy-cuda12x is for CUDA 12), or use device='cpu'."
+        ) from error
+    try:
+        n = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise NoDeviceError(
+            f"device is 'cuda': CuPy is installed (sparsefield[cuda]), but finds no GPU ({error}). Look at what "
+            "nvidia-smi says, or use device='cpu'."
+        ) from error
+    if n == 0:
+        raise NoDeviceError("device is 'cuda': there is no GPU in this machine. Use device='cpu'.")
+    return Gpu(cupy)
+
+
+def has_gpu() -> bool:
+    """Say whether there is a GPU that can be used."""
+    try:
+        find_gpu()
+    except NoDeviceError:
+        return False
+    return True
+
+
+class Gpu:
+    """The GPU that CuPy uses."""
+
+    def __init__(self, cupy: Any) -> None:
+        self.xp = cupy
+        properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
+        self.name = properties["name"].decode()
+        # With so many threads on each processor of an H200 more chains to a thread pay (`make bench-gpu`).
+        self.n_full = 448 * properties["multiProcessorCount"]
+        self.n_processors = properties["multiProcessorCount"]
+        self.near_bytes = properties["sharedMemPerBlockOptin"]
+
+    def launch(self, kernel: str, grid: tuple[int, ...], n_threads: int, *arguments: Any, near_bytes: int = 0) -> None:
+        """Start a kernel."""
+        values = tuple(np.uint64(0) if value is None else value for value in arguments)
+        self._find(kernel, near_bytes)(grid, (n_threads,), values, shared_mem=near_bytes)
+
+    @lru_cache  # noqa: B019  # there is one GPU, for as long as the process
+    def _find(self, kernel: str, near_bytes: int) -> Any:
+        """Return a kernel; the first one of a module compiles it, for a second or two, or finds it on disk."""
+        found = self._compile(kernel.rpartition("_")[0] if kernel.startswith("sweep") else "").get_function(kernel)
+        if near_bytes:
+            found.max_dynamic_shared_size_bytes = near_bytes
+        return found
+
+    @lru_cache  # noqa: B019
+    def _compile(self, sweeps: str) -> Any:
+        """Return the module of some sweeps, or of all other kernels."""
+        source = read_sources("random", "coupling", "counts")
+        if sweeps:
+            form, n_planes = sweeps.split("_")[1:]
+            source = read_sources("random", "sweeps") + ask_for_sweeps(cast(Form, form), int(n_planes))
+        return self.xp.RawModule(code=source, options=("-std=c++17",))
+
+    def make(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Return an array of zeros."""
+        try:
+            return self.xp.zeros(shape, dtype)
+        except self.xp.cuda.memory.OutOfMemoryError as error:
+            raise too_little_memory(int(np.prod(shape)) * np.dtype(dtype).itemsize, self.free_bytes) from error
+
+    def fetch(self, array: Any) -> NDArray[Any]:
+        """Return an array of this machine."""
+        return np.asarray(self.xp.asnumpy(array))
+
+    def wait(self) -> None:
+        """Return once everything that was started is done."""
+        self.xp.cuda.get_current_stream().synchronize()
+
+    @property
+    def free_bytes(self) -> int:
+        """The memory that is left."""
+        return int(self.xp.cuda.runtime.memGetInfo()[0]) + int(self.xp.get_default_memory_pool().free_bytes())
+
+
+def too_little_memory(n_bytes: int, n_free: int) -> DeviceMemoryError:
+    """Return the error for an array that does not fit."""
+    return DeviceMemoryError(
+        f"The GPU has {n_free / 2**30:.3g} GiB left, and {n_bytes / 2**30:.3g} GiB more are needed: ask for fewer "
+        "draws or chains, or use device='cpu'."
+    )

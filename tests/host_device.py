@@ -1,0 +1,93 @@
+"""A device that is this machine's processor: the GPU's kernels, compiled by the C++ compiler, thread by thread."""
+
+import ctypes
+import re
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from sparsefield.inference import Cuda
+from sparsefield.inference._device import ask_for_sweeps, name_sweep, read_sources, too_little_memory
+
+SHIM = Path(__file__).with_name("cuda_shim.h")
+# Contracting products and sums would round otherwise than the GPU, which is told how to round each.
+OPTIONS = ["-std=c++17", "-O2", "-mfma", "-mpopcnt", "-ffp-contract=off", "-fno-math-errno", "-shared", "-fPIC", "-w"]
+
+
+def find_compiler():
+    return shutil.which("g++") or shutil.which("clang++")
+
+
+@cache
+def compile_kernels():
+    """Return the library of all kernels, and their names."""
+    forms = [(form, n_planes) for form in ("product", "sum") for n_planes in (1, 2, 3)]
+    source = read_sources("random", "sweeps", "coupling", "counts")
+    names = re.findall(r"__global__ void ([a-z]\w+)\(", source)
+    names += [name_sweep(*own, bits, is_near) for own in forms for bits in (8, 16, 32) for is_near in (False, True)]
+    source += "".join(ask_for_sweeps(*own) for own in forms)
+    with tempfile.TemporaryDirectory() as folder:
+        code = Path(folder, "kernels.cpp")
+        code.write_text(f'#include "{SHIM}"\n{source}\n' + "\n".join(f"HOST({name})" for name in names))
+        library = Path(folder, "kernels.so")
+        subprocess.run([find_compiler(), *OPTIONS, "-o", str(library), str(code)], check=True)
+        return ctypes.CDLL(str(library))
+
+
+class Host:
+    """The processor in place of a GPU: `n_full` says how many chains a thread has, `free_bytes` what there is room for."""
+
+    xp, near_bytes = np, 2**16  # as much as the shim has
+
+    def __init__(self, n_full=1, free_bytes=2**32):
+        self.n_full, self.free_bytes, self.launched = n_full, free_bytes, []
+        self._kernels = compile_kernels()
+
+    def launch(self, kernel, grid, n_threads, *arguments, near_bytes=0):
+        assert near_bytes <= self.near_bytes
+        self.launched.append(kernel)
+        held = [self._place(value) for value in arguments]
+        places = (ctypes.c_void_p * len(held))(*[ctypes.addressof(value) for value in held])
+        sizes = (ctypes.c_uint * 3)(*grid, *[1] * (3 - len(grid)))
+        getattr(self._kernels, f"host_{kernel}")(sizes, ctypes.c_uint(n_threads), places)
+
+    @staticmethod
+    def _place(value):
+        if value is None:
+            return ctypes.c_void_p(0)
+        if isinstance(value, np.ndarray):
+            assert value.flags.c_contiguous
+            return ctypes.c_void_p(value.ctypes.data)
+        kinds = {np.uint32: ctypes.c_uint32, np.int32: ctypes.c_int32, np.uint64: ctypes.c_uint64}
+        return kinds[type(value)](int(value))
+
+    def make(self, shape, dtype):
+        n_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        if n_bytes > self.free_bytes:
+            raise too_little_memory(n_bytes, self.free_bytes)
+        return np.zeros(shape, dtype)
+
+    def fetch(self, array):
+        return np.array(array)
+
+    def wait(self):
+        pass
+
+
+class HostCuda(Cuda):
+    """The backend of a GPU, on this machine's processor."""
+
+    def __init__(self, n_full=1, free_bytes=2**32):
+        super().__init__()
+        object.__setattr__(self, "host", Host(n_full, free_bytes))
+
+    @property
+    def _device(self):
+        return self.host
+
+    def __deepcopy__(self, _):
+        return self
