@@ -1,6 +1,10 @@
-"""A device that is this machine's processor: the GPU's kernels, compiled by the C++ compiler, thread by thread."""
+"""A device that is this machine's processor: the GPU's kernels, compiled by the C++ compiler, thread by thread.
+
+With SPARSEFIELD_GPU=1 (`make test-gpu`) tests run on a GPU instead.
+"""
 
 import ctypes
+import os
 import re
 import shutil
 import subprocess
@@ -9,17 +13,28 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from sparsefield.inference import Cuda
-from sparsefield.inference._device import ask_for_sweeps, name_sweep, read_sources, too_little_memory
+from sparsefield.inference._device import Gpu, ask_for_sweeps, find_gpu, name_sweep, read_sources, too_little_memory
 
 SHIM = Path(__file__).with_name("cuda_shim.h")
 # Contracting products and sums would round otherwise than the GPU, which is told how to round each.
 OPTIONS = ["-std=c++17", "-O2", "-mfma", "-mpopcnt", "-ffp-contract=off", "-fno-math-errno", "-shared", "-fPIC", "-w"]
 
 
+IS_REAL = os.environ.get("SPARSEFIELD_GPU") == "1"
+
+
 def find_compiler():
     return shutil.which("g++") or shutil.which("clang++")
+
+
+# Where there is neither a GPU nor a compiler, tests of kernels are skipped, unless SPARSEFIELD_REQUIRE_COMPILER=1.
+needs_device = pytest.mark.skipif(
+    not IS_REAL and find_compiler() is None and os.environ.get("SPARSEFIELD_REQUIRE_COMPILER") != "1",
+    reason="no C++ compiler, which makes the kernels for this machine",
+)
 
 
 @cache
@@ -39,12 +54,13 @@ def compile_kernels():
 
 
 class Host:
-    """The processor in place of a GPU: `n_full` says how many chains a thread has, `free_bytes` what there is room for."""
+    """The processor in place of a GPU: `n_full` says how many chains a thread has, others what there is room for."""
 
-    xp, near_bytes = np, 2**16  # as much as the shim has
+    xp = np
 
-    def __init__(self, n_full=1, free_bytes=2**32):
-        self.n_full, self.free_bytes, self.launched = n_full, free_bytes, []
+    def __init__(self, n_full=1, free_bytes=2**32, near_bytes=2**16):
+        assert near_bytes <= 2**16  # as much as the shim has
+        self.n_full, self.free_bytes, self.near_bytes, self.launched = n_full, free_bytes, near_bytes, []
         self._kernels = compile_kernels()
 
     def launch(self, kernel, grid, n_threads, *arguments, near_bytes=0):
@@ -66,9 +82,7 @@ class Host:
         return kinds[type(value)](int(value))
 
     def make(self, shape, dtype):
-        n_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
-        if n_bytes > self.free_bytes:
-            raise too_little_memory(n_bytes, self.free_bytes)
+        check_room(shape, dtype, self.free_bytes)
         return np.zeros(shape, dtype)
 
     def fetch(self, array):
@@ -78,16 +92,64 @@ class Host:
         pass
 
 
-class HostCuda(Cuda):
-    """The backend of a GPU, on this machine's processor."""
+class OnDevice(Cuda):
+    """The backend of a GPU, on a device that is given."""
 
-    def __init__(self, n_full=1, free_bytes=2**32):
+    def __init__(self, device):
         super().__init__()
-        object.__setattr__(self, "host", Host(n_full, free_bytes))
+        object.__setattr__(self, "device", device)
 
     @property
     def _device(self):
-        return self.host
+        return self.device
 
     def __deepcopy__(self, _):
         return self
+
+
+class LateDevice:
+    """A device that is made, and whose kernels are compiled, when somebody asks for it."""
+
+    def __get__(self, backend, _=None):
+        if backend is not None:
+            backend.__dict__.setdefault("made", make_device())
+            return backend.__dict__["made"]
+        return self
+
+
+class Late(OnDevice):
+    """The backend of a GPU, or of this machine in its place."""
+
+    def __init__(self):
+        Cuda.__init__(self)
+
+    device = LateDevice()
+
+
+def make_device(n_full=1, free_bytes=2**32, near_bytes=2**16):
+    """Return a device on which a thread has more or fewer chains, with so much memory."""
+    if not IS_REAL:
+        return Host(n_full, free_bytes, near_bytes)
+    device = Limited(find_gpu().xp)
+    device.n_full, device.near_bytes, device.free_bytes, device.launched = n_full, near_bytes, free_bytes, []
+    return device
+
+
+class Limited(Gpu):
+    """A GPU that says that it has less memory, and counts what it was asked for."""
+
+    free_bytes = 2**32
+
+    def launch(self, kernel, *arguments, **options):
+        self.launched.append(kernel)
+        super().launch(kernel, *arguments, **options)
+
+    def make(self, shape, dtype):
+        check_room(shape, dtype, self.free_bytes)
+        return super().make(shape, dtype)
+
+
+def check_room(shape, dtype, free_bytes):
+    n_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    if n_bytes > free_bytes:
+        raise too_little_memory(n_bytes, free_bytes)

@@ -5,6 +5,7 @@ import pytest
 
 import exact_chains
 import sparsefield as sf
+from host_device import Late, needs_device
 from noise import assert_end_is_measured, assert_gaps_are_noise, step_to_end
 from plain_backend import Plain
 from problems import make_problem, make_table, theta_of
@@ -16,8 +17,17 @@ from sparsefield.solvers import solve, solve_newton
 from statistics_ import assert_moments_agree
 from zoo import LEVELS
 
-BACKENDS = {"cpu": Cpu(), "one thread": Cpu(1), "plain": Plain()}
-each_backend = pytest.mark.parametrize("backend", BACKENDS.values(), ids=BACKENDS.keys())
+BACKENDS = {"cpu": Cpu(), "one thread": Cpu(1), "plain": Plain(), "gpu": Late()}
+MARKS = {"gpu": needs_device}
+OTHERS = ("plain", "gpu")
+
+
+def parametrize(names):
+    marked = [pytest.param(BACKENDS[name], id=name, marks=[MARKS[name]] if name in MARKS else []) for name in names]
+    return pytest.mark.parametrize("backend", marked)
+
+
+each_backend = parametrize(BACKENDS)
 MODEL = make_field(6, strength=(0.4, 0.9), seed=3)
 
 
@@ -135,12 +145,13 @@ WAYS = {
 }
 
 
+@parametrize(OTHERS)
 @pytest.mark.parametrize("name", WAYS)
-def test_solvers_need_no_more_of_a_backend_than_it_promises(name):
+def test_solvers_need_no_more_of_a_backend_than_it_promises(name, backend):
     run, schedule = WAYS[name]
     problem = make_problem(5, 0.05, seed=2)
     optimum, _ = exact_chains.penalised_optimum(problem.data.moments.pair, problem.penalty.weights)
-    simulation = Simulation(2000, 1, backend=Plain())
+    simulation = Simulation(2000, 1, backend=backend)
     if run is solve_newton:
         fit = run(problem, schedule, simulation, gap=0.002)
         assert fit.status.code == "converged"
@@ -165,15 +176,16 @@ def test_newton_steps_with_all_states_lead_to_the_optimum(backend):
     assert problem.objective(theta_of(fit)) - lowest <= 1e-9 + 100 * 2.0**-53
 
 
-def test_persistent_chains_missing_values_and_levels_run_on_it_too():
+@parametrize(OTHERS)
+def test_persistent_chains_and_missing_values_run_on_it_too(backend):
     table = make_table(5, 200)
-    persistent = sf.learn(table, 0.05, solver="spg", certificate="persistent", max_iter=5, backend=Plain())
+    persistent = sf.learn(table, 0.05, solver="spg", certificate="persistent", max_iter=5, backend=backend)
     assert len(persistent.steps) == 5
     codes = np.where(np.random.default_rng(1).random(table.shape) < 0.1, 255, table.codes).astype(np.uint8)
     incomplete = sf.Table(table.domain, codes)
     for solver in ("newton", "spg"):
-        assert sf.learn(incomplete, 0.05, solver=solver, max_iter=3, backend=Plain()).steps
-    certified = sf.certify(sf.learn(incomplete, 0.05, seed=1), incomplete, n_draws=5000, backend=Plain(), max_states=0)
+        assert sf.learn(incomplete, 0.05, solver=solver, max_iter=3, backend=backend).steps
+    certified = sf.certify(sf.learn(incomplete, 0.05, seed=1), incomplete, n_draws=5000, backend=backend, max_states=0)
     assert np.isfinite(certified.optimality.subgradient)
 
 

@@ -152,6 +152,12 @@ def plain_errors(
     except (ValueError, OSError) as error:
         sentence, parts = _describe(error, path)
         raise Stopped(sentence + saved, BAD_INPUT, files=files, **parts) from None
+    except MemoryError as error:
+        from sparsefield.inference import DeviceMemoryError  # whatever raises errors was imported before
+
+        if not isinstance(error, DeviceMemoryError):  # which alone says what to do
+            raise
+        raise Stopped(respell(str(error)) + saved, BAD_INPUT, files=files) from None
 
 
 def _describe(error: ValueError | OSError, path: Path | None) -> tuple[str, dict[str, Any]]:

@@ -66,6 +66,7 @@ def fit(
     color: options.Color = None,
     seed: options.Seed = 0,
     threads: options.Threads = None,
+    device: options.Device = None,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
@@ -95,6 +96,7 @@ def fit(
             max_seconds=max_seconds,
             seed=seed_of(seed),  # the same fit as SparseMRF(random_state=seed)
             n_threads=threads,
+            device=device,  # type: ignore[arg-type]  # checked by the options
         )
         learner = Learner(table, asked, rows.weights)
         chosen = choose_shown(learner, clock, out.progress) if alpha is None else alpha
@@ -130,6 +132,7 @@ def certify(
     cells: Cells,
     seed: options.Seed = 0,
     threads: options.Threads = None,
+    device: options.Device = None,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
@@ -142,20 +145,19 @@ def certify(
         found = Fit.load(field)
     rows = cells.load_same(data, found.model.domain, out, found.settings.get("missing", "model"))
     with plain_errors(data), rows.locate(), quiet_warnings(out):
-        found = _certify(found, rows, seed, threads, out, n_draws=draws, confidence=confidence)
+        how: dict[str, Any] = {"n_draws": draws, "confidence": confidence, "n_threads": threads, "device": device}
+        found = _certify(found, rows, seed, out, **how)
         found.save(field)
     out.say(str(found.optimality))
     out.give(as_numbers(found, Network.of(found)))
 
 
-def _certify(found: Fit, rows: Rows, seed: int, threads: int | None, out: Output, **more: Any) -> Fit:
+def _certify(found: Fit, rows: Rows, seed: int, out: Output, **how: Any) -> Fit:
     from sparsefield.estimators import ProgressBar
     from sparsefield.solvers import certify as certify_fit
 
     with ProgressBar(out.progress, 6) as watch:
-        return certify_fit(
-            found, rows.table, sample_weight=rows.weights, seed=seed, n_threads=threads, watch=watch, **more
-        )
+        return certify_fit(found, rows.table, sample_weight=rows.weights, seed=seed, watch=watch, **how)
 
 
 def as_numbers(found: Fit, network: Network) -> dict[str, Any]:

@@ -47,6 +47,7 @@ class ManyFits:
     ] = None
     seed: options.Seed = 0
     threads: options.Threads = None
+    device: options.Device = None
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -61,6 +62,7 @@ class ManyFits:
             **({} if self.max_iter is None else {"max_iter": self.max_iter}),
             "seed": seed_of(self.seed),
             "n_threads": self.threads,
+            "device": self.device,
         }
 
     def run(self, what: str, function: Callable[..., Found], *inputs: Any, out: Output, **how: Any) -> Found:
@@ -89,6 +91,7 @@ def make_fit_command(data: Path, alpha: float, reading: Reading, asked: ManyFits
     words += [] if asked.penalty == "auto" else ["--penalty", asked.penalty]
     words += ["--penalize-main"] if asked.penalize_main else []
     words += [] if asked.max_iter is None else ["--max-iter", str(asked.max_iter)]
+    words += [] if asked.device is None else ["--device", asked.device]
     return words
 
 

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from sparsefield.cli._app import plain_errors
+
 MAX_LEVELS, MOST_LEVELS = 32, 254  # those of `data`, which help need not wait for; a test compares them
 
 Data = Annotated[
@@ -105,5 +107,25 @@ Nodes = Annotated[
 Color = Annotated[str | None, typer.Option(metavar="COLUMN", help="The column of --nodes whose groups give colours.")]
 Seed = Annotated[int, typer.Option(min=0, help="Where the random numbers start.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads to use; the result does not depend on it.")]
+
+
+def _check_device(device: str | None) -> str | None:
+    """Refuse a GPU that is not there before tables are read, which may take long."""
+    if device is not None:
+        from sparsefield.inference import make_backend  # a second, which the help of commands need not wait for
+
+        with plain_errors():
+            make_backend(None, None, device)  # type: ignore[arg-type]  # checked there
+    return device
+
+
+Device = Annotated[
+    str | None,
+    typer.Option(
+        callback=_check_device,
+        help="Where draws are made: cpu, cuda (a GPU), or auto (a GPU where there is one and the table is one for it); "
+        "cpu unless given.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say only what is wrong.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs, and nothing else.")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -22,6 +22,7 @@ def sample(
     ] = None,
     seed: options.Seed = 0,
     threads: options.Threads = None,
+    device: options.Device = None,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
@@ -32,19 +33,20 @@ def sample(
     out = Output(quiet=quiet, as_json=json)
     check_writable(output, inputs=(field,))
     check_tables(output)
+    how: dict[str, Any] = {"seed": seed, "n_threads": threads, "device": device}
     with plain_errors(), quiet_warnings(out):
         model = PairwiseMRF.load(field)
         if sweeps is not None:
-            table = model.sample(rows, n_sweeps=sweeps, seed=seed, n_threads=threads)
+            table = model.sample(rows, n_sweeps=sweeps, **how)
         else:
             try:
-                table = model.sample(rows, method="perfect", seed=seed, n_threads=threads)
+                table = model.sample(rows, method="perfect", **how)
             except OutOfReachError as error:
                 raise ValueError(
                     f"Exact draws cannot be had ({error.reason}): use --sweeps 1000 for Gibbs draws, without a "
                     "certificate."
                 ) from None
         write_table(table.to_frame(), output)
-    how = "exact draws" if sweeps is None else f"rows after {sweeps} Gibbs sweeps"
-    out.say(f"Written: {output} ({rows} {how}).")
+    said = "exact draws" if sweeps is None else f"rows after {sweeps} Gibbs sweeps"
+    out.say(f"Written: {output} ({rows} {said}).")
     out.give({"rows": rows, "exact": sweeps is None, "files": [str(output)]})

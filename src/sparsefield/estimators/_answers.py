@@ -164,7 +164,7 @@ class FieldAnswers:
         """
         codes = self._encode_known(X).codes
         seed = seed_of(random_state)
-        return self.model_.impute(codes, method, seed=seed, n_threads=self._known_threads())
+        return self.model_.impute(codes, method, seed=seed, **self._machine())
 
     def _encode_known(self, X: Any) -> Table:
         """Encode a table with the levels of the fit; refuse other columns in the words of scikit-learn."""
@@ -184,7 +184,7 @@ class FieldAnswers:
         if found is None:
             return pseudo_log_likelihoods(self.model_, table)
         if table.n_missing.any():
-            return self.model_.log_prob_observed(table.codes, log_partition=found, n_threads=self._known_threads())
+            return self.model_.log_prob_observed(table.codes, log_partition=found, **self._machine())
         return self.model_.log_prob(table.codes, log_partition=found)
 
     def _find_log_partition(self) -> LogPartition | None:
@@ -192,13 +192,12 @@ class FieldAnswers:
         known: tuple[PairwiseMRF, LogPartition | None] | None = getattr(self, "_known_partition", None)
         if known is None or known[0] is not self.model_:
             try:
-                found = self.model_.log_partition(n_threads=self._known_threads())
+                found = self.model_.log_partition(**self._machine())
             except OutOfReachError:
                 found = None
             known = self._known_partition = (self.model_, found)
         return known[1]
 
-    def _known_threads(self) -> int | None:
-        """Return the number of threads that the estimator was given, if it takes one."""
-        n_threads: int | None = getattr(self, "n_threads", None)
-        return n_threads
+    def _machine(self) -> dict[str, Any]:
+        """Return the number of threads and the device that the estimator was given, if it takes them."""
+        return {name: getattr(self, name, None) for name in ("n_threads", "device")}

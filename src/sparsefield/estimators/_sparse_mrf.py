@@ -12,7 +12,7 @@ from sparsefield.estimators._field_estimator import FieldEstimator
 from sparsefield.estimators._progress import ProgressBar, RowsBar, choose_shown
 from sparsefield.estimators._seeds import seed_of
 from sparsefield.gradients import CertificateKind, Schedule
-from sparsefield.inference import Backend
+from sparsefield.inference import Backend, DeviceName
 from sparsefield.model import PairwiseMRF
 from sparsefield.objective import PenaltyKind
 from sparsefield.selection import Alpha, Choice, learn_with
@@ -101,6 +101,11 @@ class SparseMRF(FieldEstimator):
     backend : Backend, optional
         What makes chains and draws: `inference.Cluster` spreads them over many machines. The processors of this one
         unless given.
+    device : "cpu", "cuda" or "auto", optional
+        Where chains and draws are made, in place of a backend: by the processors of this machine ("cpu", unless given),
+        on its GPU ("cuda": `inference.Cuda`), or on a GPU where there is one and the table is one for it ("auto":
+        `inference.Auto`). A seed gives other draws on a GPU than on processors. Draws that scores and missing values
+        ask for after the fit are made there too.
     progress : bool or "auto"
         Whether to show a progress bar; "auto" shows one in a terminal.
 
@@ -134,13 +139,13 @@ class SparseMRF(FieldEstimator):
     Why these defaults (`make bench-choice`, `make bench-newton`, `make bench-learner`). Penalty: the extended BIC of
     refitted edges, where noise explains few of them, finds the edges of known fields as well as IsingFit's recipe does
     (a mean F1 of 0.83 and 0.82), and gives an edge to a tenth of the tables of independent variables at most. Solver:
-    in the paper's 20-variable setting Newton
-    steps are at the optimum after a quarter of a second, and the paper's are 0.02 to 0.05 above it after 6 seconds.
-    Start: the pseudo-likelihood, which needs no draws and takes about a fifth of the whole time at 500 variables. The
-    paper's steps: the sharp bound is at least twice as close as the paper's at the same cost, and
-    holds for any number of levels; "coalescence" certifies every gradient of that setting where "sharp" certifies one
-    in twenty, in two to three times the time. Chains that go on from the last iteration are hardly faster there, and
-    their certificate is an approximation: they start anew.
+    in the paper's 20-variable setting Newton steps are at the optimum after 0.05 to 0.13 seconds, and the paper's are
+    0.002 to 0.005 above it after 4 to 6. Start: the pseudo-likelihood, which needs no draws and takes about a twentieth
+    of the whole time at 500 variables. The paper's steps: the sharp bound is at least twice as close as the paper's at
+    the same cost, and holds for any number of levels; "coalescence" certifies every gradient of that setting where
+    "sharp" certifies one in twenty, and in half the time, but with 10 variables, where "sharp" certifies all, its
+    iterations take three times as long (`make bench-tay`). Chains that go on from the last iteration are no faster in
+    either setting, and their certificate is an approximation: they start anew.
 
     Examples
     --------
@@ -180,6 +185,7 @@ class SparseMRF(FieldEstimator):
         random_state: Any = None,
         n_threads: int | None = None,
         backend: Backend | None = None,
+        device: DeviceName | None = None,
         progress: bool | Literal["auto"] = "auto",
     ) -> None:
         self.alpha = alpha
@@ -203,6 +209,7 @@ class SparseMRF(FieldEstimator):
         self.random_state = random_state
         self.n_threads = n_threads
         self.backend = backend
+        self.device = device
         self.progress = progress
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> SparseMRF:  # noqa: ARG002

@@ -18,7 +18,7 @@ from sparsefield.estimators._field_estimator import FieldEstimator
 from sparsefield.estimators._progress import PiecesBar, ProgressBar
 from sparsefield.estimators._seeds import seed_of
 from sparsefield.gradients import Schedule
-from sparsefield.inference import Backend
+from sparsefield.inference import Backend, DeviceName
 from sparsefield.objective import PenaltyKind
 from sparsefield.selection import Choice, Criterion, relax, select
 from sparsefield.solvers import Learner, Options
@@ -35,6 +35,7 @@ _COMMON = (
     "missing",
     "n_threads",
     "backend",
+    "device",
 )
 
 
@@ -87,6 +88,8 @@ class SparseMRFCV(FieldEstimator):
         Threads to use; the result does not depend on it.
     backend : Backend, optional
         As for `SparseMRF`. Draws or fits can be spread over a cluster, not both: with one for draws leave `n_jobs` out.
+    device : "cpu", "cuda" or "auto", optional
+        As for `SparseMRF`, for all fits.
     progress : bool or "auto"
         Whether to show progress bars; "auto" shows them in a terminal.
 
@@ -141,6 +144,7 @@ class SparseMRFCV(FieldEstimator):
         random_state: Any = None,
         n_threads: int | None = None,
         backend: Backend | None = None,
+        device: DeviceName | None = None,
         progress: bool | Literal["auto"] = "auto",
     ) -> None:
         self.alphas = alphas
@@ -168,6 +172,7 @@ class SparseMRFCV(FieldEstimator):
         self.random_state = random_state
         self.n_threads = n_threads
         self.backend = backend
+        self.device = device
         self.progress = progress
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> SparseMRFCV:  # noqa: ARG002

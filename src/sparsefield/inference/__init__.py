@@ -25,7 +25,7 @@ from sparsefield.inference._exact import MAX_STATES, Exact, count_states, enumer
 from sparsefield.inference._field import Field, energies, expand, reduce_to_binary
 from sparsefield.inference._gibbs import Gibbs
 from sparsefield.inference._given import Given
-from sparsefield.inference._machine import DeviceName, make_backend
+from sparsefield.inference._machine import DeviceName, make_backend, name_device
 from sparsefield.inference._missing import ClampedRun, is_cheap
 from sparsefield.inference._perfect import OutOfReachError, Perfect, PerfectRun
 from sparsefield.inference._scan import Scan
@@ -84,6 +84,7 @@ __all__ = [
     "has_gpu",
     "is_cheap",
     "make_backend",
+    "name_device",
     "pick_near",
     "reduce_to_binary",
     "skewness_of_sum",

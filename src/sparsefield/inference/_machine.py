@@ -6,6 +6,7 @@ from typing import Literal, get_args
 
 from sparsefield.inference._backend import Backend, Cpu
 from sparsefield.inference._cuda import Auto, Cuda
+from sparsefield.inference._device import find_gpu, has_gpu
 
 DeviceName = Literal["cpu", "cuda", "auto"]
 
@@ -21,13 +22,25 @@ def make_backend(backend: Backend | None, n_threads: int | None, device: DeviceN
         Threads of this machine, all processors unless given.
     device : "cpu", "cuda" or "auto", optional
         The processors unless given; a GPU; or a GPU where there is one and the field is one for it.
+
+    Raises
+    ------
+    NoDeviceError
+        At once, where a GPU is asked for and there is none: work that takes long may come before its draws.
     """
     if device is not None and device not in get_args(DeviceName):
         raise ValueError(f"device is {device!r}: use 'cpu', 'cuda' or 'auto'.")
     if backend is None:
+        if device == "cuda":
+            find_gpu()
         return {"cpu": Cpu, "cuda": Cuda, "auto": Auto}[device or "cpu"](n_threads)
     if device is not None:
         raise ValueError("Give a backend or a device, not both: a backend says where draws are made.")
     if n_threads is not None:
         raise ValueError("n_threads is for the processors of this machine: give it to the backend instead.")
     return backend
+
+
+def name_device(device: DeviceName | None) -> DeviceName:
+    """Return the name of what makes draws, which are the same for the same name: "auto" is "cpu" without a GPU."""
+    return "cpu" if device is None or (device == "auto" and not has_gpu()) else device

@@ -16,6 +16,7 @@ from sparsefield._kernels._parameters import split_parameters
 from sparsefield.data import MISSING, Domain, Moments, Table, count
 from sparsefield.inference import (
     Backend,
+    DeviceName,
     Given,
     PerfectRun,
     energies,
@@ -227,6 +228,7 @@ class PairwiseMRF:
         seed: int = 0,
         n_threads: int | None = None,
         backend: Backend | None = None,
+        device: DeviceName | None = None,
     ) -> NDArray[np.float64]:
         """Return the log-probability of the observed cells of each row, whatever the missing ones are.
 
@@ -242,7 +244,7 @@ class PairwiseMRF:
             Codes of the levels, 255 where a value is missing.
         log_partition : LogPartition or float, optional
             As for `log_prob`.
-        seed, n_threads, backend
+        seed, n_threads, backend, device
             For estimates: as for `log_partition`.
 
         Raises
@@ -260,7 +262,7 @@ class PairwiseMRF:
         """
         codes = self.domain.check_codes(states, allow_missing=True)
         log_normaliser = self.log_partition("exact") if log_partition is None else log_partition
-        sums = sum_rows(self, codes, seed=seed, backend=make_backend(backend, n_threads))
+        sums = sum_rows(self, codes, seed=seed, backend=make_backend(backend, n_threads, device))
         return sums - float(log_normaliser)
 
     def conditional(self, variable: int | str, states: Any) -> NDArray[np.float64]:
@@ -302,6 +304,7 @@ class PairwiseMRF:
         seed: int = 0,
         n_threads: int | None = None,
         backend: Backend | None = None,
+        device: DeviceName | None = None,
     ) -> LogPartition:
         """Return the logarithm of the normalising constant, with its standard error.
 
@@ -322,6 +325,8 @@ class PairwiseMRF:
             Threads to use; the result does not depend on it.
         backend : Backend, optional
             What makes draws; the processors of this machine unless given.
+        device : "cpu", "cuda" or "auto", optional
+            As for `sample`.
 
         Raises
         ------
@@ -338,7 +343,8 @@ class PairwiseMRF:
         >>> abs(float(drawn) - float(exact)) < 4 * drawn.error
         True
         """
-        return find_log_partition(self, method, n_draws=n_draws, seed=seed, backend=make_backend(backend, n_threads))
+        machine = make_backend(backend, n_threads, device)
+        return find_log_partition(self, method, n_draws=n_draws, seed=seed, backend=machine)
 
     def entropy(
         self,
@@ -348,6 +354,7 @@ class PairwiseMRF:
         seed: int = 0,
         n_threads: int | None = None,
         backend: Backend | None = None,
+        device: DeviceName | None = None,
     ) -> Entropy:
         """Return the entropy, -E log P(x), in nats, with its standard error.
 
@@ -360,7 +367,7 @@ class PairwiseMRF:
             can be had, and by draws for the other connected parts.
         n_draws : int, optional
             Draws for the log-partition function, and as many for the mean energy; as `log_partition` unless given.
-        seed, n_threads, backend
+        seed, n_threads, backend, device
             As for `log_partition`.
 
         Raises
@@ -377,7 +384,8 @@ class PairwiseMRF:
         >>> round(float(same.entropy()), 3)
         0.693
         """
-        return find_entropy(self, method, n_draws=n_draws, seed=seed, backend=make_backend(backend, n_threads))
+        machine = make_backend(backend, n_threads, device)
+        return find_entropy(self, method, n_draws=n_draws, seed=seed, backend=machine)
 
     def impute(
         self,
@@ -387,6 +395,7 @@ class PairwiseMRF:
         seed: int | None = None,
         n_threads: int | None = None,
         backend: Backend | None = None,
+        device: DeviceName | None = None,
     ) -> Table:
         """Fill missing values given the observed cells of their rows.
 
@@ -402,7 +411,7 @@ class PairwiseMRF:
             probable together, which are not those that are most probable one by one (`conditional`).
         seed : int, optional
             Where the random numbers of draws start; anywhere unless given.
-        n_threads, backend
+        n_threads, backend, device
             As for `log_partition`.
 
         Returns
@@ -424,7 +433,7 @@ class PairwiseMRF:
         """
         codes = self.domain.check_codes(states, allow_missing=True)
         known = _any_seed() if seed is None else seed
-        filled = fill_missing(self, codes, method, seed=known, backend=make_backend(backend, n_threads))
+        filled = fill_missing(self, codes, method, seed=known, backend=make_backend(backend, n_threads, device))
         return Table(self.domain, np.asfortranarray(filled))
 
     def moments(self) -> Moments:
@@ -443,6 +452,7 @@ class PairwiseMRF:
         max_sweeps: int | None = ...,
         n_threads: int | None = ...,
         backend: Backend | None = ...,
+        device: DeviceName | None = ...,
         return_run: Literal[False] = ...,
     ) -> Table: ...
 
@@ -457,6 +467,7 @@ class PairwiseMRF:
         max_sweeps: int | None = ...,
         n_threads: int | None = ...,
         backend: Backend | None = ...,
+        device: DeviceName | None = ...,
         return_run: Literal[True],
     ) -> tuple[Table, PerfectRun]: ...
 
@@ -471,6 +482,7 @@ class PairwiseMRF:
         max_sweeps: int | None = None,
         n_threads: int | None = None,
         backend: Backend | None = None,
+        device: DeviceName | None = None,
         return_run: bool = False,
     ) -> Table | tuple[Table, PerfectRun]:
         """Draw n states.
@@ -496,6 +508,10 @@ class PairwiseMRF:
             Threads to use; the draws do not depend on it.
         backend : Backend, optional
             What makes the draws; the processors of this machine unless given.
+        device : "cpu", "cuda" or "auto", optional
+            Where the draws are made, in place of a backend: by the processors of this machine ("cpu", unless given), on
+            its GPU ("cuda": `inference.Cuda`), or on a GPU where there is one and the field is one for it ("auto":
+            `inference.Auto`). A seed gives other draws on a GPU than on processors.
         return_run : bool
             For exact draws: whether to return what they took as well.
 
@@ -508,7 +524,7 @@ class PairwiseMRF:
         """
         if seed is None:
             seed = _any_seed()
-        machine = make_backend(backend, n_threads)
+        machine = make_backend(backend, n_threads, device)
         if method == "gibbs":
             if max_sweeps is not None or return_run:
                 raise ValueError("max_sweeps and return_run are for method='perfect': leave them out.")

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sparsefield.data import CountedTable, Ordinal, Table, TableError, open_rows
 from sparsefield.fits import Fit
 from sparsefield.gradients import CertificateKind, Schedule
-from sparsefield.inference import Backend
+from sparsefield.inference import Backend, DeviceName
 from sparsefield.model import PairwiseMRF
 from sparsefield.objective import Penalty, PenaltyKind
 from sparsefield.selection._alpha_max import largest_alpha
@@ -54,6 +54,7 @@ def learn(
     seed: int = 0,
     n_threads: int | None = None,
     backend: Backend | None = None,
+    device: DeviceName | None = None,
     watch: WatchSteps | None = None,
 ) -> Fit:
     """Learn a sparse Markov random field from a table, and return all that is known of the fit as one value.
@@ -88,6 +89,8 @@ missing, certify
         Threads to use; the result does not depend on it.
     backend : Backend, optional
         What makes chains and draws; this machine's processors unless given.
+    device : "cpu", "cuda" or "auto", optional
+        As for `SparseMRF`.
     watch : callable, optional
         Called with each StepInfo.
 
@@ -164,6 +167,7 @@ def choose(
         n_jobs=1,
         n_threads=options.n_threads,
         backend=options.backend,
+        device=options.device,
         watch=watch,
     )
 

@@ -193,7 +193,7 @@ class PathOfPart:
             table,
             weights,
             seed=seed_of_missing(part.seed),
-            backend=make_backend(options.backend, n_threads),
+            backend=make_backend(options.backend, n_threads, options.device),
             max_sweeps=options.max_sweeps,
             penalty=self._penalty,
         )
@@ -232,7 +232,7 @@ class PathOfPart:
             return {}
         table, weights = self._take(part.held_out)
         options = Options(**self.options)
-        backend = make_backend(options.backend, n_threads)
+        backend = make_backend(options.backend, n_threads, options.device)
         # The next seed: that of the part itself is the one of the rows that are fitted.
         rows = ObservedRows(
             table, weights, seed=seed_of_missing(part.seed + 1), backend=backend, max_sweeps=options.max_sweeps

@@ -21,7 +21,15 @@ from sparsefield.data import (
     weighted_moments,
 )
 from sparsefield.fits import Fit, Fitted, GapKind, Optimality, as_fit
-from sparsefield.inference import MOST_ENTRIES, Backend, OutOfReachError, check_seed, count_entries, make_backend
+from sparsefield.inference import (
+    MOST_ENTRIES,
+    Backend,
+    DeviceName,
+    OutOfReachError,
+    check_seed,
+    count_entries,
+    make_backend,
+)
 from sparsefield.model import PairwiseMRF
 from sparsefield.objective import L1, Group, GroupSupport, Observed, Problem, Support, expected_moments, make_penalty
 from sparsefield.solvers._duality import USES, Means, bound_by_entropy, entropy_of
@@ -47,6 +55,7 @@ def certify(
     sample_weight: ArrayLike | None = None,
     n_threads: int | None = None,
     backend: Backend | None = None,
+    device: DeviceName | None = None,
     watch: Watch | None = None,
     max_states: int = MOST_ENTRIES,
 ) -> Fit:
@@ -86,6 +95,8 @@ def certify(
         Threads to use; the result does not depend on it.
     backend : Backend, optional
         What makes the draws; this machine's processors unless given.
+    device : "cpu", "cuda" or "auto", optional
+        As for `SparseMRF`; it need not be that of the fit.
     watch : callable, optional
         Called with each StepInfo of the second fit.
     max_states : int
@@ -107,6 +118,7 @@ def certify(
     """
     check_confidence(confidence)
     check_seed(seed)
+    backend = make_backend(backend, n_threads, device)
     fit = as_fit(fit)
     if _penalty_of(fit) is None:
         raise ValueError(
@@ -118,7 +130,6 @@ def certify(
     table, weights = _read_table(fit, data, sample_weight)
     if table.domain.n_slots == 0:  # nothing to fit
         return replace(fit, optimality=Optimality(0.0, 0.0, 1.0, 0, kind="exact"))
-    backend = make_backend(backend, n_threads)
     problem = problem_of(fit, table, weights, backend)
     ways: dict[str, Any] = {"confidence": confidence, "n_draws": n_draws, "seed": seed, "backend": backend}
     if table.n_missing.any():

@@ -20,7 +20,7 @@ from sparsefield.gradients import (
     Schedule,
     Tay,
 )
-from sparsefield.inference import Backend, check_seed
+from sparsefield.inference import Backend, DeviceName, check_seed, make_backend, name_device
 from sparsefield.model import PairwiseMRF
 from sparsefield.objective import PenaltyKind, check_penalty_kind
 from sparsefield.solvers._gradient import check_step_size
@@ -55,6 +55,7 @@ class Options:
     seed: int = 0
     n_threads: int | None = None
     backend: Backend | None = None
+    device: DeviceName | None = None
 
     def __post_init__(self) -> None:
         if self.solver not in MAX_ITER:
@@ -64,6 +65,7 @@ class Options:
         Tay(self.certificate)  # checks its own argument
         check_step_size(self.step_size)
         check_seed(self.seed)
+        make_backend(self.backend, self.n_threads, self.device)  # checks its own arguments
         check_penalty_kind(self.penalty)
         if not isinstance(self.init, PairwiseMRF) and self.init not in ("auto", "pseudolikelihood", "zero"):
             raise ValueError(f"init is {self.init!r}: use a model, 'auto', 'pseudolikelihood' or 'zero'.")
@@ -114,6 +116,8 @@ class Options:
             found["schedule"] = repr(self.schedule)
         if self.backend is not None:
             found["backend"] = repr(self.backend)
+        else:
+            found["device"] = name_device(self.device)
         return found
 
 
