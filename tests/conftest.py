@@ -1,10 +1,12 @@
 import os
+import sys
 
 import hypothesis
 import matplotlib.pyplot as plt
 import pytest
 
 from sparsefield._kernels._target import HAS_AVX2
+from sparsefield.inference import _cuda, _device, _machine
 
 # Tests assert no speed: an example may wait for a kernel to be compiled, or for other work of the machine.
 hypothesis.settings.register_profile("unhurried", deadline=None)
@@ -24,3 +26,23 @@ def close_figures():
     """Do not let pictures of one test pile up for the next."""
     yield
     plt.close("all")
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """Let this machine have a GPU, and return it: what it was asked for is in `launched`."""
+    from host_device import make_device
+
+    device = make_device()
+    for module in (_cuda, _device, _machine):
+        monkeypatch.setattr(module, "find_gpu", lambda: device)
+    return device
+
+
+@pytest.fixture
+def no_cupy(monkeypatch):
+    """Let this machine have no CuPy."""
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    _device.find_gpu.cache_clear()
+    yield
+    _device.find_gpu.cache_clear()

@@ -1,0 +1,44 @@
+"""Which backend a device stands for."""
+
+import pickle
+
+import pytest
+
+from host_device import needs_device
+from sparsefield.inference import Auto, Cpu, Cuda, NoDeviceError, make_backend, name_device
+
+
+@needs_device
+@pytest.mark.parametrize(("device", "expected"), [(None, Cpu), ("cpu", Cpu), ("cuda", Cuda), ("auto", Auto)])
+def test_a_device_stands_for_a_backend_that_goes_to_other_processes(device, expected, gpu):  # noqa: ARG001
+    found = make_backend(None, 2, device)
+    assert found == expected(2)
+    assert type(pickle.loads(pickle.dumps(found))) is expected
+    assert pickle.loads(pickle.dumps(found)) == found
+
+
+def test_a_backend_stays_what_it_is():
+    backend = Cpu(3)
+    assert make_backend(backend, None) is backend
+    with pytest.raises(ValueError, match="give it to the backend instead"):
+        make_backend(backend, 2)
+    with pytest.raises(ValueError, match="Give a backend or a device, not both"):
+        make_backend(backend, None, "cpu")
+    with pytest.raises(ValueError, match="device is 'tpu': use 'cpu', 'cuda' or 'auto'"):
+        make_backend(backend, None, "tpu")
+
+
+def test_a_gpu_that_is_not_there_is_refused_at_once(no_cupy):  # noqa: ARG001
+    with pytest.raises(NoDeviceError, match=r"takes CuPy, which is not installed here.*sparsefield\[cuda\]"):
+        make_backend(None, None, "cuda")
+    assert make_backend(None, None, "auto") == Auto()
+
+
+def test_what_makes_the_same_draws_has_one_name(no_cupy):  # noqa: ARG001
+    assert {name_device(device) for device in (None, "cpu", "auto")} == {"cpu"}
+    assert name_device("cuda") == "cuda"
+
+
+@needs_device
+def test_a_gpu_has_a_name_of_its_own(gpu):  # noqa: ARG001
+    assert [name_device(device) for device in (None, "cpu", "cuda", "auto")] == ["cpu", "cpu", "cuda", "auto"]
