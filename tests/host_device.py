@@ -16,7 +16,15 @@ import numpy as np
 import pytest
 
 from sparsefield.inference import Cuda
-from sparsefield.inference._device import Gpu, ask_for_sweeps, find_gpu, name_sweep, read_sources, too_little_memory
+from sparsefield.inference._device import (
+    KINDS,
+    Gpu,
+    ask_for_sweeps,
+    find_gpu,
+    name_sweep,
+    read_sources,
+    too_little_memory,
+)
 
 SHIM = Path(__file__).with_name("cuda_shim.h")
 # Contracting products and sums would round otherwise than the GPU, which is told how to round each.
@@ -43,7 +51,7 @@ def compile_kernels():
     forms = [(form, n_planes) for form in ("product", "sum") for n_planes in (1, 2, 3)]
     source = read_sources("random", "sweeps", "coupling", "counts")
     names = re.findall(r"__global__ void ([a-z]\w+)\(", source)
-    names += [name_sweep(*own, bits, is_near) for own in forms for bits in (8, 16, 32) for is_near in (False, True)]
+    names += [name_sweep(*own, *kind) for own in forms for kind in KINDS]
     source += "".join(ask_for_sweeps(*own) for own in forms)
     with tempfile.TemporaryDirectory() as folder:
         code = Path(folder, "kernels.cpp")

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Form = Literal["product", "sum"]
+MANY = 8  # neighbours that are asked for together, where there are many of them
 
 
 class NoDeviceError(ValueError):
@@ -55,9 +56,14 @@ def read_sources(*names: str) -> str:
     return "\n".join((folder / f"{name}.cu").read_text() for name in names)
 
 
-def name_sweep(form: Form, n_planes: int, bits: int, is_near: bool) -> str:
-    """Return the name of a kernel that sweeps, with so many chains to a thread."""
-    return f"sweep_{form}_{n_planes}_{'near' if is_near else 'far'}{bits}"
+# Kernels that sweep: chains of a thread, whether they are held near it, and neighbours that are asked for together.
+KINDS = [(8, True, 1), (16, True, 1), (8, False, 2), (16, False, 1), (32, False, 1)]
+KINDS += [(bits, False, MANY) for bits in (8, 16, 32)]
+
+
+def name_sweep(form: Form, n_planes: int, bits: int, is_near: bool, group: int) -> str:
+    """Return the name of a kernel that sweeps."""
+    return f"sweep_{form}_{n_planes}_{'near' if is_near else 'far'}{bits}_{group}"
 
 
 def ask_for_sweeps(form: Form, n_planes: int) -> str:
@@ -66,7 +72,7 @@ def ask_for_sweeps(form: Form, n_planes: int) -> str:
 
 
 @lru_cache(maxsize=1)
-def find_gpu() -> Device:
+def find_gpu() -> Gpu:
     """Return the GPU of this machine, or say why there is none."""
     try:
         import cupy
@@ -102,11 +108,16 @@ class Gpu:
     def __init__(self, cupy: Any) -> None:
         self.xp = cupy
         properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
-        self.name = properties["name"].decode()
+        self._name = properties["name"].decode()
         # With so many threads on each processor of an H200 more chains to a thread pay (`make bench-gpu`).
         self.n_full = 448 * properties["multiProcessorCount"]
-        self.n_processors = properties["multiProcessorCount"]
         self.near_bytes = properties["sharedMemPerBlockOptin"]
+
+    def describe(self) -> str:
+        """Name the GPU, and the versions of what drives it."""
+        versions = self.xp.cuda.runtime.driverGetVersion(), self.xp.cuda.runtime.runtimeGetVersion()
+        driver, runtime = (f"{version // 1000}.{version % 1000 // 10}" for version in versions)
+        return f"{self._name}, driver for CUDA {driver}, CUDA {runtime}, CuPy {self.xp.__version__}"
 
     def launch(self, kernel: str, grid: tuple[int, ...], n_threads: int, *arguments: Any, near_bytes: int = 0) -> None:
         """Start a kernel."""
@@ -116,7 +127,7 @@ class Gpu:
     @lru_cache  # noqa: B019  # there is one GPU, for as long as the process
     def _find(self, kernel: str, near_bytes: int) -> Any:
         """Return a kernel; the first one of a module compiles it, for a second or two, or finds it on disk."""
-        found = self._compile(kernel.rpartition("_")[0] if kernel.startswith("sweep") else "").get_function(kernel)
+        found = self._compile(kernel.rsplit("_", 2)[0] if kernel.startswith("sweep") else "").get_function(kernel)
         if near_bytes:
             found.max_dynamic_shared_size_bytes = near_bytes
         return found

@@ -13,7 +13,7 @@ from sparsefield.data import MISSING, Counts, Domain, Moments
 from sparsefield.inference._blocks import CONTINUED, LONGEST_CALL, STARTS, SWEEPS
 from sparsefield.inference._checks import check_request, check_sweeps
 from sparsefield.inference._counting import count_slots
-from sparsefield.inference._device import Device, name_sweep
+from sparsefield.inference._device import MANY, Device, name_sweep
 from sparsefield.inference._device_draws import DeviceDraws, count_each, count_lines
 from sparsefield.inference._device_scan import DeviceScan
 
@@ -197,10 +197,12 @@ def run_sweeps(
     bits = next((bits for bits in (32, 16) if 32 * n_words >= bits * device.n_full), 8)
     n_each = 32 // bits * n_words
     near = len(states) * _THREADS * bits // 8
-    is_near = bits < 32 and near <= min(device.near_bytes, _MOST_NEAR)
-    name = name_sweep(scan.form, scan.n_planes, bits, is_near)
+    is_near = bits < 32 and near <= min(device.near_bytes, _MOST_NEAR) and not scan.has_many
+    # Threads that are few wait for their neighbours together.
+    group = MANY if scan.has_many else 2 if bits == 8 and not is_near else 1
+    name = name_sweep(scan.form, scan.n_planes, bits, is_near, group)
     sizes = np.uint32(n_lines), np.uint64(n_each), np.int32(scan.n_updated), np.int32(n_sweeps)
-    arguments = states, streams, *scan.arguments, kept, done, *sizes
+    arguments = states, streams, *scan.arguments(group), kept, done, *sizes
     device.launch(name, (-(-n_each // _THREADS),), _THREADS, *arguments, near_bytes=near if is_near else 0)
     device.wait()
 

@@ -60,7 +60,7 @@ class DeviceDraws(ChainDraws):
         counts = self._device.make((len(a), len(a)), np.int32)
         for products, mask in self._multiply(a, b):
             add_counts(self._device, products, mask, counts)
-        found = mirror(self._device.fetch(counts))
+        found = self._device.fetch(mirror(self._device, counts))
         return found, 1 / self._n, np.asarray(1 / self._n * np.diagonal(found))
 
     def near_moments(
@@ -127,7 +127,7 @@ class DeviceDraws(ChainDraws):
         return xp.asarray(a.astype(np.int32)), xp.asarray(b.astype(np.int32))
 
     def _multiply(self, a: Index, b: Index) -> Iterator[tuple[Any, Any]]:
-        """Yield lines of the products s_a s_b, (w, n), and the mask of their words; as many words as there is room for."""
+        """Yield lines of the products s_a s_b, (w, n), and the mask of their words, as many as there is room for."""
         n_words, (first_lines, second_lines) = self._lines.shape[1], self._index(a, b)
         room = min(_MOST_HELD, self._device.free_bytes // 4)
         at_once = max(4, room // (4 * max(1, len(a))) // 4 * 4)
@@ -147,7 +147,7 @@ def count_lines(device: Device, lines: Any, mask: Any) -> NDArray[np.int32]:
     """Count common ones of all pairs of lines (n, n_words) where a mask has ones: (n, n)."""
     counts = device.make((len(lines), len(lines)), np.int32)
     add_counts(device, lines, mask, counts)
-    return mirror(device.fetch(counts))
+    return device.fetch(mirror(device, counts))
 
 
 def add_counts(device: Device, lines: Any, mask: Any, counts: Any) -> None:
@@ -175,6 +175,6 @@ def count_each(device: Device, lines: Any, mask: Any) -> NDArray[np.int64]:
     return device.fetch(counts).astype(np.int64)
 
 
-def mirror(counts: NDArray[np.int32]) -> NDArray[np.int32]:
+def mirror(device: Device, counts: Any) -> Any:
     """Return counts whose upper part is known, whole."""
-    return np.asarray(np.triu(counts) + np.triu(counts, 1).T)
+    return counts + device.xp.triu(counts, 1).T

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +16,9 @@ from sparsefield.inference._tables import LARGEST_PRODUCT, as_whole, pair_shifts
 
 # Products of more factors round more often than it is worth: sums are exact, and their exponential is a small part of
 # so many additions.
-_MOST_FACTORS = 32
+_MOST_FACTORS = 512
+# With so many neighbours on average they are asked for in groups: the last one of each variable is filled up.
+_MANY_NEIGHBOURS = 16
 
 
 class DeviceScan:
@@ -37,8 +40,10 @@ class DeviceScan:
 
     Attributes
     ----------
-    arguments : tuple
-        What kernels are told of the field: heads and edges in the order of updates.
+    n_updated : int
+        Variables that are updated.
+    has_many : bool
+        Whether neighbours are so many that kernels ask for them in large groups.
     seconds : float
         About what an update of a variable of a chain takes, of many; to decide how much to do in one call.
     """
@@ -65,24 +70,44 @@ class DeviceScan:
             raise ValueError("form is 'product': it does not fit this field; leave it out to have one chosen.")
         make = _make_products if self.form == "product" else _make_sums
         entries, bases, shifts = make(main, interactions[rows, columns], rows, sizes)
-        host = _lay_out(checked, rows, np.column_stack([columns, entries]), np.column_stack([bases, shifts]))
         self.n_updated = len(checked)
-        self.arguments: tuple[Any, ...] = tuple(device.xp.asarray(np.asarray(own, dtype=np.int32)) for own in host)
+        self.has_many = float(degrees.mean() if len(degrees) else 0.0) >= _MANY_NEIGHBOURS
+        neutral = int(np.float32(1).view(np.int32)) if self.form == "product" else 0
+        edges, own = np.column_stack([columns, entries]), np.column_stack([bases, shifts])
+        self._device, self._laid_out = device, partial(_lay_out, checked, rows, edges, own, neutral)
+        self._arguments: dict[int, tuple[Any, Any]] = {}
         # A third of what one H200 does in `make bench-gpu`: others are slower.
         self.seconds = n_planes * (3e-12 + 0.3e-12 * float(degrees.mean() if len(degrees) else 0.0))
 
+    def arguments(self, group: int) -> tuple[Any, Any]:
+        """Return what kernels are told of the field: heads, and edges in groups, in the order of updates."""
+        if group not in self._arguments:
+            heads, edges = (np.asarray(own, dtype=np.int32) for own in self._laid_out(group))
+            self._arguments[group] = self._device.xp.asarray(heads), self._device.xp.asarray(edges)
+        return self._arguments[group]
+
 
 def _lay_out(
-    order: NDArray[np.int64], rows: NDArray[np.int64], edges: NDArray[Any], own: NDArray[Any]
+    order: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    edges: NDArray[Any],
+    own: NDArray[Any],
+    neutral: int,
+    group: int,
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return heads (n + 1, 4) and edges in the order of updates, and one more of each, which kernels read ahead."""
-    rank = np.full(len(own), len(order))
-    rank[order] = np.arange(len(order))
-    by_update = np.argsort(rank[rows], kind="stable")[: np.count_nonzero(rank[rows] < len(order))]
-    ends = np.cumsum(np.bincount(rank[rows], minlength=len(order))[: len(order)])
+    """Return heads (n + 1, 4) and edges in the order of updates, in groups, with more at the end to be read ahead."""
+    degrees = np.bincount(rows, minlength=len(own))
+    firsts = np.cumsum(degrees) - degrees  # of the edges, which come row by row
+    sizes = -(-degrees[order] // group) * group
+    ends = np.cumsum(sizes)
     heads = np.zeros((len(order) + 1, 4), dtype=np.int64)
     heads[:-1] = np.column_stack([order, ends, own[order]])
-    return heads, np.vstack([edges[by_update], np.zeros((1, 2), dtype=np.int64)])
+    laid_out = np.zeros((int(sizes.sum()) + group, 2), dtype=np.int64)
+    laid_out[:, 1] = neutral
+    count = degrees[order]
+    within = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+    laid_out[np.repeat(ends - sizes, count) + within] = edges[np.repeat(firsts[order], count) + within]
+    return heads, laid_out
 
 
 def _make_products(

@@ -46,13 +46,14 @@ struct Total<SUM> {
 
 // PLANES is 1, chains; 2, the least and the largest states of chains from any start; 3, these and a chain between them.
 //
-// heads (n_order + 1) have a line, the end of its edges, and what totals begin with, in the order of updates; edges have
-// a line and an entry each, in the same order, and one more at the end. done, where it is given, has ones for words of 32
-// chains that need no sweeps; kept has ones for bits that must stay.
+// heads (n_order + 1) have a line, the end of its edges, what totals begin with and a shift, in the order of updates;
+// edges have a line and an entry each, in the same order, GROUP more at the end, and are filled up to multiples of it
+// with entries that change nothing. The words of a group are asked for together. done, where it is given, has ones for
+// words of 32 chains that need no sweeps; kept has ones for bits that must stay.
 //
 // A thread reads and writes its words where they are, or in memory that its processor shares out (IS_NEAR), which is
 // faster where there are few threads and they wait.
-template <int PLANES, int FORM, typename W, bool IS_NEAR>
+template <int PLANES, int FORM, typename W, bool IS_NEAR, int GROUP>
 __device__ __forceinline__ void sweep(W* states, uint4* streams, const int4* heads, const int2* edges, const W* kept,
                                       const u8* done, u32 n_lines, u64 n_words, int n_order, int n_sweeps) {
   const int N = 8 * sizeof(W), GROUPS = sizeof(W);
@@ -70,7 +71,9 @@ __device__ __forceinline__ void sweep(W* states, uint4* streams, const int4* hea
   for (int g = 0; g < GROUPS; g++) s[g] = streams[t * GROUPS + g];
   for (int n = 0; n < n_sweeps; n++) {
     int4 head = __ldg(heads);
-    int2 edge = __ldg(edges);
+    int2 next[GROUP];
+#pragma unroll
+    for (int g = 0; g < GROUP; g++) next[g] = __ldg(edges + g);
     for (int k = 0, e = 0; k < n_order; k++) {
       int line = head.x, last = head.y, shift = head.w;
       Total<FORM> total[PLANES][N];
@@ -81,21 +84,29 @@ __device__ __forceinline__ void sweep(W* states, uint4* streams, const int4* hea
       head = __ldg(heads + k + 1);
 #pragma unroll 1
       while (e < last) {
-        W words[PLANES];
-        int entry = edge.y;
+        W words[GROUP][PLANES];
+        int entries[GROUP];
+        e += GROUP;
 #pragma unroll
-        for (int q = 0; q < PLANES; q++) words[q] = own[(u64)(edge.x + q * n_lines) * stride];
-        edge = __ldg(edges + ++e);
-        if (PLANES > 1 && !Total<FORM>::is_positive(entry)) {
-          W least = words[0];
-          words[0] = words[PLANES > 1];
-          words[PLANES > 1] = least;
+        for (int g = 0; g < GROUP; g++) {
+          entries[g] = next[g].y;
+#pragma unroll
+          for (int q = 0; q < PLANES; q++) words[g][q] = own[(u64)(next[g].x + q * n_lines) * stride];
+          next[g] = __ldg(edges + e + g);
         }
 #pragma unroll
-        for (int q = 0; q < PLANES; q++)
+        for (int g = 0; g < GROUP; g++) {
+          if (PLANES > 1 && !Total<FORM>::is_positive(entries[g])) {
+            W least = words[g][0];
+            words[g][0] = words[g][PLANES > 1];
+            words[g][PLANES > 1] = least;
+          }
 #pragma unroll
-          for (int c = 0; c < N; c++)
-            if (words[q] >> c & 1) total[q][c].add(entry);
+          for (int q = 0; q < PLANES; q++)
+#pragma unroll
+            for (int c = 0; c < N; c++)
+              if (words[g][q] >> c & 1) total[q][c].add(entries[g]);
+        }
       }
       u32 zeros[PLANES];
 #pragma unroll
@@ -128,18 +139,20 @@ __device__ __forceinline__ void sweep(W* states, uint4* streams, const int4* hea
     for (u32 i = 0; i < PLANES * n_lines; i++) states[i * n_words + t] = own[i * stride];
 }
 
-#define SWEEP(PLANES, NAME, FORM, BITS, MEMORY, IS_NEAR)                                                            \
-  extern "C" __global__ void __launch_bounds__(64) sweep_##NAME##_##PLANES##_##MEMORY##BITS(                         \
+#define SWEEP(PLANES, NAME, FORM, BITS, MEMORY, IS_NEAR, GROUP)                                                      \
+  extern "C" __global__ void __launch_bounds__(64) sweep_##NAME##_##PLANES##_##MEMORY##BITS##_##GROUP(               \
       u##BITS* states, uint4* streams, const int4* heads, const int2* edges, const u##BITS* kept, const u8* done,    \
       u32 n_lines, u64 n_words, int n_order, int n_sweeps) {                                                        \
-    sweep<PLANES, FORM, u##BITS, IS_NEAR>(states, streams, heads, edges, kept, done, n_lines, n_words, n_order,      \
-                                          n_sweeps);                                                                \
+    sweep<PLANES, FORM, u##BITS, IS_NEAR, GROUP>(states, streams, heads, edges, kept, done, n_lines, n_words,        \
+                                                 n_order, n_sweeps);                                                \
   }
 // All kernels of a number of planes and a form: whoever compiles this says which.
 #define SWEEPS(PLANES, NAME, FORM)              \
-  SWEEP(PLANES, NAME, FORM, 8, far, false)      \
-  SWEEP(PLANES, NAME, FORM, 16, far, false)     \
-  SWEEP(PLANES, NAME, FORM, 32, far, false)     \
-  SWEEP(PLANES, NAME, FORM, 8, near, true)      \
-  SWEEP(PLANES, NAME, FORM, 16, near, true)     \
-  SWEEP(PLANES, NAME, FORM, 32, near, true)
+  SWEEP(PLANES, NAME, FORM, 8, near, true, 1)   \
+  SWEEP(PLANES, NAME, FORM, 16, near, true, 1)  \
+  SWEEP(PLANES, NAME, FORM, 8, far, false, 2)   \
+  SWEEP(PLANES, NAME, FORM, 16, far, false, 1)  \
+  SWEEP(PLANES, NAME, FORM, 32, far, false, 1)  \
+  SWEEP(PLANES, NAME, FORM, 8, far, false, 8)   \
+  SWEEP(PLANES, NAME, FORM, 16, far, false, 8)  \
+  SWEEP(PLANES, NAME, FORM, 32, far, false, 8)
