@@ -9,7 +9,8 @@ export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
 
 .PHONY: browser demo docs paper test lint format bench bench-kernels bench-levels bench-certificates bench-learner bench-tay \
 	bench-newton bench-optimality bench-constants bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap \
-	bench-choice bench-large bench-rows bench-dense bench-machines bench-proteins bench-pseudolikelihood bench-page clean
+	bench-choice bench-large bench-rows bench-dense bench-machines bench-proteins bench-pseudolikelihood bench-page \
+	bench-gpu test-gpu compiler clean
 
 demo: $(INSTALLED)
 	$(RUN)/sparsefield demo
@@ -20,7 +21,7 @@ paper: $(INSTALLED)
 
 # Tests run in two processes: most of them use one processor.
 JOBS ?= 2
-test: $(INSTALLED) browser
+test: $(INSTALLED) browser compiler
 	OPENBLAS_NUM_THREADS=1 $(RUN)/python -m pytest -n $(JOBS) --dist loadfile
 
 # The interactive page is tested in a real browser. Where it cannot be installed these tests say so and are skipped.
@@ -29,6 +30,18 @@ browser:
 	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
 	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium > /dev/null; \
 	else echo "No Chromium here, and no way to install it: the page will not be tested in a browser."; fi; }
+
+# The kernels of GPUs are tested on this machine, by the C++ compiler. Without one these tests are skipped.
+compiler:
+	@command -v g++ > /dev/null || command -v clang++ > /dev/null || { \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends g++ > /dev/null; \
+	else echo "No C++ compiler here, and no way to install it: the kernels of GPUs will not be tested."; fi; }
+
+# The same tests on a GPU, with chi-squares of 16 million draws: a minute.
+test-gpu: $(VENV)/cuda
+	SPARSEFIELD_GPU=1 $(RUN)/python -m pytest tests/kernels/test_cuda.py tests/inference/test_gpu.py \
+	tests/inference/test_conformance.py tests/inference/test_machine.py
 
 # Warnings are errors. Examples on data that are not part of the project are built where SPARSEFIELD_OUTSIDE has them.
 docs: $(VENV)/docs
@@ -123,6 +136,10 @@ bench-rows: $(INSTALLED)
 bench-machines: $(INSTALLED)
 	$(RUN)/python benchmarks/machines.py
 
+# A GPU beside the processors of its machine: about four minutes.
+bench-gpu: $(VENV)/cuda
+	$(RUN)/python benchmarks/gpu.py
+
 # Contacts of a protein family, which SPARSEFIELD_OUTSIDE has: mean-field DCA, pseudo-likelihood and likelihood.
 bench-proteins: $(INSTALLED)
 	$(RUN)/python benchmarks/proteins.py
@@ -138,6 +155,10 @@ $(INSTALLED): pyproject.toml constraints.txt
 
 $(VENV)/docs: $(INSTALLED)
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]' --constraint constraints.txt
+	touch $@
+
+$(VENV)/cuda: $(INSTALLED)
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check --editable '.[cuda]' --constraint constraints.txt
 	touch $@
 
 $(VENV)/peers: $(INSTALLED)

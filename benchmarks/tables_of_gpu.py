@@ -70,13 +70,14 @@ def _write_others(found: dict[str, Any]) -> list[str]:
         for r in found["fits"]
     ]
     senate = found["senate"]
+    steps, edges = senate["steps"], senate["edges"]
     return [
         *lines,
         "",
         f"## Senate 2006, alpha {senate['alpha']}, votes not cast as nay",
         "",
-        f"- The fit takes {senate['fit_gpu']:.1f} s on the GPU ({senate['steps'][0]} steps, {senate['edges'][0]} edges); "
-        f"{senate['fit_cpu']:.1f} s on processors ({senate['steps'][1]} steps, {senate['edges'][1]} edges).",
+        f"- The fit takes {senate['fit_gpu']:.1f} s on the GPU ({steps[0]} steps, {edges[0]} edges) "
+        f"and {senate['fit_cpu']:.1f} s on processors ({steps[1]} steps, {edges[1]} edges).",
         f"- Ten million exact draws with moments take {senate['draws_gpu']:.2f} s on the GPU "
         f"({senate['sweeps_gpu']:.0f} sweeps a draw), one million {senate['draws_cpu']:.2f} s on processors.",
         f"- The certificate of the optimum from 3 x 10^7 draws takes {senate['certificate']:.1f} s: gap at most "
