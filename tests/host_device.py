@@ -69,6 +69,7 @@ class Host:
     def __init__(self, n_full=1, free_bytes=2**32, near_bytes=2**16):
         assert near_bytes <= 2**16  # as much as the shim has
         self.n_full, self.free_bytes, self.near_bytes, self.launched = n_full, free_bytes, near_bytes, []
+        self.product_bytes = 0  # threads that multiply matrices work together, and here they run one by one
         self._kernels = compile_kernels()
 
     def launch(self, kernel, grid, n_threads, *arguments, near_bytes=0):

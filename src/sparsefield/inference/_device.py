@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Form = Literal["product", "sum"]
+_FIRST_PRODUCTS = 8  # compute capability from which on products of bytes are what the kernel asks for
 MANY = 8  # neighbours that are asked for together, where there are many of them
 
 
@@ -27,6 +28,7 @@ class Device(Protocol):
     xp: Any  # numpy, or what has its functions for arrays on the device
     n_full: int  # threads that keep it busy
     near_bytes: int  # memory of a processor that a block of threads can have
+    product_bytes: int  # the same, of one that multiplies matrices of whole numbers; zero where it cannot
 
     def launch(self, kernel: str, grid: tuple[int, ...], n_threads: int, *arguments: Any, near_bytes: int = 0) -> None:
         """Start a kernel: arrays, and numbers of the types that it takes; None for no array."""
@@ -112,6 +114,7 @@ class Gpu:
         # With so many threads on each processor of an H200 more chains to a thread pay (`make bench-gpu`).
         self.n_full = 448 * properties["multiProcessorCount"]
         self.near_bytes = properties["sharedMemPerBlockOptin"]
+        self.product_bytes = self.near_bytes if properties["major"] >= _FIRST_PRODUCTS else 0
 
     def describe(self) -> str:
         """Name the GPU, and the versions of what drives it."""
@@ -127,7 +130,7 @@ class Gpu:
     @lru_cache  # noqa: B019  # there is one GPU, for as long as the process
     def _find(self, kernel: str, near_bytes: int) -> Any:
         """Return a kernel; the first one of a module compiles it, for a second or two, or finds it on disk."""
-        found = self._compile(kernel.rsplit("_", 2)[0] if kernel.startswith("sweep") else "").get_function(kernel)
+        found = self._compile(_find_module(kernel)).get_function(kernel)
         if near_bytes:
             found.max_dynamic_shared_size_bytes = near_bytes
         return found
@@ -135,8 +138,11 @@ class Gpu:
     @lru_cache  # noqa: B019
     def _compile(self, sweeps: str) -> Any:
         """Return the module of some sweeps, or of all other kernels."""
-        source = read_sources("random", "coupling", "counts")
-        if sweeps:
+        if not sweeps:
+            source = read_sources("random", "coupling", "counts")
+        elif sweeps == "sweep_dense":
+            source = read_sources("random", "sweeps", "dense")
+        else:
             form, n_planes = sweeps.split("_")[1:]
             source = read_sources("random", "sweeps") + ask_for_sweeps(cast(Form, form), int(n_planes))
         return self.xp.RawModule(code=source, options=("-std=c++17",))
@@ -160,6 +166,13 @@ class Gpu:
     def free_bytes(self) -> int:
         """The memory that is left."""
         return int(self.xp.cuda.runtime.memGetInfo()[0]) + int(self.xp.get_default_memory_pool().free_bytes())
+
+
+def _find_module(kernel: str) -> str:
+    """Return which module has a kernel: sweeps of one form and number of planes, or all others."""
+    if kernel == "sweep_dense":
+        return kernel
+    return kernel.rsplit("_", 2)[0] if kernel.startswith("sweep") else ""
 
 
 def too_little_memory(n_bytes: int, n_free: int) -> DeviceMemoryError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sparsefield.inference._checks import check_order
 from sparsefield.inference._device import Device
+from sparsefield.inference._device_dense import count_near_bytes, dense_shifts, lay_out_entries, suits_products
 from sparsefield.inference._field import Field, reduce_to_binary
 from sparsefield.inference._tables import LARGEST_PRODUCT, as_whole, pair_shifts
 
@@ -34,14 +35,17 @@ class DeviceScan:
         The order in which a sweep updates the variables, each once; 0, 1, 2, ... unless given.
     n_planes : 1, 2 or 3
         As for `Scan`.
-    form : "product" or "sum", optional
+    form : "product", "sum" or "dense", optional
         How log-odds are computed; chosen by the size and number of the interactions unless given. Probabilities are as
-        right as those of `Scan` in these forms.
+        right as those of `Scan` in these forms. The dense form is a sum too, in units such that a GPU that multiplies
+        matrices of whole numbers can make it.
 
     Attributes
     ----------
     n_updated : int
         Variables that are updated.
+    degree : float
+        Neighbours of a variable, on average.
     has_many : bool
         Whether neighbours are so many that kernels ask for them in large groups.
     seconds : float
@@ -55,7 +59,7 @@ class DeviceScan:
         *,
         order: Sequence[int] | NDArray[np.int64] | None = None,
         n_planes: int = 1,
-        form: Literal["product", "sum"] | None = None,
+        form: Literal["product", "sum", "dense"] | None = None,
     ) -> None:
         self.domain, self.n_planes = field.domain, n_planes
         main, interactions = reduce_to_binary(field)
@@ -64,20 +68,29 @@ class DeviceScan:
         rows, columns = np.nonzero(interactions)
         degrees = np.bincount(rows, minlength=len(main))
         sizes = np.abs(main) + np.abs(interactions).sum(axis=1)
-        is_product = degrees.max(initial=0) <= _MOST_FACTORS and sizes.max(initial=0.0) < LARGEST_PRODUCT
-        self.form = form or ("product" if is_product else "sum")
-        if self.form == "product" and sizes.max(initial=0.0) >= LARGEST_PRODUCT:
-            raise ValueError("form is 'product': it does not fit this field; leave it out to have one chosen.")
+        degree = float(degrees.mean()) if len(degrees) else 0.0
+        fits: dict[Literal["product", "sum", "dense"], bool] = {
+            "dense": n_planes == 1 and suits_products(interactions, degree),
+            "product": bool(degrees.max(initial=0) <= _MOST_FACTORS and sizes.max(initial=0.0) < LARGEST_PRODUCT),
+            "sum": True,
+        }
+        self.form = next(name for name, own in fits.items() if own) if form is None else form
+        if not fits[self.form]:
+            raise ValueError(f"form is {self.form!r}: it does not fit this field; leave it out to have one chosen.")
+        shifts = np.zeros(len(main), dtype=np.int64)
+        if self.form != "product":
+            shifts = dense_shifts(interactions, sizes) if self.form == "dense" else pair_shifts(sizes)
         make = _make_products if self.form == "product" else _make_sums
-        entries, bases, shifts = make(main, interactions[rows, columns], rows, sizes)
+        entries, bases = make(main, interactions[rows, columns], rows, shifts)
         self.n_updated = len(checked)
-        self.has_many = float(degrees.mean() if len(degrees) else 0.0) >= _MANY_NEIGHBOURS
+        self.degree, self.has_many = degree, degree >= _MANY_NEIGHBOURS
         neutral = int(np.float32(1).view(np.int32)) if self.form == "product" else 0
+        self._find_entries = partial(lay_out_entries, interactions, checked, shifts)
         edges, own = np.column_stack([columns, entries]), np.column_stack([bases, shifts])
         self._device, self._laid_out = device, partial(_lay_out, checked, rows, edges, own, neutral)
         self._arguments: dict[int, tuple[Any, Any]] = {}
         # A third of what one H200 does in `make bench-gpu`: others are slower.
-        self.seconds = n_planes * (3e-12 + 0.3e-12 * float(degrees.mean() if len(degrees) else 0.0))
+        self.seconds = n_planes * (3e-12 + 0.3e-12 * degree)
 
     def arguments(self, group: int) -> tuple[Any, Any]:
         """Return what kernels are told of the field: heads, and edges in groups, in the order of updates."""
@@ -85,6 +98,16 @@ class DeviceScan:
             heads, edges = (np.asarray(own, dtype=np.int32) for own in self._laid_out(group))
             self._arguments[group] = self._device.xp.asarray(heads), self._device.xp.asarray(edges)
         return self._arguments[group]
+
+    @property
+    def near_bytes(self) -> int:
+        """The memory of a processor that products of matrices take."""
+        return count_near_bytes(self.n_updated)
+
+    @cached_property
+    def products(self) -> tuple[Any, ...]:
+        """What products of matrices are told of the field, in the order of updates: heads, digits and inner entries."""
+        return self.arguments(1)[0], *(self._device.xp.asarray(own) for own in self._find_entries())
 
 
 def _lay_out(
@@ -111,17 +134,16 @@ def _lay_out(
 
 
 def _make_products(
-    main: NDArray[np.float64], values: NDArray[np.float64], _rows: NDArray[np.int64], _sizes: NDArray[np.float64]
-) -> tuple[NDArray[np.int32], ...]:
+    main: NDArray[np.float64], values: NDArray[np.float64], _rows: NDArray[np.int64], _shifts: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return the factors of interactions and main effects, bits of float32, on their side of one: bounds need that."""
     factors = np.exp(-values).astype(np.float32)
     factors = np.where(values > 0, np.minimum(factors, np.float32(1)), np.maximum(factors, np.float32(1)))
-    return factors.view(np.int32), np.exp(-main).astype(np.float32).view(np.int32), np.zeros(len(main), dtype=np.int32)
+    return factors.view(np.int32), np.exp(-main).astype(np.float32).view(np.int32)
 
 
 def _make_sums(
-    main: NDArray[np.float64], values: NDArray[np.float64], rows: NDArray[np.int64], sizes: NDArray[np.float64]
-) -> tuple[NDArray[np.int32], ...]:
-    """Return interactions and main effects as whole numbers of units, and the units."""
-    shifts = pair_shifts(sizes)
-    return as_whole(-values, shifts[rows]), as_whole(-main, shifts), shifts.astype(np.int32)
+    main: NDArray[np.float64], values: NDArray[np.float64], rows: NDArray[np.int64], shifts: NDArray[np.int64]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return interactions and main effects as whole numbers of units of 2^-shift bits."""
+    return as_whole(-values, shifts[rows]), as_whole(-main, shifts)

@@ -16,7 +16,7 @@ Form = Literal["product", "sum", "dense", "sets", "intervals"]
 
 # Products of weights stay inside float32 while the largest log-odds of a variable are below this: exp(80) = 5.5e34.
 LARGEST_PRODUCT = 80.0
-_BITS = math.log2(math.e)  # log-odds are added up in bits: exp(x) = 2^(x log2 e)
+LOG2_E = math.log2(math.e)  # log-odds are added up in bits: exp(x) = 2^(x log2 e)
 _SUBSETS = np.array([[0, 1, 0, 1], [0, 0, 1, 1]])  # neither neighbour, the first, the second, both
 _COARSEST_QUAD = 20  # fours of interactions are rounded to 2^-20 bits at worst; larger ones are taken in pairs
 _FINEST = 24  # a float32 holds whole numbers of 24 bits
@@ -49,7 +49,7 @@ def check_form(form: Form, largest: float, interactions: NDArray[np.float64], n_
 
 def pair_shifts(sizes: NDArray[np.float64]) -> NDArray[np.int64]:
     """Choose the unit 2^-shift bits of each variable's log-odds: as fine as 31-bit sums of them allow."""
-    shifts = np.floor(29.9 - np.log2(np.maximum(sizes * _BITS, 1.0))).astype(np.int64)
+    shifts = np.floor(29.9 - np.log2(np.maximum(sizes * LOG2_E, 1.0))).astype(np.int64)
     if shifts.min() < 1:
         raise ValueError(
             f"The parameters of variable {int(sizes.argmax())} add up to {sizes.max():.3g}: "
@@ -60,7 +60,7 @@ def pair_shifts(sizes: NDArray[np.float64]) -> NDArray[np.int64]:
 
 def as_whole(values: NDArray[np.float64], shifts: NDArray[np.int64]) -> NDArray[np.int32]:
     """Round values, in units of 2^-shift bits."""
-    return np.asarray(np.rint(np.ldexp(values * _BITS, shifts)), dtype=np.int32)
+    return np.asarray(np.rint(np.ldexp(values * LOG2_E, shifts)), dtype=np.int32)
 
 
 def list_planes(
@@ -111,7 +111,7 @@ def _quad_shifts(interactions: NDArray[np.float64]) -> NDArray[np.int64]:
     """Choose units so that the log-odds of any four neighbours differ by less than 24 bits can hold."""
     p = len(interactions)
     sizes = np.zeros((p, -(-p // 4) * 4))
-    sizes[:, :p] = np.abs(interactions) * _BITS
+    sizes[:, :p] = np.abs(interactions) * LOG2_E
     largest = sizes.reshape(p, -1, 4).sum(axis=2).max(axis=1)
     return np.asarray(np.floor(23.99 - np.log2(np.maximum(largest, 0.5))), dtype=np.int64)
 

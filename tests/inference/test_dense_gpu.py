@@ -1,0 +1,105 @@
+"""Fields in which most variables interact, on a GPU: sums of digits are the sums of what they are digits of."""
+
+import numpy as np
+import pytest
+
+from host_device import IS_REAL, make_device, needs_device
+from sparsefield import PairwiseMRF
+from sparsefield.inference._blocks import SWEEPS
+from sparsefield.inference._device_chains import DeviceChains, lay_out
+from sparsefield.inference._device_dense import ROWS, STEP, lay_out_entries, suits_products
+from sparsefield.inference._device_scan import DeviceScan
+from sparsefield.inference._tables import as_whole
+from statistics_ import assert_moments_agree
+
+
+def make_dense(p, scale=0.1, seed=1):
+    rng = np.random.default_rng(seed)
+    values = np.triu(rng.normal(0, scale, (p, p)), 1)
+    return PairwiseMRF.binary(rng.normal(0, 0.5, p), values + values.T)
+
+
+@pytest.mark.parametrize("p", [5, 32, 50])
+def test_lanes_have_the_digits_of_what_they_multiply(p):
+    model, rng = make_dense(p), np.random.default_rng(2)
+    order, shifts = rng.permutation(p), rng.integers(20, 23, p)
+    laid_out, inner = lay_out_entries(model.interactions, order, shifts)
+    own = np.ascontiguousarray(laid_out).view(np.int8).reshape(*laid_out.shape, 4)
+    whole = as_whole(-model.interactions[np.ix_(order, order)], shifts[order][:, None])
+    found = np.zeros_like(whole, dtype=np.int64)
+    for block, step, digit, lane, word, m in np.ndindex(own.shape):
+        # As the instruction has them: variable g or g + 8; and others whose bits a shift by t, or t + 4, brings up.
+        i = ROWS * block + lane // 4 + 8 * (word % 2)
+        j = STEP * step + lane % 4 + 4 * (word // 2) + 8 * m
+        if max(i, j) < p:
+            found[i, j] += int(own[block, step, digit, lane, word, m]) * 256**digit
+        else:
+            assert own[block, step, digit, lane, word, m] == 0
+    for i in range(p):
+        same = range(i // ROWS * ROWS, min(p, (i // ROWS + 1) * ROWS))
+        np.testing.assert_array_equal(inner[i // ROWS, i % ROWS, : len(same)], whole[i, same])
+        assert not found[i, same].any()
+        found[i, same] = whole[i, same]
+    np.testing.assert_array_equal(found, whole)
+
+
+def test_fields_of_few_or_uneven_interactions_are_swept_one_by_one():
+    dense = make_dense(200)
+    assert suits_products(dense.interactions, 199)
+    assert not suits_products(dense.interactions, 90)
+    uneven = dense.interactions.copy()
+    uneven[0, 1] = uneven[1, 0] = 20.0  # units of its log-odds would be too coarse
+    assert not suits_products(uneven, 199)
+
+
+@needs_device
+@pytest.mark.parametrize(("p", "n"), [(130, 1000), (130, 128), (257, 700)])
+def test_products_lead_to_the_states_of_sums(p, n):
+    # Whatever the device, the dense form has the same states: with products where it multiplies, else one by one.
+    model, device = make_dense(p), make_device()
+    other = make_device()
+    other.product_bytes = 0
+    order = np.random.default_rng(3).permutation(p)
+    found = []
+    for own in (device, other):
+        chains = DeviceChains.start(own, model.domain, n, seed=4)
+        scan = DeviceScan(own, model, order=order)
+        assert scan.form == "dense"
+        for n_sweeps in (1, 3):
+            chains.sweep(scan, n_sweeps)
+        found.append(chains.codes())
+        assert ("sweep_dense" in own.launched) == (IS_REAL and own is device)
+    np.testing.assert_array_equal(*found)
+    # Sums in other units round other than these, by a millionth: few states differ, and by far not all agree by chance.
+    plain = DeviceChains.start(other, model.domain, n, seed=4)
+    plain.sweep(DeviceScan(other, model, order=order, form="sum"), 1)
+    first = DeviceChains.start(other, model.domain, n, seed=4)
+    first.sweep(DeviceScan(other, model, order=order), 1)
+    assert np.mean(plain.codes() != first.codes()) < 1e-3
+
+
+@needs_device
+def test_observed_cells_are_kept_in_dense_fields_too():
+    model, device = make_dense(130), make_device()
+    codes = np.random.default_rng(1).integers(0, 2, (200, 130)).astype(np.uint8)
+    missing = np.random.default_rng(2).random(codes.shape) < 0.3
+    rows = np.where(missing, 255, codes).astype(np.uint8)
+    chains = DeviceChains.clamped(device, model.domain, rows, codes, seed=1, use=SWEEPS)
+    chains.sweep(DeviceScan(device, model), 2)
+    np.testing.assert_array_equal(chains.codes()[~missing], codes[~missing])
+    assert (chains.codes() != codes).any()
+    free = DeviceChains(device, model.domain, 200, device.xp.asarray(lay_out(codes)), seed=1, use=SWEEPS)
+    free.sweep(DeviceScan(device, model), 2)
+    assert (free.codes()[~missing] != codes[~missing]).any()
+
+
+@needs_device
+def test_dense_fields_without_interactions_of_note_have_known_means():
+    # Main effects alone decide where interactions are of the size of rounding: means are known then.
+    p, n = 128, 4000
+    rng = np.random.default_rng(5)
+    values = np.triu(rng.choice([-1e-7, 1e-7], (p, p)), 1)
+    model, device = PairwiseMRF.binary(rng.normal(0, 2, p), values + values.T), make_device()
+    chains = DeviceChains.start(device, model.domain, n, seed=6)
+    chains.sweep(DeviceScan(device, model), 1)
+    assert_moments_agree(chains.means(), 1 / (1 + np.exp(-model.main)), n)
