@@ -155,6 +155,42 @@ def test_too_little_memory_is_said_and_smaller_batches_give_the_same():
         draw_exactly(make_device(free_bytes=700), model, 100, seed=1, max_sweeps=100)
 
 
+def test_more_draws_than_can_be_counted_are_refused_before_any_work():
+    backend, model = OnDevice(make_device()), make_field(10, seed=1)
+    for ask in (
+        lambda n: backend.chains(model.domain, n, seed=1),
+        lambda n: backend.bounding_chains(model.domain, n, seed=1),
+        lambda n: backend.draw(model, n, seed=1, max_sweeps=10),
+    ):
+        with pytest.raises(ValueError, match=r"n_chains is 2147483648: a GPU counts up to 2147483647 of them\."):
+            ask(2**31)
+    assert not backend.device.launched
+
+
+def test_arrays_that_are_made_on_the_way_run_out_of_memory_with_a_sentence(monkeypatch):
+    backend, model = OnDevice(make_device()), make_field(10, seed=1)
+    chains = backend.chains(model.domain, 100, seed=1)
+
+    def fail(*_):
+        raise MemoryError("Out of memory allocating 1,024 bytes")
+
+    monkeypatch.setattr(type(chains), "_slots", fail)
+    with pytest.raises(DeviceMemoryError, match=r"does not suffice, .*1,024 bytes\): ask for fewer draws .*'cpu'\."):
+        chains.means()
+    with pytest.raises(DeviceMemoryError):
+        chains.draws()
+
+
+def test_fields_of_all_sizes_take_turns():
+    # What a launch may have of a processor's memory must not be what the last one had.
+    device = make_device(n_full=10**9)
+    for p in (60, 30, 60, 5, 60):
+        model = make_field(p, degree=2, seed=1)
+        chains = OnDevice(device).chains(model.domain, 50, seed=1)
+        chains.sweep(DeviceScan(device, model), 2)
+    assert [name for name in device.launched if name.startswith("sweep")] == 5 * ["sweep_product_1_near8_1"]
+
+
 def test_more_levels_than_two_are_refused_with_their_name():
     backend, model = OnDevice(make_device()), LEVELS["mixed levels"]
     with pytest.raises(ValueError, match=r"Variable 'v1' has 3 levels: draws on a GPU are for two levels so far."):
@@ -166,6 +202,8 @@ def test_more_levels_than_two_are_refused_with_their_name():
 
 
 def test_scans_of_other_fields_are_refused():
+    with pytest.raises(ValueError, match=r"n_planes is 4: use 1, 2 or 3\."):
+        DeviceScan(make_device(), BINARY["one edge"], n_planes=4)
     backend = OnDevice(make_device())
     chains = backend.chains(Domain.binary(3), 10, seed=1)
     with pytest.raises(ValueError, match="another domain"):

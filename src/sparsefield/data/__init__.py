@@ -4,7 +4,7 @@ from sparsefield.data._alignments import AMINO_ACIDS, Alignment, read_alignment,
 from sparsefield.data._contents import Contents, ReadingWarning
 from sparsefield.data._count_data import count_data, count_parts, find_large, find_parts, open_rows
 from sparsefield.data._counted import CountedTable
-from sparsefield.data._counting import borrow_rows, count_codes, count_ones, count_words, is_few
+from sparsefield.data._counting import MOST_ROWS, borrow_rows, count_codes, count_ones, count_words, is_few
 from sparsefield.data._domain import MISSING, MOST_LEVELS, Domain
 from sparsefield.data._encode import MAX_LEVELS, encode
 from sparsefield.data._errors import ConstantColumnWarning, Suspicion, TableError, UnknownLettersWarning, check_file
@@ -41,6 +41,7 @@ __all__ = [
     "MISSING",
     "MISSING_MARKERS",
     "MOST_LEVELS",
+    "MOST_ROWS",
     "WAYS_WITH_MISSING",
     "Alignment",
     "ConstantColumnWarning",

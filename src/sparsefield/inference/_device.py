@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, wraps
 from importlib.resources import files
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 Form = Literal["product", "sum"]
+T = TypeVar("T")
+_MOST_SAID = 300  # letters of what others say of a GPU that cannot be used
 _FIRST_PRODUCTS = 8  # compute capability from which on products of bytes are what the kernel asks for
 MANY = 8  # neighbours that are asked for together, where there are many of them
 
@@ -84,15 +87,15 @@ def find_gpu() -> Gpu:
             "\"pip install 'sparsefield[cuda]'\" (CUDA 13; cupy-cuda12x is for CUDA 12), or use device='cpu'."
         ) from error
     try:
-        n = cupy.cuda.runtime.getDeviceCount()
-    except cupy.cuda.runtime.CUDARuntimeError as error:
+        gpu = Gpu(cupy)
+        gpu.try_out()
+    except Exception as error:  # whatever CuPy, the driver or the compiler of kernels has to say
+        said = " ".join(str(error).split())[:_MOST_SAID] or type(error).__name__
         raise NoDeviceError(
-            f"device is 'cuda': CuPy is installed (sparsefield[cuda]), but finds no GPU ({error}). Look at what "
-            "nvidia-smi says, or use device='cpu'."
+            f"device is 'cuda': CuPy is installed, but cannot run on a GPU here ({said}). Look at what nvidia-smi says "
+            "and whether CUDA is there (pip install 'sparsefield[cuda]' brings it along), or use device='cpu'."
         ) from error
-    if n == 0:
-        raise NoDeviceError("device is 'cuda': there is no GPU in this machine. Use device='cpu'.")
-    return Gpu(cupy)
+    return gpu
 
 
 def has_gpu() -> bool:
@@ -116,6 +119,16 @@ class Gpu:
         self.near_bytes = properties["sharedMemPerBlockOptin"]
         self.product_bytes = self.near_bytes if properties["major"] >= _FIRST_PRODUCTS else 0
 
+    def try_out(self) -> None:
+        """Compile kernels and run one of them: what is wrong with CuPy, the driver or the compiler shows here."""
+        found, ones = self.make((1,), np.int32), self.xp.full(32, 2**32 - 1, dtype=np.uint32)
+        self.launch("count_ones", (1, 1), 32, ones, ones, np.uint64(32), np.uint64(32), found)
+        if int(self.fetch(found)[0]) != 1024:
+            raise RuntimeError("a kernel that counts ones is wrong")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return find_gpu, ()
+
     def describe(self) -> str:
         """Name the GPU, and the versions of what drives it."""
         versions = self.xp.cuda.runtime.driverGetVersion(), self.xp.cuda.runtime.runtimeGetVersion()
@@ -125,14 +138,14 @@ class Gpu:
     def launch(self, kernel: str, grid: tuple[int, ...], n_threads: int, *arguments: Any, near_bytes: int = 0) -> None:
         """Start a kernel."""
         values = tuple(np.uint64(0) if value is None else value for value in arguments)
-        self._find(kernel, near_bytes)(grid, (n_threads,), values, shared_mem=near_bytes)
+        self._find(kernel)(grid, (n_threads,), values, shared_mem=near_bytes)
 
     @lru_cache  # noqa: B019  # there is one GPU, for as long as the process
-    def _find(self, kernel: str, near_bytes: int) -> Any:
+    def _find(self, kernel: str) -> Any:
         """Return a kernel; the first one of a module compiles it, for a second or two, or finds it on disk."""
         found = self._compile(_find_module(kernel)).get_function(kernel)
-        if near_bytes:
-            found.max_dynamic_shared_size_bytes = near_bytes
+        # The limit is the kernel's, whoever holds it: were it what one launch takes, a later one might ask for more.
+        found.max_dynamic_shared_size_bytes = self.near_bytes
         return found
 
     @lru_cache  # noqa: B019
@@ -173,6 +186,32 @@ def _find_module(kernel: str) -> str:
     if kernel == "sweep_dense":
         return kernel
     return kernel.rsplit("_", 2)[0] if kernel.startswith("sweep") else ""
+
+
+def guard_memory(own: type[T]) -> type[T]:
+    """Let the public methods of a class say it in a sentence where arrays that they make on the way do not fit."""
+    for name, method in list(vars(own).items()):
+        if name.startswith("_") or isinstance(method, property | classmethod) or not callable(method):
+            continue
+        setattr(own, name, _guard(method))
+    return own
+
+
+def _guard(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def guarded(*arguments: Any, **options: Any) -> Any:
+        try:
+            return method(*arguments, **options)
+        except DeviceMemoryError:
+            raise
+        except MemoryError as error:  # CuPy's is one
+            said = " ".join(str(error).split())
+            raise DeviceMemoryError(
+                f"Memory does not suffice, of the GPU or of this machine ({said}): ask for fewer draws or chains, or use "
+                "device='cpu'."
+            ) from error
+
+    return guarded
 
 
 def too_little_memory(n_bytes: int, n_free: int) -> DeviceMemoryError:

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._deadline import check_time
-from sparsefield.data import MISSING, Counts, Domain, Moments
+from sparsefield.data import MISSING, MOST_ROWS, Counts, Domain, Moments
 from sparsefield.inference._blocks import CONTINUED, LONGEST_CALL, STARTS, SWEEPS
 from sparsefield.inference._checks import check_request, check_sweeps
 from sparsefield.inference._counting import count_slots
-from sparsefield.inference._device import MANY, Device, Form, name_sweep
+from sparsefield.inference._device import MANY, Device, Form, guard_memory, name_sweep
 from sparsefield.inference._device_draws import DeviceDraws, count_each, count_lines
 from sparsefield.inference._device_scan import DeviceScan
 
@@ -29,6 +29,7 @@ _CHAINS_OF_PRODUCTS = 256  # of a block of threads that multiplies matrices, two
 _MOST_NEAR = 40_000
 
 
+@guard_memory
 class Lines:
     """Lines of bits on a GPU, some planes of a line for each variable, and random numbers of each eight chains.
 
@@ -54,10 +55,8 @@ class Lines:
     def __init__(
         self, device: Device, domain: Domain, n_chains: int, states: Any, *, seed: int, use: int, first_word: int = 0
     ) -> None:
-        check_request(n_chains, seed)
         self.domain, self.n_chains, self.n_sweeps = domain, n_chains, 0
-        self._device, self._states = device, states
-        self._streams = make_streams(device, states.shape[1], seed, use, first_word)
+        self._device, self._states, self._source = device, states, (seed, use, first_word)
 
     def sweep(self, scan: DeviceScan, n_sweeps: int = 1) -> None:
         """Sweep all chains; an interrupt takes effect after the current call, of about a tenth of a second."""
@@ -72,8 +71,15 @@ class Lines:
         """Return chains in the same state, which go on with the same random numbers."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
-        other._states, other._streams = self._states.copy(), self._streams.copy()
+        other._states = self._states.copy()
+        if "_streams" in self.__dict__:
+            other.__dict__["_streams"] = self._streams.copy()
         return other
+
+    @cached_property
+    def _streams(self) -> Any:
+        """The random numbers, which are seeded when chains are swept: draws that nobody sweeps on need none."""
+        return make_streams(self._device, self._states.shape[1], *self._source)
 
     @cached_property
     def _mask(self) -> Any:
@@ -91,13 +97,14 @@ class Lines:
         return self._device.xp.where(flips != 0, other[variables], states[variables]) ^ flips
 
 
+@guard_memory
 class DeviceChains(Lines):
     """Chains on a GPU. Chain c of a seed is the same whatever the number of chains, and whatever the GPU."""
 
     @classmethod
     def start(cls, device: Device, domain: Domain, n_chains: int, *, seed: int) -> DeviceChains:
         """Return chains that start at independent uniform levels."""
-        check_request(n_chains, seed)
+        check_number(n_chains, seed)
         states = device.make((domain.n_variables, count_words(n_chains)), np.uint32)
         n_lines, n_words = states.shape
         grid = (-(-n_words // _THREADS), -(-n_lines // 4))
@@ -148,6 +155,7 @@ class DeviceChains(Lines):
         return DeviceDraws(self._device, self.domain, self.n_chains, self._slots(self._states), self._mask, self.codes)
 
 
+@guard_memory
 class DeviceBounds(Lines):
     """Bounds on chains from all starts at once, on a GPU, as `BoundingChains` has them."""
 
@@ -156,7 +164,7 @@ class DeviceBounds(Lines):
     @classmethod
     def start(cls, device: Device, domain: Domain, n_chains: int, *, seed: int) -> DeviceBounds:
         """Return bounds on chains that can have every state."""
-        check_request(n_chains, seed)
+        check_number(n_chains, seed)
         states = device.make((2 * domain.n_variables, count_words(n_chains)), np.uint32)
         states[domain.n_variables :] = make_may(device, domain)[:, None]
         return cls(device, domain, n_chains, states, seed=seed, use=SWEEPS)
@@ -185,8 +193,9 @@ class DeviceBounds(Lines):
 
 def cut_sweeps(scan: DeviceScan, n_words: int, n_sweeps: int) -> list[int]:
     """Cut sweeps into calls of about a tenth of a second."""
-    # A thread takes half a microsecond for an update, however few there are.
-    one = scan.n_updated * max(scan.seconds * WORD * n_words, 5e-7)
+    # A thread takes half a microsecond for an update, however few there are,
+    # and as long for each ten neighbours that it asks for.
+    one = scan.n_updated * max(scan.seconds * WORD * n_words, 5e-7 + 5e-8 * scan.degree)
     at_once = max(1, int(LONGEST_CALL / one)) if one else max(1, n_sweeps)
     return [min(at_once, n_sweeps - done) for done in range(0, n_sweeps, at_once)]
 
@@ -223,6 +232,13 @@ def _run_products(device: Device, scan: DeviceScan, states: Any, streams: Any, n
     grid, n_threads = (-(-n_words // (_CHAINS_OF_PRODUCTS // WORD)),), _CHAINS_OF_PRODUCTS // 2
     device.launch("sweep_dense", grid, n_threads, states, streams, *scan.products, *sizes, near_bytes=scan.near_bytes)
     device.wait()
+
+
+def check_number(n_chains: int, seed: int) -> None:
+    """Refuse numbers of chains and seeds that make no sense, and more chains than a count of 32 bits can hold."""
+    check_request(n_chains, seed)
+    if n_chains > MOST_ROWS:
+        raise ValueError(f"n_chains is {n_chains}: a GPU counts up to {MOST_ROWS} of them. Use several seeds.")
 
 
 def count_words(n_chains: int) -> int:

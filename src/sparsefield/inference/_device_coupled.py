@@ -14,6 +14,7 @@ from sparsefield.inference._device import Device, too_little_memory
 from sparsefield.inference._device_chains import (
     WORD,
     DeviceChains,
+    check_number,
     count_words,
     cut_sweeps,
     make_may,
@@ -38,6 +39,7 @@ def draw_exactly(
 
     The length of a block of sweeps is chosen by a pilot run on this machine's processor.
     """
+    check_number(n_draws, seed)
     plan = _Plan.of(n_draws)
     wanted = Perfect(n_draws, seed, order=None if order is None else tuple(order), max_sweeps=max_sweeps)
     length, n_pilot = wanted.choose_length(field, plan.n_rounds)
@@ -49,6 +51,7 @@ def draw_exactly(
         some = _Coupled(device, scan, plan, draws, seed, first, last)
         some.run(length)
         n_run, n_met = n_run + some.n_run, n_met + some.n_met
+        del some  # its memory is that of the next
     chains = DeviceChains.standing_at(device, field.domain, n_draws, draws, seed=seed)
     return chains, PerfectRun(length, WORD * n_run, n_met, n_pilot, WORD * n_run * length / n_draws)
 
@@ -113,7 +116,7 @@ class _Coupled:
         """Keep the draws that a block has completed; return how many words have not given all of theirs."""
         p, n_words = self._before.shape
         left, n_met = self._device.make((1,), np.uint32), self._device.make((1,), np.uint64)
-        arrays = self._planes, self._may, None, self._before, self._held, self._filled, self._draws, self._done
+        arrays = self._planes, self._may, self._before, self._held, self._filled, self._draws, self._done
         rounds = np.uint32(self._plan.n_rounds), np.uint64(self._plan.n_words), np.uint64(self._first)
         sizes = np.uint32(p), np.uint64(n_words), *rounds
         self._device.launch("settle", (-(-n_words // _THREADS),), _THREADS, *arrays, *sizes, left, n_met)

@@ -12,15 +12,16 @@ from numpy.typing import NDArray
 from sparsefield._deadline import check_time
 from sparsefield.data import Domain
 from sparsefield.inference._blocks import pack
-from sparsefield.inference._device import Device
+from sparsefield.inference._device import Device, guard_memory
 from sparsefield.inference._draws import ChainDraws, Index, Matrix
 
 _SIDE = 4  # lines and columns of a tile of counts
-_WARP = 32
+_WARP, _MOST_RUNS = 32, 65535  # threads that work as one; what the last dimension of a grid can have
 _MOST_HELD = 2**30  # bytes of products of lines that are made at one time, and no more than a quarter of what is left
 _NUMBERS_AT_ONCE = 2**25  # of lines as floats, 256 MiB: sums depend on it
 
 
+@guard_memory
 class DeviceDraws(ChainDraws):
     """The states of chains on a GPU, as `ChainDraws` are those of this machine.
 
@@ -91,6 +92,8 @@ class DeviceDraws(ChainDraws):
     def project(self, values: Matrix) -> Matrix:
         """Return the covariance of every statistic with values."""
         xp, size, n_words = self._device.xp, self._lines.shape[0], self._lines.shape[1]
+        if not size:
+            return np.zeros((0, 0))
         weights = self._device.make((32 * n_words,), np.float64)
         weights[: self._n] = xp.asarray((values - values.mean()) / len(values))
         total = self._device.make((size, size), np.float64)
@@ -157,7 +160,7 @@ def add_counts(device: Device, lines: Any, mask: Any, counts: Any) -> None:
         return
     n_tiles = -(-n_lines // _SIDE)
     # Runs of words are short enough for a warp on each to keep the device busy, but not shorter than a warp's read.
-    n_runs = min(-(-n_fours // _WARP), max(1, device.n_full // n_tiles**2))
+    n_runs = min(-(-n_fours // _WARP), max(1, min(_MOST_RUNS, device.n_full // n_tiles**2)))
     n_each = _WARP * -(-n_fours // (_WARP * n_runs))
     grid = (n_tiles, n_tiles, -(-n_fours // n_each))
     sizes = np.uint32(n_lines), np.uint64(n_fours), np.uint64(n_each)

@@ -17,7 +17,7 @@ from sparsefield.inference._tables import LARGEST_PRODUCT, as_whole, pair_shifts
 
 # Products of more factors round more often than it is worth: sums are exact, and their exponential is a small part of
 # so many additions.
-_MOST_FACTORS = 512
+_MOST_FACTORS = 128
 # With so many neighbours on average they are asked for in groups: the last one of each variable is filled up.
 _MANY_NEIGHBOURS = 16
 
@@ -61,6 +61,8 @@ class DeviceScan:
         n_planes: int = 1,
         form: Literal["product", "sum", "dense"] | None = None,
     ) -> None:
+        if n_planes not in (1, 2, 3):
+            raise ValueError(f"n_planes is {n_planes}: use 1, 2 or 3.")
         self.domain, self.n_planes = field.domain, n_planes
         main, interactions = reduce_to_binary(field)
         checked = check_order(order, self.domain.n_variables)

@@ -3,16 +3,19 @@
 // Lines (n_lines, n_words) have 32 draws a word. Whole numbers are added up in any order, and floats in an order that
 // depends on the sizes alone.
 
-#ifdef __CUDA_ARCH__
 // Add what the lanes of a warp have, once.
-#define ADD_WARP(place, value)                          \
-  {                                                     \
-    int all = __reduce_add_sync(~0u, value);            \
-    if (threadIdx.x % 32 == 0) atomicAdd(place, all);   \
-  }
+__device__ __forceinline__ void add_warp(int* place, int value) {
+#ifdef __CUDA_ARCH__
+#if __CUDA_ARCH__ >= 800
+  value = __reduce_add_sync(~0u, value);
 #else
-#define ADD_WARP(place, value) atomicAdd(place, value)
+  for (int n = 16; n; n /= 2) value += __shfl_down_sync(~0u, value, n);
 #endif
+  if (threadIdx.x % 32) return;
+#endif
+  atomicAdd(place, value);
+}
+
 #define SIDE 4  // lines and columns of a tile
 
 // Three bits are two: their sum and their carry.
@@ -61,7 +64,7 @@ extern "C" __global__ void count_pairs(const uint4* lines, const uint4* mask, u3
     for (int j = 0; j < SIDE; j++) {
       int found = 4 * fours[i][j] + 2 * __popc(twos[i][j]) + __popc(ones[i][j]);
       if (top + i < n_lines && left + j < n_lines && top + i <= left + j)
-        ADD_WARP(counts + (u64)(top + i) * n_lines + left + j, found);
+        add_warp(counts + (u64)(top + i) * n_lines + left + j, found);
     }
 }
 
@@ -70,7 +73,7 @@ extern "C" __global__ void count_ones(const u32* lines, const u32* mask, u64 n_w
   u64 first = blockIdx.y * n_each, last = min(first + n_each, n_words);
   int found = 0;
   for (u64 w = first + threadIdx.x; w < last; w += 32) found += __popc(lines[blockIdx.x * n_words + w] & mask[w]);
-  ADD_WARP(counts + blockIdx.x, found);
+  add_warp(counts + blockIdx.x, found);
 }
 
 // Write the products of lines a[k] and b[k] to line k of products, for some words from `first` on.
@@ -88,7 +91,7 @@ extern "C" __global__ void count_some(const u32* lines, const u32* mask, u64 n_w
   const u32 *a = lines + rows[k] * n_words, *b = lines + columns[k] * n_words;
   int found = 0;
   for (u64 w = threadIdx.x; w < n_words; w += 32) found += __popc(a[w] & b[w] & mask[w]);
-  ADD_WARP(counts + k, found);
+  add_warp(counts + k, found);
 }
 
 // Add up moves[k] over the products of lines a[k] and b[k] that are one, for each draw: a thread has eight of them.

@@ -5,9 +5,12 @@
 // entries, three digits of eight bits each, with the states of chains, zeros and ones. A block of threads has 256 chains,
 // whose states it holds chain by chain, a bit for each variable in the order of updates.
 
-#define ROWS 16     // variables of a product
-#define OWN 64      // chains of a warp: eight columns of eight
-#define WARPS 4     // of a block
+#define ROWS 16            // variables of a product
+#define OWN 64             // chains of a warp; with 32 of them entries are read twice as often, in a fifth more time
+#define WARPS (256 / OWN)  // of a block
+#define COLUMNS (OWN / 8)  // that a warp multiplies with, eight chains each
+#define HALVES (OWN / 32)  // chains of a lane
+#define BLOCKS 3           // of a processor, whose registers they share
 #define FIELD_ROW (OWN + 4)  // so that rows start in other banks
 #define DRAWN_ROW (8 * 33)    // eight draws of 32 streams, likewise
 
@@ -20,24 +23,24 @@ __device__ __forceinline__ void multiply_add(int (&sum)[4], const uint4& a, u32 
 }
 
 // digits (n_blocks, n_steps, 3, 32): what lane l of a warp has of the entries of 16 variables and 32 others, least digit
-// first. inner (n_blocks, 16, 16): the entries among the 16. heads (n_order): line, shift, and what totals begin with.
-extern "C" __global__ void __launch_bounds__(128)
+// first. inner (n_blocks, 16, 16): the entries among the 16. heads (n_order) are those of `sweep`.
+extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     sweep_dense(u32* states, uint4* streams, const int4* heads, const uint4* digits, const int* inner, u64 n_words,
                 int n_order, int n_sweeps) {
-  extern __shared__ u32 memory[];
+  extern __shared__ __align__(16) u32 memory[];
   const int n_steps = (n_order + 31) / 32, n_blocks = (n_order + ROWS - 1) / ROWS, stride = n_steps + 1;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, column = lane / 4, part = lane % 4;
-  u32* bits = memory + warp * OWN * stride;                                       // (64, stride) of this warp's chains
-  int* fields = (int*)(memory + WARPS * OWN * stride) + warp * ROWS * FIELD_ROW;  // (16, 64)
+  u32* bits = memory + warp * OWN * stride;                                       // (OWN, stride) of this warp's chains
+  int* fields = (int*)(memory + WARPS * OWN * stride) + warp * ROWS * FIELD_ROW;  // (16, OWN)
   u32* drawn = memory + WARPS * (OWN * stride + ROWS * FIELD_ROW);                // (16, 8, 33): draws of 32 streams
   int* entries = (int*)(drawn + ROWS * DRAWN_ROW);                                // (16, 16), then (16, 4) of heads
   uint4* held = (uint4*)(entries + ROWS * ROWS + 4 * ROWS);                       // streams of the block
-  const u64 first_word = 8 * (u64)blockIdx.x, own_word = first_word + 2 * warp;
+  const u64 first_word = 8 * (u64)blockIdx.x, own_word = first_word + HALVES * warp;
   if (warp == 0 && first_word + lane / 4 < n_words) held[lane] = streams[4 * first_word + lane];
   // From lines of chains to lines of variables: 32 by 32 bits at a time.
   for (int step = 0; step < n_steps; step++) {
     int k = 32 * step + lane;
-    for (int half = 0; half < 2; half++) {
+    for (int half = 0; half < HALVES; half++) {
       u32 word = 0, mine = 0;
       if (k < n_order && own_word + half < n_words) word = states[heads[k].x * n_words + own_word + half];
       for (int c = 0; c < 32; c++) {
@@ -50,32 +53,26 @@ extern "C" __global__ void __launch_bounds__(128)
   for (int n = 0; n < n_sweeps; n++)
     for (int block = 0; block < n_blocks; block++) {
       __syncthreads();  // what the last block of variables had of the memory is done with
-      if (threadIdx.x < ROWS * ROWS / 2) {
-        entries[threadIdx.x] = inner[block * ROWS * ROWS + threadIdx.x];
-        entries[threadIdx.x + ROWS * ROWS / 2] = inner[block * ROWS * ROWS + ROWS * ROWS / 2 + threadIdx.x];
-      }
+      for (int k = threadIdx.x; k < ROWS * ROWS; k += 32 * WARPS) entries[k] = inner[block * ROWS * ROWS + k];
       if (threadIdx.x < ROWS && ROWS * block + threadIdx.x < n_order)
         ((int4*)(entries + ROWS * ROWS))[threadIdx.x] = heads[ROWS * block + threadIdx.x];
-      // Warps take turns to draw for all, a few numbers at each step of the product.
-      const int n_draws = warp == block % WARPS ? 8 * min(ROWS, n_order - ROWS * block) : 0;
-      const int n_each = (n_draws + n_steps - 1) / n_steps;
-      uint4 s = held[lane];
-      int n_drawn = 0;
-      int sums[3][8][4];
+      if (warp == block % WARPS) {  // warps take turns to draw for all
+        uint4 s = held[lane];
+        for (int i = 0; i < ROWS && ROWS * block + i < n_order; i++)
+#pragma unroll
+          for (int c = 7; c >= 0; c--) drawn[i * DRAWN_ROW + c * 33 + lane] = draw(s);
+        held[lane] = s;
+      }
+      int sums[3][COLUMNS][4];
 #pragma unroll
       for (int d = 0; d < 3; d++)
 #pragma unroll
-        for (int j = 0; j < 8; j++)
+        for (int j = 0; j < COLUMNS; j++)
 #pragma unroll
           for (int r = 0; r < 4; r++) sums[d][j][r] = 0;
       const uint4* own = digits + (u64)block * n_steps * 96 + lane;
       uint4 a[3] = {__ldg(own), __ldg(own + 32), __ldg(own + 64)};
-      u32 ahead[8];
-#pragma unroll
-      for (int j = 0; j < 8; j++) ahead[j] = bits[(8 * j + column) * stride];
       for (int step = 0; step < n_steps; step++) {
-        for (int last = min(n_draws, n_drawn + n_each); n_drawn < last; n_drawn++)
-          drawn[n_drawn / 8 * DRAWN_ROW + (7 - n_drawn % 8) * 33 + lane] = draw(s);
         uint4 now[3] = {a[0], a[1], a[2]};
         if (step + 1 < n_steps) {
           own += 96;
@@ -84,51 +81,51 @@ extern "C" __global__ void __launch_bounds__(128)
           a[2] = __ldg(own + 64);
         }
 #pragma unroll
-        for (int j = 0; j < 8; j++) {
-          u32 word = ahead[j] >> part;
-          ahead[j] = bits[(8 * j + column) * stride + step + 1];  // of the last step, what is beyond the last
+        for (int j = 0; j < COLUMNS; j++) {
+          u32 word = bits[(8 * j + column) * stride + step] >> part;
           u32 b0 = word & 0x01010101u, b1 = word >> 4 & 0x01010101u;
 #pragma unroll
           for (int d = 0; d < 3; d++) multiply_add(sums[d][j], now[d], b0, b1);
         }
       }
-      if (n_draws) held[lane] = s;
 #pragma unroll
-      for (int j = 0; j < 8; j++)
+      for (int j = 0; j < COLUMNS; j++)
 #pragma unroll
         for (int r = 0; r < 4; r++)
           fields[(column + 8 * (r / 2)) * FIELD_ROW + 8 * j + 2 * part + r % 2] =
               sums[0][j][r] + 256 * sums[1][j][r] + 65536 * sums[2][j][r];
       __syncthreads();
-      // One variable after the other: a lane has two chains.
-      u32 mine[2];
+      // One variable after the other, chain by chain.
+      u32 mine[HALVES];
 #pragma unroll
-      for (int half = 0; half < 2; half++)
+      for (int half = 0; half < HALVES; half++)
         mine[half] = bits[(32 * half + lane) * stride + block / 2] >> 16 * (block % 2) & 0xffffu;
 #pragma unroll
       for (int i = 0; i < ROWS; i++) {
         if (ROWS * block + i >= n_order) break;
         int4 head = ((int4*)(entries + ROWS * ROWS))[i];
-        int total[2] = {fields[i * FIELD_ROW + lane] + head.z, fields[i * FIELD_ROW + 32 + lane] + head.z};
+        int total[HALVES];
+#pragma unroll
+        for (int half = 0; half < HALVES; half++) total[half] = fields[i * FIELD_ROW + 32 * half + lane] + head.z;
 #pragma unroll
         for (int four = 0; four < ROWS / 4; four++) {
           int4 row = ((int4*)(entries + ROWS * i))[four];
           int some[4] = {row.x, row.y, row.z, row.w};
 #pragma unroll
-          for (int half = 0; half < 2; half++)
+          for (int half = 0; half < HALVES; half++)
 #pragma unroll
             for (int j = 0; j < 4; j++)
               if (mine[half] >> (4 * four + j) & 1) total[half] += some[j];  // the entry of a variable itself is zero
         }
 #pragma unroll
-        for (int half = 0; half < 2; half++) {
-          u32 random = drawn[i * DRAWN_ROW + lane % 8 * 33 + 8 * warp + 4 * half + lane / 8];
+        for (int half = 0; half < HALVES; half++) {
+          u32 random = drawn[i * DRAWN_ROW + lane % 8 * 33 + (OWN * warp + 32 * half + lane) / 8];
           float found = __fmaf_rn(-__uint2float_rn(random), exponentiate(total[half], head.w), __uint2float_rn(~random));
           mine[half] = (mine[half] & ~(1u << i)) | (u32)(found >= 0.0f) << i;
         }
       }
 #pragma unroll
-      for (int half = 0; half < 2; half++) {
+      for (int half = 0; half < HALVES; half++) {
         u32* place = bits + (32 * half + lane) * stride + block / 2;
         *place = (*place & ~(0xffffu << 16 * (block % 2))) | mine[half] << 16 * (block % 2);
       }
@@ -138,7 +135,7 @@ extern "C" __global__ void __launch_bounds__(128)
   if (warp == 0 && first_word + lane / 4 < n_words) streams[4 * first_word + lane] = held[lane];
   for (int step = 0; step < n_steps; step++) {
     int k = 32 * step + lane;
-    for (int half = 0; half < 2; half++) {
+    for (int half = 0; half < HALVES; half++) {
       u32 chain = bits[(32 * half + lane) * stride + step], mine = 0;
       for (int c = 0; c < 32; c++) {
         u32 all = __ballot_sync(~0u, chain >> c & 1);
