@@ -146,13 +146,16 @@ def bench_senate() -> dict[str, Any]:
     votes = load_senate().votes
     table = sf.Table(votes.domain, np.where(votes.mask, 0, votes.codes).astype(np.uint8))
     found: dict[str, Any] = {"alpha": SENATE_ALPHA}
+    for backend in (Cuda(), Cpu()):
+        sf.learn(table, 2 * SENATE_ALPHA, seed=1, backend=backend)  # compile
     with stopwatch(found, "fit_gpu"):
         fit = sf.learn(table, SENATE_ALPHA, seed=1, backend=Cuda())
     with stopwatch(found, "fit_cpu"):
         other = sf.learn(table, SENATE_ALPHA, seed=1)
     found["edges"] = [int(np.count_nonzero(np.triu(own.model.interactions, 1))) for own in (fit, other)]
     found["steps"] = [len(fit.steps), len(other.steps)]
-    for name, backend, n in (("gpu", Cuda(), MANY_DRAWS), ("cpu", Cpu(), FEWER_DRAWS)):
+    ways: tuple[tuple[str, Backend, int], ...] = (("gpu", Cuda(), MANY_DRAWS), ("cpu", Cpu(), FEWER_DRAWS))
+    for name, backend, n in ways:
         with stopwatch(found, f"draws_{name}"):
             chains, run = backend.draw(fit.model, n, seed=2, max_sweeps=10_000)
             chains.moments()

@@ -14,6 +14,7 @@ METRICS = {
     "logic and whole numbers (ALU)": "sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active",
     "floats (FMA)": "sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active",
     "population counts and conversions (XU)": "sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active",
+    "tensor cores": "sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active",
     "first cache": "l1tex__throughput.avg.pct_of_peak_sustained_active",
     "memory": "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
 }
@@ -29,6 +30,9 @@ for p, n in ((100, 2**22), (100, 2**18)):
     chains.sweep(backend.prepare(model), 20)
     bounds = backend.bounding_chains(model.domain, n, seed=1)
     bounds.sweep(backend.prepare(model, n_planes=2), 20)
+model = make_ring(1000, 999)
+chains = backend.chains(model.domain, 2**18, seed=1)
+chains.sweep(backend.prepare(model), 2)
 model = make_ring(1000, 6)
 chains, _ = backend.draw(model, 2**18, seed=1, max_sweeps=1000)
 chains.moments()

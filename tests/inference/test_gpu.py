@@ -11,7 +11,7 @@ from sparsefield import Domain, PairwiseMRF
 from sparsefield._deadline import OutOfTimeError, until
 from sparsefield.certificates import certify_bounds
 from sparsefield.datasets import make_field
-from sparsefield.inference import DeviceMemoryError, OutOfReachError
+from sparsefield.inference import DeviceMemoryError, OutOfReachError, _device_missing
 from sparsefield.inference._device_coupled import _Plan, draw_exactly
 from sparsefield.inference._device_scan import DeviceScan
 from statistics_ import assert_counts_agree, assert_moments_agree
@@ -114,6 +114,30 @@ def own_pairs(domain):
     """Return zeros between different levels of one variable, whose products never are one."""
     variables = domain.slot_variables
     return (variables[:, None] != variables) | np.eye(len(variables), dtype=bool)
+
+
+@pytest.mark.parametrize("cells", [2**28, 20_000])
+def test_missing_values_are_drawn_given_the_observed_cells(cells, monkeypatch):
+    # Rows that miss so much, and are drawn so seldom, are not enumerated.
+    monkeypatch.setattr(_device_missing, "_MOST_CELLS", cells)  # all chains at one time, or some
+    model, backend = make_field(14, edge_probability=0.3, strength=(0.4, 0.9), seed=3), OnDevice(make_device())
+    rng = np.random.default_rng(1)
+    observed = rng.integers(0, 2, (1500, 14))
+    rows = np.where(rng.permuted(np.tile(np.arange(14) < 3, (1500, 1)), axis=1), observed, 255).astype(np.uint8)
+    shares = np.full(len(rows), 1 / len(rows))
+    n_draws = 2 + np.arange(1500) % 5
+    codes = np.repeat(rows, n_draws, axis=0)
+    chains, run = backend.clamped_draw(model, codes, seed=4, max_sweeps=1000)
+    assert (run.n_coupled, run.n_enumerated) == (len(codes), 0)
+    assert run.sweeps_per_draw > 1
+    assert backend.device.launched.count("settle") > 0
+    found = chains.codes()
+    np.testing.assert_array_equal(found[codes != 255], codes[codes != 255])
+    s = model.domain.indicators(found)
+    # Each row counts once, whatever its number of draws: its draws are independent, and those of others too.
+    weights = np.repeat(1 / n_draws, n_draws) / len(rows)
+    expected = backend.clamped_products(model, rows, shares)
+    assert_moments_agree((s.T * weights) @ s, expected, 2 * len(rows))
 
 
 def test_bounds_certify_more_than_the_exact_bias():

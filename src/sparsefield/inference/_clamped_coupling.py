@@ -84,11 +84,15 @@ class _Plan:
         self.n_blocks = -(-len(self.rows) // BLOCK)
         self._codes = rows.codes
 
+    def codes_of(self, chains: slice) -> Codes:
+        """Return the rows that some chains draw for."""
+        return np.asarray(self._codes[self.rows[chains]])
+
     def bounds(self, domain: Domain, storage: Storage, blocks: range) -> tuple[NDArray[Any], ...]:
         """Return where the bounds of some blocks of chains begin, and what is kept. Spare chains keep everything."""
-        own = self.rows[blocks.start * BLOCK : blocks.stop * BLOCK]
+        own = self.codes_of(slice(blocks.start * BLOCK, blocks.stop * BLOCK))
         codes = np.zeros((len(blocks) * BLOCK, domain.n_variables), dtype=np.uint8)
-        codes[: len(own)] = self._codes[own]
+        codes[: len(own)] = own
         return lay_out_bounds(codes, domain, storage), lay_out_kept(codes != MISSING, domain, storage)
 
     def spare(self, blocks: range) -> Codes:

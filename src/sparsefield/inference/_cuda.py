@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,10 @@ from sparsefield.inference._checks import check_two_levels
 from sparsefield.inference._device import Device, find_gpu, has_gpu
 from sparsefield.inference._device_chains import DeviceBounds, DeviceChains
 from sparsefield.inference._device_coupled import draw_exactly
+from sparsefield.inference._device_missing import DeviceCoupling
 from sparsefield.inference._device_scan import DeviceScan
 from sparsefield.inference._field import Field
-from sparsefield.inference._missing import ClampedRun
+from sparsefield.inference._missing import ClampedRun, fill_exactly
 from sparsefield.inference._perfect import PerfectRun
 
 FEWEST_VARIABLES = 32  # of fields that `Auto` gives to a GPU
@@ -28,8 +30,8 @@ class Cuda(Cpu):
 
     States, random numbers and draws stay on the GPU; counts, matrices of working sets, and eight bytes a draw for
     values along a step, come back. A seed gives the same states whatever the GPU, but not those of `Cpu`, which has
-    other random numbers. Enumerations, pilot runs, and exact draws of missing values are done by this machine's
-    processors. `docs/guide/gpu.md` says from which size a GPU pays.
+    other random numbers. Enumerations and pilot runs are done by this machine's processors. `docs/guide/gpu.md` says
+    from which size a GPU pays.
 
     Parameters
     ----------
@@ -88,11 +90,12 @@ class Cuda(Cpu):
         self, field: Field, codes: NDArray[np.uint8], *, seed: int, max_sweeps: int
     ) -> tuple[Any, ClampedRun]:
         """Return chains whose missing values are exact draws given the observed cells, and what these took."""
-        drawn, run = super().clamped_draw(field, codes, seed=seed, max_sweeps=max_sweeps)
+        how: dict[str, Any] = {"seed": seed, "max_sweeps": max_sweeps}
         if not self._takes(field.domain):
-            return drawn, run
-        how: dict[str, Any] = {"seed": seed, "use": CONTINUED}
-        return DeviceChains.clamped(self._device, field.domain, codes, drawn.codes(), **how), run
+            return super().clamped_draw(field, codes, **how)
+        couple = partial(DeviceCoupling, device=self._device)
+        filled, run = fill_exactly(field, codes, **how, n_threads=self.n_threads, couple=couple)
+        return DeviceChains.clamped(self._device, field.domain, codes, filled, seed=seed, use=CONTINUED), run
 
     def _takes(self, domain: Domain) -> bool:
         """Say whether draws of a domain are made on the GPU; they are, or it is refused."""

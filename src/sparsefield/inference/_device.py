@@ -207,8 +207,8 @@ def _guard(method: Callable[..., Any]) -> Callable[..., Any]:
         except MemoryError as error:  # CuPy's is one
             said = " ".join(str(error).split())
             raise DeviceMemoryError(
-                f"Memory does not suffice, of the GPU or of this machine ({said}): ask for fewer draws or chains, or use "
-                "device='cpu'."
+                f"Memory does not suffice, of the GPU or of this machine ({said}): ask for fewer draws or chains, or "
+                "use device='cpu'."
             ) from error
 
     return guarded

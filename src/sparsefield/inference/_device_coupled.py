@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +48,8 @@ def draw_exactly(
     draws = device.make((p, plan.n_rounds * plan.n_words), np.uint32)
     n_run = n_met = 0
     for first, last in plan.cut(p, device):
-        some = _Coupled(device, scan, plan, draws, seed, first, last)
+        place = Place(draws, plan.n_rounds, plan.n_words, first)
+        some = Coupled(device, scan, place, plan.mark_spare(first, last), seed=seed, first_word=first)
         some.run(length)
         n_run, n_met = n_run + some.n_run, n_met + some.n_met
         del some  # its memory is that of the next
@@ -84,23 +85,66 @@ class _Plan:
         return [(first, min(first + most, self.n_words)) for first in range(0, self.n_words, most)]
 
 
-class _Coupled:
-    """Some words of chains carried along between their bounds, which fill the draws that are theirs."""
+class Place(NamedTuple):
+    """Where draws (n_lines, n_rounds, n_words) of some chains go: from one of the words on."""
+
+    draws: Any
+    n_rounds: int
+    n_words: int
+    first: int
+
+
+class Coupled:
+    """Words of chains carried along between their bounds, which fill the draws that are theirs.
+
+    Parameters
+    ----------
+    device : Device
+        The GPU.
+    scan : DeviceScan
+        The field, ready for three planes.
+    place : Place
+        Where the draws go.
+    spare : ndarray of shape (n_rounds, n_words)
+        Ones for draws that nobody asked for, as if they had been given.
+    seed, first_word : int
+        Where random numbers start, and the number of the first word of chains.
+    starts : array of shape (2 x n_variables, n_words), optional
+        Where bounds begin; at all states unless given.
+    kept : array of shape (n_variables, n_words), optional
+        Bits that sweeps must not change; bounds begin there with one value.
+
+    Attributes
+    ----------
+    n_run, n_met : int
+        Blocks of sweeps of a word that were run, and how many times a chain met in them.
+    """
 
     def __init__(
-        self, device: Device, scan: DeviceScan, plan: _Plan, draws: Any, seed: int, first: int, last: int
+        self,
+        device: Device,
+        scan: DeviceScan,
+        place: Place,
+        spare: NDArray[np.uint32],
+        *,
+        seed: int,
+        first_word: int,
+        starts: Any = None,
+        kept: Any = None,
     ) -> None:
-        self._device, self._scan, self._plan, self._draws, self._first = device, scan, plan, draws, first
-        p, n = scan.domain.n_variables, last - first
+        self._device, self._scan, self._place, self._starts, self._kept = device, scan, place, starts, kept
+        p, n = scan.domain.n_variables, spare.shape[1]
         self._may = make_may(device, scan.domain)
-        self._planes = device.make((3 * p, n), np.uint32)
-        self._planes[p : 2 * p] = self._may[:, None]
-        self._before = device.make((p, n), np.uint32)
+        self._planes, self._before = device.make((3 * p, n), np.uint32), device.make((p, n), np.uint32)
+        if starts is None:
+            self._planes[p : 2 * p] = self._may[:, None]
+        else:
+            self._planes[: 2 * p] = starts
+            self._planes[2 * p :] = self._before[:] = starts[:p]
         self._held, self._done = device.make((n,), np.uint32), device.make((n,), np.uint8)
-        spare = plan.mark_spare(first, last)
         self._filled = device.xp.asarray(spare)
         self._done[:] = device.xp.asarray((spare == np.uint32(2**32 - 1)).all(axis=0))
-        self._streams = make_streams(device, n, seed, SWEEPS, first)
+        self._streams = make_streams(device, n, seed, SWEEPS, first_word)
         self.n_run = self.n_met = 0
 
     def run(self, length: int) -> None:
@@ -109,15 +153,18 @@ class _Coupled:
         while left:
             self.n_run += left
             for n in cut_sweeps(self._scan, left, length):
-                run_sweeps(self._device, self._scan, self._planes, self._streams, n, done=self._done)
+                self._sweep(n)
             left = self._settle()
+
+    def _sweep(self, n: int) -> None:
+        run_sweeps(self._device, self._scan, self._planes, self._streams, n, kept=self._kept, done=self._done)
 
     def _settle(self) -> int:
         """Keep the draws that a block has completed; return how many words have not given all of theirs."""
-        p, n_words = self._before.shape
+        (p, n_words), place = self._before.shape, self._place
         left, n_met = self._device.make((1,), np.uint32), self._device.make((1,), np.uint64)
-        arrays = self._planes, self._may, self._before, self._held, self._filled, self._draws, self._done
-        rounds = np.uint32(self._plan.n_rounds), np.uint64(self._plan.n_words), np.uint64(self._first)
+        arrays = self._planes, self._may, self._starts, self._before, self._held, self._filled, place.draws, self._done
+        rounds = np.uint32(place.n_rounds), np.uint64(place.n_words), np.uint64(place.first)
         sizes = np.uint32(p), np.uint64(n_words), *rounds
         self._device.launch("settle", (-(-n_words // _THREADS),), _THREADS, *arrays, *sizes, left, n_met)
         self.n_met += int(self._device.fetch(n_met)[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,7 +50,24 @@ def is_cheap(n_states: NDArray[np.float64], n_draws: NDArray[Any], domain: Domai
 def draw_missing(
     field: Field, codes: NDArray[np.uint8], *, seed: int, max_sweeps: int, n_threads: int | None = None
 ) -> tuple[ClampedChains, ClampedRun]:
-    """Draw the missing values of each row exactly, given its observed cells.
+    """Draw the missing values of each row exactly, given its observed cells: chains that stand at the draws.
+
+    Parameters are those of `fill_exactly`.
+    """
+    filled, run = fill_exactly(field, codes, seed=seed, max_sweeps=max_sweeps, n_threads=n_threads)
+    return ClampedChains.standing_at(field.domain, codes, filled, seed=seed, n_threads=n_threads), run
+
+
+def fill_exactly(
+    field: Field,
+    codes: NDArray[np.uint8],
+    *,
+    seed: int,
+    max_sweeps: int,
+    n_threads: int | None = None,
+    couple: Callable[..., Coupling] = Coupling,
+) -> tuple[NDArray[np.uint8], ClampedRun]:
+    """Fill the missing values of each row with an exact draw given its observed cells.
 
     Which rows are enumerated is decided by how many values they miss, and by pilot runs with random numbers of their
     own; coupled chains are all waited for. So no state is favoured for being reached fast.
@@ -67,6 +85,8 @@ def draw_missing(
         Sweeps within which half of the bounding chains of each row must meet, in a pilot run.
     n_threads : int, optional
         Threads to use; the result does not depend on it.
+    couple : callable
+        Makes the chains that draw: those of this machine unless given.
     """
     check_request(len(codes), seed)
     if max_sweeps < 1:
@@ -75,15 +95,15 @@ def draw_missing(
     rows, filled = Rows.of(codes), codes.copy()
     cheap, n_swept = _choose_cheap(field, rows), 0.0
     if not cheap.all():
-        coupling = Coupling(field, rows, np.flatnonzero(~cheap), seed=seed, max_sweeps=max_sweeps, n_threads=n_threads)
+        how = {"seed": seed, "max_sweeps": max_sweeps, "n_threads": n_threads}
+        coupling = couple(field, rows, np.flatnonzero(~cheap), **how)
         cheap = ~np.isin(np.arange(len(rows.codes)), coupling.rows)
         n_swept = coupling.fill(filled)
     spans = rows.first[cheap], rows.last[cheap]
     uniforms = np.random.Generator(make_source(seed, CHOICES)).random(len(codes))
     fill_by_enumeration(field, rows.codes[cheap], spans, uniforms, filled, n_threads)
     n_coupled = len(codes) - int((spans[1] - spans[0]).sum())
-    run = ClampedRun(len(codes) - n_coupled, n_coupled, n_swept / max(1, n_coupled))
-    return ClampedChains.standing_at(field.domain, codes, filled, seed=seed, n_threads=n_threads), run
+    return filled, ClampedRun(len(codes) - n_coupled, n_coupled, n_swept / max(1, n_coupled))
 
 
 def _choose_cheap(field: Field, rows: Rows) -> NDArray[np.bool_]:

@@ -12,14 +12,14 @@ extern "C" __global__ void find_met(const u32* bounds, u32 n_lines, u64 n_words,
 // Close a block of sweeps: keep the exact draws that it completes, and get ready for the next one.
 //
 // planes (3 n_lines, n_words): least states, largest states, and the chains between them. Bounds begin at zero and at
-// may (n_lines). before (n_lines, n_words): the chains when the block began. held (n_words): chains that have met
+// may (n_lines), or at starts (2 n_lines, n_words) where these are given. before (n_lines, n_words): the chains when the block began. held (n_words): chains that have met
 // once, so that where they began does not show; those that meet again complete a draw, the state before the block,
 // which goes to the first of draws (n_lines, n_rounds, n_all) that its chain has not filled (n_rounds, n_words); the
 // chains are words `first`, ... of all.
 // done (n_words) gets ones where all are filled; left counts the other words, and n_met the chains that met and are not
 // done.
-extern "C" __global__ void settle(u32* planes, const u32* may, u32* before, u32* held,
-                                  u32* filled, u32* draws, u8* done, u32 n_lines, u64 n_words, u32 n_rounds, u64 n_all,
+extern "C" __global__ void settle(u32* planes, const u32* may, const u32* starts, u32* before,
+                                  u32* held, u32* filled, u32* draws, u8* done, u32 n_lines, u64 n_words, u32 n_rounds, u64 n_all,
                                   u64 first, u32* left, u64* n_met) {
   u64 t = blockIdx.x * (u64)blockDim.x + threadIdx.x;
   if (t >= n_words || done[t]) return;
@@ -42,8 +42,8 @@ extern "C" __global__ void settle(u32* planes, const u32* may, u32* before, u32*
     u32 low = planes[i * n_words + t], carried = planes[(i + 2 * n_lines) * n_words + t];
     carried = (low & met) | (carried & ~met);
     planes[(i + 2 * n_lines) * n_words + t] = before[i * n_words + t] = carried;
-    planes[i * n_words + t] = 0u;
-    planes[(i + n_lines) * n_words + t] = may[i];
+    planes[i * n_words + t] = starts ? starts[i * n_words + t] : 0u;
+    planes[(i + n_lines) * n_words + t] = starts ? starts[(i + n_lines) * n_words + t] : may[i];
   }
   done[t] = is_done;
   if (!is_done) atomicAdd(left, 1u);
