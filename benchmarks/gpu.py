@@ -146,8 +146,8 @@ def bench_senate() -> dict[str, Any]:
     votes = load_senate().votes
     table = sf.Table(votes.domain, np.where(votes.mask, 0, votes.codes).astype(np.uint8))
     found: dict[str, Any] = {"alpha": SENATE_ALPHA}
-    for backend in (Cuda(), Cpu()):
-        sf.learn(table, 2 * SENATE_ALPHA, seed=1, backend=backend)  # compile
+    for device in ("cuda", "cpu"):
+        sf.learn(table, 2 * SENATE_ALPHA, seed=1, device=device)  # compile
     with stopwatch(found, "fit_gpu"):
         fit = sf.learn(table, SENATE_ALPHA, seed=1, backend=Cuda())
     with stopwatch(found, "fit_cpu"):

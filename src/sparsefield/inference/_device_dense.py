@@ -47,7 +47,7 @@ def count_near_bytes(n_updated: int) -> int:
 def lay_out_entries(
     interactions: NDArray[np.float64], order: NDArray[np.int64], shifts: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint32], NDArray[np.int32]]:
-    """Return what the kernel has of the entries, in the order of updates: digits, and entries among 16 variables.
+    """Return what the kernel has of the entries, in the order of updates: digits, and what each adds to 16 variables.
 
     Lane 4 g + t of a warp has, of 16 variables and 32 others, variables g and g + 8, and of these others t + 8 m and
     4 + t + 8 m, m = 0, ..., 3: a shift and a mask make the states of these of a word of them.
@@ -59,8 +59,7 @@ def lay_out_entries(
     inner = np.zeros((n_blocks, ROWS, ROWS), dtype=np.int32)
     for block in range(n_blocks):
         own = slice(ROWS * block, ROWS * (block + 1))
-        inner[block] = whole[own, own]
-        whole[own, own] = 0
+        inner[block] = whole[own, own].T
     digits = np.empty((3, *whole.shape), dtype=np.int8)
     for d in range(3):
         least = (whole + 128) % 256 - 128

@@ -1,7 +1,7 @@
 // Sweeps over fields in which most variables interact, by products of matrices of whole numbers on tensor cores.
 //
 // States and random numbers are those of `sweep_sum`, to the last bit: log-odds are the same sums of whole numbers.
-// Sixteen variables are updated one after the other, given what all others add to their log-odds: a product of their
+// Sixteen variables are updated one after the other, given what others add to their log-odds before: a product of their
 // entries, three digits of eight bits each, with the states of chains, zeros and ones. A block of threads has 256 chains,
 // whose states it holds chain by chain, a bit for each variable in the order of updates.
 
@@ -23,7 +23,7 @@ __device__ __forceinline__ void multiply_add(int (&sum)[4], const uint4& a, u32 
 }
 
 // digits (n_blocks, n_steps, 3, 32): what lane l of a warp has of the entries of 16 variables and 32 others, least digit
-// first. inner (n_blocks, 16, 16): the entries among the 16. heads (n_order) are those of `sweep`.
+// first. inner (n_blocks, 16, 16): the entries among the 16, of a row for the columns after it. heads (n_order) are those of `sweep`.
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     sweep_dense(u32* states, uint4* streams, const int4* heads, const uint4* digits, const int* inner, u64 n_words,
                 int n_order, int n_sweeps) {
@@ -83,7 +83,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
 #pragma unroll
         for (int j = 0; j < COLUMNS; j++) {
           u32 word = bits[(8 * j + column) * stride + step] >> part;
-          u32 b0 = word & 0x01010101u, b1 = word >> 4 & 0x01010101u;
+          u32 b0 = word & 0x01010101u, b1 = __umulhi(word, 1u << 28) & 0x01010101u;  // a shift that leaves logic alone
 #pragma unroll
           for (int d = 0; d < 3; d++) multiply_add(sums[d][j], now[d], b0, b1);
         }
@@ -95,33 +95,28 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
           fields[(column + 8 * (r / 2)) * FIELD_ROW + 8 * j + 2 * part + r % 2] =
               sums[0][j][r] + 256 * sums[1][j][r] + 65536 * sums[2][j][r];
       __syncthreads();
-      // One variable after the other, chain by chain.
+      // One variable after the other, chain by chain: one that changes changes the totals of those after it.
       u32 mine[HALVES];
+      int totals[HALVES][ROWS];
+      const int4* own_heads = (int4*)(entries + ROWS * ROWS);
 #pragma unroll
-      for (int half = 0; half < HALVES; half++)
+      for (int half = 0; half < HALVES; half++) {
         mine[half] = bits[(32 * half + lane) * stride + block / 2] >> 16 * (block % 2) & 0xffffu;
+#pragma unroll
+        for (int i = 0; i < ROWS; i++) totals[half][i] = fields[i * FIELD_ROW + 32 * half + lane] + own_heads[i].z;
+      }
 #pragma unroll
       for (int i = 0; i < ROWS; i++) {
         if (ROWS * block + i >= n_order) break;
-        int4 head = ((int4*)(entries + ROWS * ROWS))[i];
-        int total[HALVES];
-#pragma unroll
-        for (int half = 0; half < HALVES; half++) total[half] = fields[i * FIELD_ROW + 32 * half + lane] + head.z;
-#pragma unroll
-        for (int four = 0; four < ROWS / 4; four++) {
-          int4 row = ((int4*)(entries + ROWS * i))[four];
-          int some[4] = {row.x, row.y, row.z, row.w};
-#pragma unroll
-          for (int half = 0; half < HALVES; half++)
-#pragma unroll
-            for (int j = 0; j < 4; j++)
-              if (mine[half] >> (4 * four + j) & 1) total[half] += some[j];  // the entry of a variable itself is zero
-        }
 #pragma unroll
         for (int half = 0; half < HALVES; half++) {
           u32 random = drawn[i * DRAWN_ROW + lane % 8 * 33 + (OWN * warp + 32 * half + lane) / 8];
-          float found = __fmaf_rn(-__uint2float_rn(random), exponentiate(total[half], head.w), __uint2float_rn(~random));
-          mine[half] = (mine[half] & ~(1u << i)) | (u32)(found >= 0.0f) << i;
+          float weight = exponentiate(totals[half][i], own_heads[i].w);
+          int is_one = __fmaf_rn(-__uint2float_rn(random), weight, __uint2float_rn(~random)) >= 0.0f;
+          int change = is_one - (int)(mine[half] >> i & 1);
+          mine[half] ^= (u32)(change & 1) << i;
+#pragma unroll
+          for (int j = i + 1; j < ROWS; j++) totals[half][j] += change * entries[ROWS * i + j];
         }
       }
 #pragma unroll
