@@ -33,8 +33,8 @@ def _write_sweeps(rows: list[dict[str, Any]]) -> list[str]:
         "|---" * (3 + len(chains)) + "|",
     ]
     for row in rows:
-        cells = [f"{row['gpu'][n] / 1e9:.3g}" if n in row["gpu"] else "" for n in chains]
-        lines.append(f"| {row['variables']} | {row['degree']} | {' | '.join(cells)} | {row['cpu'] / 1e9:.3g} |")
+        cells = [_say(row["gpu"][n] / 1e9) if n in row["gpu"] else "" for n in chains]
+        lines.append(f"| {row['variables']} | {row['degree']} | {' | '.join(cells)} | {_say(row['cpu'] / 1e9)} |")
     lines += ["", "Bounding chains, and chains between their bounds (exact draws), in plain sweeps:", ""]
     lines += ["| variables | chains | bounding chains | exact draws |", "|---|---|---|---|"]
     for row in rows:
@@ -42,6 +42,11 @@ def _write_sweeps(rows: list[dict[str, Any]]) -> list[str]:
             ratios = [row["gpu"][n] / row[kind][n] for kind in ("bounds", "coupled")]
             lines.append(f"| {row['variables']} | 2^{n.bit_length() - 1} | {ratios[0]:.2f} | {ratios[1]:.2f} |")
     return [*lines, ""]
+
+
+def _say(value: float) -> str:
+    """Write a number with three digits, or all that it has before its point."""
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _write_others(found: dict[str, Any]) -> list[str]:
