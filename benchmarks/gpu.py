@@ -19,7 +19,7 @@ import numpy as np
 from rich.console import Console
 
 import sparsefield as sf
-from measure import name_machine, store
+from measure import best_time, name_machine, store
 from profile_gpu import PROFILED, profile
 from sparsefield.datasets import load_senate, make_field
 from sparsefield.inference import Backend, Cpu, Cuda
@@ -30,7 +30,6 @@ from sparsefield.inference._device_scan import DeviceScan
 from sparsefield.model import as_theta
 from tables_of_gpu import write_tables
 
-ROUNDS = 3
 SHORTEST = 0.1  # seconds of a measurement
 # Variables and neighbours of each; with as many neighbours as others, all interact.
 FIELDS = ((20, 6), (100, 6), (1000, 6), (100, 10), (100, 16), (100, 20), (1000, 20), (100, 99), (1000, 999))
@@ -45,17 +44,6 @@ def stopwatch(into: dict[str, Any], name: str) -> Iterator[None]:
     start = time.perf_counter()
     yield
     into[name] = time.perf_counter() - start
-
-
-def best_time(action: Callable[[], Any], rounds: int = ROUNDS) -> float:
-    """Return the seconds of the fastest of some calls, the first of which does not count."""
-    action()
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        action()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def make_ring(n_variables: int, degree: int) -> sf.PairwiseMRF:

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import argparse
 import pickle
-import time
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +19,7 @@ import numpy as np
 from rich.console import Console
 
 import sparsefield as sf
-from measure import store
+from measure import best_time, store
 from model_of_machines import Costs, Field, count_step
 from sparsefield.datasets import make_field
 from sparsefield.inference import Backend, Cluster, Cpu
@@ -30,23 +28,11 @@ from tables_of_machines import write_tables
 
 N_WORKERS = 2
 SIZES = {20: (2**14, 2**17, 2**20), 100: (2**14, 2**17, 2**19), 1000: (2**12, 2**14, 2**16)}  # draws, by variables
-ROUNDS = 5
 
 
 def make_sparse(n_variables: int) -> sf.PairwiseMRF:
     """Make a field of degree 4, in which exact draws take a few sweeps."""
     return make_field(n_variables, degree=4, strength=(0.2, 0.4), seed=1)
-
-
-def best_time(action: Callable[[], Any], rounds: int = ROUNDS) -> float:
-    """Return the seconds of the fastest of some calls, the first of which does not count."""
-    action()
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        action()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def make_step(backend: Backend, model: sf.PairwiseMRF, n: int) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from sparsefield.experiments import describe_machine
 
-ROUNDS = 25
+ROUNDS, FEW_ROUNDS = 25, 5
 
 
 def best_times(
@@ -33,6 +33,17 @@ def best_times(
                 action()
             best[name] = min(best[name], (clock() - start) / repeats[name])
     return best
+
+
+def best_time(action: Callable[[], Any], rounds: int = FEW_ROUNDS) -> float:
+    """Return the seconds of the fastest of some calls, the first of which does not count."""
+    action()
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - start)
+    return min(times)
 
 
 def name_machine() -> str:
