@@ -1,15 +1,19 @@
-// What CUDA has and C++ lacks, so that a C++ compiler makes the kernels for this machine: threads run one by one.
+// What CUDA has and C++ lacks, so that a C++ compiler makes the kernels for this machine: threads run one by one, or,
+// where they wait for each other, in turns from one wait to the next.
+#include <ucontext.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #define __global__
 #define __device__
 #define __forceinline__ inline
-#define __launch_bounds__(n)
+#define __launch_bounds__(...)
 using std::max;
 using std::min;
 
@@ -23,7 +27,7 @@ struct int2 {
 struct int4 {
   int x, y, z, w;
 };
-static unsigned char near[1 << 16];  // of a block: what one thread leaves there is none of another one's business
+alignas(16) static unsigned char near[1 << 17];  // of a block: what one thread leaves there is none of another one's business
 struct uint4 {
   unsigned x, y, z, w;
 };
@@ -75,4 +79,95 @@ void run(void (*kernel)(A...), const unsigned* grid, unsigned n_threads, void** 
 #define HOST(kernel)                                                                                   \
   extern "C" void host_##kernel(const unsigned* grid, unsigned n_threads, void** arguments) {           \
     run(kernel, grid, n_threads, arguments);                                                            \
+  }
+
+// Threads of a block that wait for each other. All of them wait equally often: whoever waits lets all others come as far.
+static const unsigned STACK = 1 << 16;
+static ucontext_t scheduler;
+static std::vector<ucontext_t> fibers;
+static std::vector<unsigned> n_waits;
+static void wait_for_others() {
+  unsigned own = threadIdx.x;
+  n_waits[own]++;
+  swapcontext(&fibers[own], &scheduler);
+}
+inline void __syncthreads() { wait_for_others(); }
+inline void __syncwarp() { wait_for_others(); }
+
+// What a lane shows to its warp. Shown things alternate between two places: one is read while the next is filled.
+struct Shown {
+  unsigned words[6];
+};
+static Shown shown[2][1024];
+static Shown* show(const Shown& own) {
+  Shown* place = shown[n_waits[threadIdx.x] % 2];
+  place[threadIdx.x] = own;
+  wait_for_others();
+  return place + threadIdx.x / 32 * 32;
+}
+inline unsigned __ballot_sync(unsigned, bool is_one) {
+  Shown* warp = show({{is_one}});
+  unsigned found = 0;
+  for (unsigned lane = 0; lane < 32; lane++) found |= warp[lane].words[0] << lane;
+  return found;
+}
+// mma.m16n8k32 of bytes: lane 4 g + t has rows g and g + 8 of A and column g of B, entries 4 t, ... and 16 + 4 t, ... of
+// each, and of the sum columns 2 t and 2 t + 1 of these rows (PTX ISA, "Matrix Fragments for mma.m16n8k32").
+inline void multiply_in_warp(int (&sum)[4], const uint4& a, unsigned b0, unsigned b1) {
+  Shown* warp = show({{a.x, a.y, a.z, a.w, b0, b1}});
+  unsigned lane = threadIdx.x % 32;
+  for (unsigned r = 0; r < 4; r++) {
+    unsigned row = lane / 4 + r / 2 * 8, column = lane % 4 * 2 + r % 2;
+    for (unsigned k = 0; k < 32; k++) {
+      unsigned t = k % 16 / 4, half = k / 16, shift = k % 4 * 8;
+      int first = (signed char)(warp[4 * (row % 8) + t].words[2 * half + row / 8] >> shift);
+      int second = (signed char)(warp[4 * column + t].words[4 + half] >> shift);
+      sum[r] += first * second;
+    }
+  }
+}
+
+static void (*current)(void**);
+static void** current_arguments;
+static void begin_fiber() {
+  current(current_arguments);
+  unsigned own = threadIdx.x;
+  n_waits[own] = 0;  // done
+  swapcontext(&fibers[own], &scheduler);
+}
+static void run_together(void (*kernel)(void**), const unsigned* grid, unsigned n_threads, void** arguments) {
+  current = kernel;
+  current_arguments = arguments;
+  gridDim = {grid[0], grid[1], grid[2]};
+  blockDim = {n_threads, 1, 1};
+  blockIdx = {0, 0, 0};
+  std::vector<char> stacks((size_t)STACK * n_threads);
+  for (; blockIdx.x < grid[0]; blockIdx.x++) {
+    fibers.assign(n_threads, ucontext_t());
+    n_waits.assign(n_threads, 1);
+    for (unsigned t = 0; t < n_threads; t++) {
+      getcontext(&fibers[t]);
+      fibers[t].uc_stack.ss_sp = stacks.data() + (size_t)STACK * t;
+      fibers[t].uc_stack.ss_size = STACK;
+      makecontext(&fibers[t], begin_fiber, 0);
+    }
+    for (bool is_done = false; !is_done;) {
+      is_done = true;
+      for (unsigned t = 0; t < n_threads; t++)
+        if (n_waits[t]) {
+          threadIdx = {t, 0, 0};
+          swapcontext(&scheduler, &fibers[t]);
+          is_done = is_done && !n_waits[t];
+        }
+    }
+  }
+}
+template <class... A>
+void unpack_and_call(void (*kernel)(A...), void** arguments) {
+  call(kernel, arguments, std::index_sequence_for<A...>{});
+}
+#define HOST_TOGETHER(kernel)                                                                          \
+  static void unpacked_##kernel(void** arguments) { unpack_and_call(kernel, arguments); }               \
+  extern "C" void host_##kernel(const unsigned* grid, unsigned n_threads, void** arguments) {           \
+    run_together(unpacked_##kernel, grid, n_threads, arguments);                                        \
   }

@@ -31,6 +31,7 @@ SHIM = Path(__file__).with_name("cuda_shim.h")
 OPTIONS = ["-std=c++17", "-O2", "-mfma", "-mpopcnt", "-ffp-contract=off", "-fno-math-errno", "-shared", "-fPIC", "-w"]
 
 
+TOGETHER = ["sweep_dense"]  # kernels whose threads wait for each other
 IS_REAL = os.environ.get("SPARSEFIELD_GPU") == "1"
 
 
@@ -49,13 +50,14 @@ needs_device = pytest.mark.skipif(
 def compile_kernels():
     """Return the library of all kernels, and their names."""
     forms = [(form, n_planes) for form in ("product", "sum") for n_planes in (1, 2, 3)]
-    source = read_sources("random", "sweeps", "coupling", "counts")
+    source = read_sources("random", "sweeps", "coupling", "counts", "dense")
     names = re.findall(r"__global__ void ([a-z]\w+)\(", source)
     names += [name_sweep(*own, *kind) for own in forms for kind in KINDS]
     source += "".join(ask_for_sweeps(*own) for own in forms)
     with tempfile.TemporaryDirectory() as folder:
         code = Path(folder, "kernels.cpp")
-        code.write_text(f'#include "{SHIM}"\n{source}\n' + "\n".join(f"HOST({name})" for name in names))
+        lines = [f"HOST({name})" for name in names] + [f"HOST_TOGETHER({name})" for name in TOGETHER]
+        code.write_text(f'#include "{SHIM}"\n{source}\n' + "\n".join(lines))
         library = Path(folder, "kernels.so")
         subprocess.run([find_compiler(), *OPTIONS, "-o", str(library), str(code)], check=True)
         return ctypes.CDLL(str(library))
@@ -67,13 +69,13 @@ class Host:
     xp = np
 
     def __init__(self, n_full=1, free_bytes=2**32, near_bytes=2**16):
-        assert near_bytes <= 2**16  # as much as the shim has
+        assert near_bytes <= 2**17  # as much as the shim has
         self.n_full, self.free_bytes, self.near_bytes, self.launched = n_full, free_bytes, near_bytes, []
-        self.product_bytes = 0  # threads that multiply matrices work together, and here they run one by one
+        self.product_bytes = 2**17  # as much as the shim has
         self._kernels = compile_kernels()
 
     def launch(self, kernel, grid, n_threads, *arguments, near_bytes=0):
-        assert near_bytes <= self.near_bytes
+        assert near_bytes <= max(self.near_bytes, self.product_bytes)
         self.launched.append(kernel)
         held = [self._place(value) for value in arguments]
         places = (ctypes.c_void_p * len(held))(*[ctypes.addressof(value) for value in held])

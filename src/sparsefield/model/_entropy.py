@@ -19,7 +19,6 @@ from sparsefield.inference import (
     Given,
     OutOfReachError,
     count_states,
-    energies,
     split_by_reach,
 )
 from sparsefield.model._layout import as_theta, sum_once
@@ -118,4 +117,4 @@ def _draw_energies(
     for start in range(0, n_draws, DRAWS_AT_ONCE):
         size = min(DRAWS_AT_ONCE, n_draws - start)
         chains, _ = backend.draw(model, size, seed=next(seeds), max_sweeps=limit)
-        yield energies(model, chains.codes())
+        yield -chains.draws().along(as_theta(model))

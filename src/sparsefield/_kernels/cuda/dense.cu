@@ -12,22 +12,31 @@
 #define HALVES (OWN / 32)  // chains of a lane
 #define BLOCKS 3           // of a processor, whose registers they share
 #define FIELD_ROW (OWN + 4)  // so that rows start in other banks
-#define DRAWN_ROW (8 * 33)    // eight draws of 32 streams, likewise
+#define DRAWN_ROW (8 * 33)   // eight draws of 32 streams, likewise
 
 // Add the product of digits (16 variables x 32 others) and states (32 x 8 chains).
 __device__ __forceinline__ void multiply_add(int (&sum)[4], const uint4& a, u32 b0, u32 b1) {
+#ifdef __CUDA_ARCH__
   asm volatile(
       "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
       : "+r"(sum[0]), "+r"(sum[1]), "+r"(sum[2]), "+r"(sum[3])
       : "r"(a.x), "r"(a.y), "r"(a.z), "r"(a.w), "r"(b0), "r"(b1));
+#else
+  multiply_in_warp(sum, a, b0, b1);
+#endif
 }
 
 // digits (n_blocks, n_steps, 3, 32): what lane l of a warp has of the entries of 16 variables and 32 others, least digit
-// first. inner (n_blocks, 16, 16): the entries among the 16, of a row for the columns after it. heads (n_order) are those of `sweep`.
+// first. inner (n_blocks, 16, 16): what variable i of the 16 adds to variable j, at (i, j). heads (n_order) are those of
+// `sweep`.
 extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     sweep_dense(u32* states, uint4* streams, const int4* heads, const uint4* digits, const int* inner, u64 n_words,
                 int n_order, int n_sweeps) {
+#ifdef __CUDA_ARCH__
   extern __shared__ __align__(16) u32 memory[];
+#else
+  u32* memory = (u32*)near;
+#endif
   const int n_steps = (n_order + 31) / 32, n_blocks = (n_order + ROWS - 1) / ROWS, stride = n_steps + 1;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, column = lane / 4, part = lane % 4;
   u32* bits = memory + warp * OWN * stride;                                       // (OWN, stride) of this warp's chains
