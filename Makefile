@@ -10,7 +10,7 @@ export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
 .PHONY: browser demo docs paper test lint format bench bench-kernels bench-levels bench-certificates bench-learner bench-tay \
 	bench-newton bench-optimality bench-constants bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap \
 	bench-choice bench-large bench-rows bench-dense bench-machines bench-proteins bench-pseudolikelihood bench-page \
-	bench-gpu test-gpu compiler clean
+	bench-sparsity bench-gpu test-gpu compiler clean
 
 demo: $(INSTALLED)
 	$(RUN)/sparsefield demo
@@ -59,9 +59,9 @@ format: $(INSTALLED)
 	$(RUN)/ruff format .
 	$(RUN)/ruff check --fix .
 
-bench: bench-kernels bench-levels bench-certificates bench-learner bench-tay bench-newton bench-optimality bench-constants \
-	bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap bench-choice bench-large bench-rows bench-dense \
-	bench-pseudolikelihood bench-machines bench-page $(if $(SPARSEFIELD_OUTSIDE),bench-proteins)
+bench: bench-kernels bench-levels bench-certificates bench-learner bench-tay bench-newton bench-sparsity bench-optimality \
+	bench-constants bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap bench-choice bench-large \
+	bench-rows bench-dense bench-pseudolikelihood bench-machines bench-page $(if $(SPARSEFIELD_OUTSIDE),bench-proteins)
 
 # `make bench PEERS=1` also measures jax, thrml, skglm and adabmDCA, which it installs.
 bench-kernels: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
@@ -83,6 +83,10 @@ bench-tay: $(INSTALLED)
 
 bench-newton: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
 	$(RUN)/python benchmarks/newton.py $(if $(PEERS),--peers) $(if $(LARGEST),--largest)
+
+# Fits of up to 1000 variables with and without sparse curvatures, three seeds: about three minutes.
+bench-sparsity: $(INSTALLED)
+	$(RUN)/python benchmarks/sparsity.py
 
 # Bounds on gaps against exact ones, 1000 problems: about five minutes.
 bench-optimality: $(INSTALLED)
