@@ -24,17 +24,17 @@ from sparsefield.inference import (
     make_backend,
     reduce_to_binary,
 )
+from sparsefield.model._checks import LARGEST_PARAMETER, as_floats, check_blocks, check_symmetry
 from sparsefield.model._entropy import Entropy, find_entropy
 from sparsefield.model._file import read_parameters, write_parameters
 from sparsefield.model._gauge import change_reference
 from sparsefield.model._imputing import ImputeMethod, fill_missing
-from sparsefield.model._layout import independent_main, is_symmetric, row_parts
+from sparsefield.model._layout import independent_main, is_symmetric
 from sparsefield.model._observed import sum_rows
 from sparsefield.model._partition import LogPartition, find_log_partition
 
 Method = Literal["gibbs", "perfect"]
 
-LARGEST_PARAMETER = 1e100
 _ROWS_AT_ONCE = 8192  # states whose indicators are held as floats at one time
 
 
@@ -70,11 +70,11 @@ class PairwiseMRF:
     interactions: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        main = _as_floats("main", self.main, (self.domain.n_slots,))
-        interactions = _as_floats("interactions", self.interactions, (self.domain.n_slots,) * 2)
-        _check_blocks(interactions, self.domain)
+        main = as_floats("main", self.main, (self.domain.n_slots,))
+        interactions = as_floats("interactions", self.interactions, (self.domain.n_slots,) * 2)
+        check_blocks(interactions, self.domain)
         if not is_symmetric(interactions):
-            _check_symmetry(interactions)
+            check_symmetry(interactions)
             interactions = np.where(interactions == interactions.T, interactions, (interactions + interactions.T) / 2)
         for name, value in (("main", main), ("interactions", interactions)):
             value.flags.writeable = False
@@ -106,7 +106,7 @@ class PairwiseMRF:
         """
         domain = Domain.binary(_names_or_count(main, names))
         p = domain.n_variables
-        return cls(domain, _as_floats("main", main, (p,)), _as_floats("interactions", interactions, (p, p)))
+        return cls(domain, as_floats("main", main, (p,)), as_floats("interactions", interactions, (p, p)))
 
     @classmethod
     def of_theta(cls, domain: Domain, theta: NDArray[np.float64]) -> PairwiseMRF:
@@ -159,8 +159,8 @@ class PairwiseMRF:
             Names; x0, x1, ... unless given.
         """
         domain = Domain.binary(_names_or_count(fields, names), levels=(-1, 1))
-        h = _as_floats("fields", fields, (domain.n_variables,))
-        j = _as_floats("couplings", couplings, (domain.n_variables,) * 2)
+        h = as_floats("fields", fields, (domain.n_variables,))
+        j = as_floats("couplings", couplings, (domain.n_variables,) * 2)
         # s = 2x - 1: the interaction is 4 J_ij, exactly, and the main effect 2 h_i - 2 sum_j J_ij.
         return cls(domain, 2 * (h - _row_sums(j)), 4 * j)
 
@@ -570,40 +570,3 @@ def _names_or_count(values: ArrayLike, names: Iterable[str] | None) -> int | tup
     if not isinstance(values, Sequence | np.ndarray) or len(values) == 0:
         raise ValueError("Main effects are not a list of numbers: give one number per variable.")
     return len(values)
-
-
-def _as_floats(what: str, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{what} must be numbers in an array of shape {shape}.") from error
-    if array.shape != shape:
-        raise ValueError(f"{what} has shape {array.shape}: the domain needs {shape}.")
-    # Sums of a million such values still fit a float.
-    if array.size and not (array.max() < LARGEST_PARAMETER and array.min() > -LARGEST_PARAMETER):
-        index = tuple(map(int, np.argwhere(~(np.abs(array) < LARGEST_PARAMETER))[0]))
-        raise ValueError(f"{what} has the entry {array[index]} at {index}: use numbers below {LARGEST_PARAMETER:g}.")
-    return array
-
-
-def _check_blocks(interactions: NDArray[np.float64], domain: Domain) -> None:
-    """Refuse interactions between levels of one variable."""
-    variables = domain.slot_variables
-    for rows in row_parts(len(variables)):
-        inside = (interactions[rows] != 0) & (variables[rows, None] == variables)
-        if inside.any():
-            name = domain.names[variables[rows][int(np.argwhere(inside)[0][0])]]
-            raise ValueError(
-                f"interactions has a value inside variable {name!r}: that block (the diagonal) must be zero."
-            )
-
-
-def _check_symmetry(interactions: NDArray[np.float64]) -> None:
-    """Refuse interactions that are not symmetric, rounding apart: what is accepted is then made symmetric."""
-    uneven = ~np.isclose(interactions, interactions.T, rtol=1e-12, atol=0)
-    if uneven.any():
-        a, b = (int(k) for k in np.argwhere(uneven)[0])
-        raise ValueError(
-            f"interactions is not symmetric: entry ({a}, {b}) is {interactions[a, b]:g}, "
-            f"but ({b}, {a}) is {interactions[b, a]:g}."
-        )
