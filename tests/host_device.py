@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
@@ -28,9 +28,7 @@ from sparsefield.inference._device import (
 
 SHIM = Path(__file__).with_name("cuda_shim.h")
 # Contracting products and sums would round otherwise than the GPU, which is told how to round each.
-OPTIONS = ["-std=c++17", "-O2", "-mfma", "-mpopcnt", "-ffp-contract=off", "-fno-math-errno", "-shared", "-fPIC", "-w"]
-
-
+OPTIONS = ["-std=c++17", "-O2", "-ffp-contract=off", "-fno-math-errno", "-shared", "-fPIC", "-w"]
 TOGETHER = ["sweep_dense"]  # kernels whose threads wait for each other
 IS_REAL = os.environ.get("SPARSEFIELD_GPU") == "1"
 
@@ -118,23 +116,12 @@ class OnDevice(Cuda):
         return self
 
 
-class LateDevice:
-    """A device that is made, and whose kernels are compiled, when somebody asks for it."""
+class Late(Cuda):
+    """The backend of a GPU, or of this machine in its place: kernels are compiled when somebody asks for chains."""
 
-    def __get__(self, backend, _=None):
-        if backend is not None:
-            backend.__dict__.setdefault("made", make_device())
-            return backend.__dict__["made"]
-        return self
-
-
-class Late(OnDevice):
-    """The backend of a GPU, or of this machine in its place."""
-
-    def __init__(self):
-        Cuda.__init__(self)
-
-    device = LateDevice()
+    @cached_property
+    def _device(self):
+        return make_device()
 
 
 def make_device(n_full=1, free_bytes=2**32, near_bytes=2**16):

@@ -259,3 +259,16 @@ def test_fields_out_of_reach_are_refused():
     strong = PairwiseMRF.binary([-20.0] * 6, 8.0 * (1 - np.eye(6)))
     with pytest.raises(OutOfReachError):
         draw_exactly(make_device(), strong, 100, seed=1, max_sweeps=20)
+
+
+def test_backends_say_in_a_sentence_where_memory_runs_out(monkeypatch):
+    backend, model = OnDevice(make_device()), make_field(10, seed=1)
+
+    def fail(*_, **__):
+        raise MemoryError("Out of memory allocating 1,024 bytes")
+
+    monkeypatch.setattr(backend.device, "make", fail)
+    with pytest.raises(DeviceMemoryError, match="fewer draws"):
+        backend.draw(model, 100, seed=1, max_sweeps=100)
+    with pytest.raises(DeviceMemoryError, match="fewer draws"):
+        backend.chains(model.domain, 100, seed=1)

@@ -13,7 +13,7 @@ from sparsefield.data import MISSING, Domain
 from sparsefield.inference._backend import Bounds, ChainStates, Cpu
 from sparsefield.inference._blocks import CONTINUED, SWEEPS
 from sparsefield.inference._checks import check_two_levels
-from sparsefield.inference._device import Device, find_gpu, has_gpu
+from sparsefield.inference._device import Device, find_gpu, guard_memory, has_gpu
 from sparsefield.inference._device_chains import DeviceBounds, DeviceChains
 from sparsefield.inference._device_coupled import draw_exactly
 from sparsefield.inference._device_missing import DeviceCoupling
@@ -25,6 +25,7 @@ from sparsefield.inference._perfect import PerfectRun
 FEWEST_VARIABLES = 32  # of fields that `Auto` gives to a GPU
 
 
+@guard_memory
 class Cuda(Cpu):
     """A GPU, by CuPy: chains, bounds and exact draws of variables with at most two levels.
 

