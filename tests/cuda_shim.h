@@ -14,6 +14,7 @@
 #define __device__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
+#define __align__(n) alignas(n)
 using std::max;
 using std::min;
 
@@ -28,6 +29,7 @@ struct int4 {
   int x, y, z, w;
 };
 alignas(16) static unsigned char near[1 << 17];  // of a block: what one thread leaves there is none of another one's business
+extern "C" unsigned char* find_near() { return near; }
 struct uint4 {
   unsigned x, y, z, w;
 };
@@ -81,7 +83,8 @@ void run(void (*kernel)(A...), const unsigned* grid, unsigned n_threads, void** 
     run(kernel, grid, n_threads, arguments);                                                            \
   }
 
-// Threads of a block that wait for each other. All of them wait equally often: whoever waits lets all others come as far.
+// Threads of a block that wait for each other: whoever waits lets all others run, each up to where it waits itself. The
+// lanes of a warp run one after the other, and wait equally often.
 static const unsigned STACK = 1 << 16;
 static ucontext_t scheduler;
 static std::vector<ucontext_t> fibers;
@@ -91,8 +94,15 @@ static void wait_for_others() {
   n_waits[own]++;
   swapcontext(&fibers[own], &scheduler);
 }
-inline void __syncthreads() { wait_for_others(); }
+static unsigned n_arrived, n_met;
+inline void __syncthreads() {
+  unsigned before = n_met;
+  if (++n_arrived == blockDim.x) n_arrived = 0, n_met++;
+  do wait_for_others();
+  while (n_met == before);
+}
 inline void __syncwarp() { wait_for_others(); }
+inline void __threadfence_block() {}
 
 // What a lane shows to its warp. Shown things alternate between two places: one is read while the next is filled.
 struct Shown {
@@ -105,11 +115,8 @@ static Shown* show(const Shown& own) {
   wait_for_others();
   return place + threadIdx.x / 32 * 32;
 }
-inline unsigned __ballot_sync(unsigned, bool is_one) {
-  Shown* warp = show({{is_one}});
-  unsigned found = 0;
-  for (unsigned lane = 0; lane < 32; lane++) found |= warp[lane].words[0] << lane;
-  return found;
+inline unsigned __shfl_xor_sync(unsigned, unsigned own, int apart) {
+  return show({{own}})[threadIdx.x % 32 ^ apart].words[0];
 }
 // mma.m16n8k32 of bytes: lane 4 g + t has rows g and g + 8 of A and column g of B, entries 4 t, ... and 16 + 4 t, ... of
 // each, and of the sum columns 2 t and 2 t + 1 of these rows (PTX ISA, "Matrix Fragments for mma.m16n8k32").

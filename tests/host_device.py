@@ -19,7 +19,7 @@ from sparsefield.inference import Cuda
 from sparsefield.inference._device import (
     KINDS,
     Gpu,
-    ask_for_sweeps,
+    ask_for_sweep,
     find_gpu,
     name_sweep,
     read_sources,
@@ -29,6 +29,7 @@ from sparsefield.inference._device import (
 SHIM = Path(__file__).with_name("cuda_shim.h")
 # Contracting products and sums would round otherwise than the GPU, which is told how to round each.
 OPTIONS = ["-std=c++17", "-O2", "-ffp-contract=off", "-fno-math-errno", "-shared", "-fPIC", "-w"]
+UNTOUCHED = 0xA5
 TOGETHER = ["sweep_dense"]  # kernels whose threads wait for each other
 IS_REAL = os.environ.get("SPARSEFIELD_GPU") == "1"
 
@@ -50,8 +51,9 @@ def compile_kernels():
     forms = [(form, n_planes) for form in ("product", "sum") for n_planes in (1, 2, 3)]
     source = read_sources("random", "sweeps", "coupling", "counts", "dense")
     names = re.findall(r"__global__ void ([a-z]\w+)\(", source)
-    names += [name_sweep(*own, *kind) for own in forms for kind in KINDS]
-    source += "".join(ask_for_sweeps(*own) for own in forms)
+    sweeps = [name_sweep(*own, *kind) for own in forms for kind in KINDS]
+    names += sweeps
+    source += "".join(ask_for_sweep(name) for name in sweeps)
     with tempfile.TemporaryDirectory() as folder:
         code = Path(folder, "kernels.cpp")
         lines = [f"HOST({name})" for name in names] + [f"HOST_TOGETHER({name})" for name in TOGETHER]
@@ -71,6 +73,8 @@ class Host:
         self.n_full, self.free_bytes, self.near_bytes, self.launched = n_full, free_bytes, near_bytes, []
         self.product_bytes = 2**17  # as much as the shim has
         self._kernels = compile_kernels()
+        self._kernels.find_near.restype = ctypes.POINTER(ctypes.c_ubyte * 2**17)
+        self._near = np.ctypeslib.as_array(self._kernels.find_near().contents)
 
     def launch(self, kernel, grid, n_threads, *arguments, near_bytes=0):
         assert near_bytes <= max(self.near_bytes, self.product_bytes)
@@ -78,7 +82,10 @@ class Host:
         held = [self._place(value) for value in arguments]
         places = (ctypes.c_void_p * len(held))(*[ctypes.addressof(value) for value in held])
         sizes = (ctypes.c_uint * 3)(*grid, *[1] * (3 - len(grid)))
+        beyond = self._near[near_bytes:]
+        beyond[:] = UNTOUCHED
         getattr(self._kernels, f"host_{kernel}")(sizes, ctypes.c_uint(n_threads), places)
+        assert (beyond == UNTOUCHED).all(), f"{kernel} took more of a processor's memory than it had asked for"
 
     @staticmethod
     def _place(value):
@@ -89,6 +96,9 @@ class Host:
             return ctypes.c_void_p(value.ctypes.data)
         kinds = {np.uint32: ctypes.c_uint32, np.int32: ctypes.c_int32, np.uint64: ctypes.c_uint64}
         return kinds[type(value)](int(value))
+
+    def has_room(self, _, near_bytes):
+        return near_bytes <= self.near_bytes
 
     def make(self, shape, dtype):
         check_room(shape, dtype, self.free_bytes)
@@ -137,6 +147,9 @@ class Limited(Gpu):
     """A GPU that says that it has less memory, and counts what it was asked for."""
 
     free_bytes = 2**32
+
+    def has_room(self, n_blocks, near_bytes):
+        return near_bytes <= self.near_bytes and super().has_room(n_blocks, near_bytes)
 
     def launch(self, kernel, *arguments, **options):
         self.launched.append(kernel)

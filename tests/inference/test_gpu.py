@@ -212,7 +212,7 @@ def test_fields_of_all_sizes_take_turns():
         model = make_field(p, degree=2, seed=1)
         chains = OnDevice(device).chains(model.domain, 50, seed=1)
         chains.sweep(DeviceScan(device, model), 2)
-    assert [name for name in device.launched if name.startswith("sweep")] == 5 * ["sweep_product_1_near8_1"]
+    assert [name.startswith("sweep_product_1_near8") for name in device.launched if "sweep" in name] == 5 * [True]
 
 
 def test_more_levels_than_two_are_refused_with_their_name():
@@ -250,7 +250,7 @@ def test_sweeps_are_cut_into_calls_that_an_interrupt_can_end():
     backend, model = OnDevice(device), make_field(10, seed=1)
     chains = backend.chains(model.domain, 100, seed=1)
     scan = backend.prepare(model)
-    scan.seconds = 1.0  # as if it were slow
+    scan.seconds = lambda _: 1.0  # as if it were slow
     chains.sweep(scan, 3)
     assert sum(name.startswith("sweep") for name in device.launched) == 3
 

@@ -9,7 +9,9 @@ import naive_gpu
 from host_device import make_device, needs_device
 from sparsefield import PairwiseMRF
 from sparsefield.datasets import make_field
+from sparsefield.inference import _device_scan
 from sparsefield.inference._blocks import STARTS, SWEEPS
+from sparsefield.inference._device import GROUPS
 from sparsefield.inference._device_chains import DeviceBounds, DeviceChains, lay_out, make_key, make_streams
 from sparsefield.inference._device_coupled import draw_exactly
 from sparsefield.inference._device_draws import count_each, count_lines
@@ -36,8 +38,9 @@ def test_streams_are_seeded_by_philox():
 
 @needs_device
 @pytest.mark.parametrize("form", ["product", "sum"])
+@pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("n_full", [1, 10**9])
-def test_sweeps_are_those_of_the_slow_twin(form, n_full):
+def test_sweeps_are_those_of_the_slow_twin(form, group, n_full):
     device, n, key = make_device(n_full), 50, tuple(int(k) for k in make_key(7))
     chains = DeviceChains.start(device, FEW.domain, n, seed=7)
     words = [naive_gpu.philox((t, 0, STARTS, block), key) for t in range(2) for block in range(2)]
@@ -47,7 +50,10 @@ def test_sweeps_are_those_of_the_slow_twin(form, n_full):
     order = [3, 0, 5, 1, 4, 2]
     sizes = np.abs(FEW.main) + np.abs(FEW.interactions).sum(axis=1)
     shifts = None if form == "product" else pair_shifts(sizes)
-    chains.sweep(DeviceScan(device, FEW, order=order, form=form), 3)
+    scan = DeviceScan(device, FEW, order=order, form=form)
+    scan.group = group
+    chains.sweep(scan, 3)
+    assert {name.rsplit("_", 1)[1] for name in device.launched if "sweep" in name} == {str(group)}
     naive_gpu.sweep(starts, streams, FEW.main, FEW.interactions, 3, order, shifts)
     np.testing.assert_array_equal(chains.codes(), starts)
     assert 0 < starts.mean() < 1
@@ -89,6 +95,30 @@ def test_states_do_not_depend_on_the_size_or_the_load_of_a_device():
     for _ in range(4):
         fewer.sweep(DeviceScan(device, model), 1)
     np.testing.assert_array_equal(fewer.codes(), found[0][0][:1000])
+
+
+@needs_device
+@pytest.mark.parametrize("n_full", [1, 10**9])
+def test_states_do_not_depend_on_the_groups_of_neighbours(monkeypatch, n_full):
+    model, found = make_field(11, edge_probability=0.6, seed=3), []  # with up to nine neighbours
+    for group in GROUPS:
+        monkeypatch.setattr(_device_scan, "_choose_group", lambda _, group=group: group)
+        device = make_device(n_full)
+        bounds = DeviceBounds.start(device, model.domain, 500, seed=5)
+        bounds.sweep(DeviceScan(device, model, n_planes=2), 3)
+        draws, _ = draw_exactly(device, model, 500, seed=5, max_sweeps=1000)
+        found.append((bounds.open_counts(), draws.codes()))
+        assert {name.rsplit("_", 1)[1] for name in device.launched if "sweep" in name} == {str(group)}
+    for counts, codes in found[1:]:
+        np.testing.assert_array_equal(counts, found[0][0])
+        np.testing.assert_array_equal(codes, found[0][1])
+
+
+def test_groups_fit_the_numbers_of_neighbours():
+    for degrees, group in (([2] * 9, 2), ([4] * 9, 4), ([6] * 9, 6), ([8] * 9, 8), ([16] * 9, 8), ([], 2)):
+        assert _device_scan._choose_group(np.array(degrees, dtype=np.int64)) == group
+    # Most have few neighbours: groups as large as those of one with many would be filled up for all others.
+    assert _device_scan._choose_group(np.array([2] * 20 + [16])) == 2
 
 
 STRONG = PairwiseMRF.binary(

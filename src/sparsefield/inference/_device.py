@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache, wraps
 from importlib.resources import files
-from typing import Any, Literal, Protocol, TypeVar, cast
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ Form = Literal["product", "sum"]
 T = TypeVar("T")
 _MOST_SAID = 300  # letters of what others say of a GPU that cannot be used
 _FIRST_PRODUCTS = 8  # compute capability from which on products of bytes are what the kernel asks for
-MANY = 8  # neighbours that are asked for together, where there are many of them
+_RESERVED = 1024  # bytes of a processor that a block takes besides those that it asks for
 
 
 class NoDeviceError(ValueError):
@@ -30,11 +30,14 @@ class Device(Protocol):
 
     xp: Any  # numpy, or what has its functions for arrays on the device
     n_full: int  # threads that keep it busy
-    near_bytes: int  # memory of a processor that a block of threads can have
-    product_bytes: int  # the same, of one that multiplies matrices of whole numbers; zero where it cannot
+    product_bytes: int  # memory of a processor that a block can have that multiplies matrices; zero where it cannot
 
     def launch(self, kernel: str, grid: tuple[int, ...], n_threads: int, *arguments: Any, near_bytes: int = 0) -> None:
         """Start a kernel: arrays, and numbers of the types that it takes; None for no array."""
+        ...
+
+    def has_room(self, n_blocks: int, near_bytes: int) -> bool:
+        """Say whether processors hold so many blocks at one time, with so much of their memory each."""
         ...
 
     def make(self, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -62,8 +65,9 @@ def read_sources(*names: str) -> str:
 
 
 # Kernels that sweep: chains of a thread, whether they are held near it, and neighbours that are asked for together.
-KINDS = [(8, True, 1), (16, True, 1), (8, False, 2), (16, False, 1), (32, False, 1)]
-KINDS += [(bits, False, MANY) for bits in (8, 16, 32)]
+GROUPS = (2, 4, 6, 8)
+_PLACES = ((8, False), (8, True), (16, False), (16, True), (32, False))
+KINDS = [(bits, is_near, group) for bits, is_near in _PLACES for group in GROUPS]
 
 
 def name_sweep(form: Form, n_planes: int, bits: int, is_near: bool, group: int) -> str:
@@ -71,9 +75,22 @@ def name_sweep(form: Form, n_planes: int, bits: int, is_near: bool, group: int) 
     return f"sweep_{form}_{n_planes}_{'near' if is_near else 'far'}{bits}_{group}"
 
 
-def ask_for_sweeps(form: Form, n_planes: int) -> str:
-    """Return the line of source that makes the kernels of a form and a number of planes."""
-    return f"\nSWEEPS({n_planes}, {form}, {form.upper()})\n"
+def ask_for_sweep(kernel: str) -> str:
+    """Return the line of source that makes a kernel that sweeps, from its name."""
+    form, n_planes, place, group = kernel.split("_")[1:]
+    is_near = place.startswith("near")
+    memory = "near" if is_near else "far"
+    chosen = n_planes, form, form.upper(), place.removeprefix(memory), memory, str(is_near).lower(), group
+    return f"\nSWEEP({', '.join(chosen)})\n"
+
+
+def find_source(kernel: str) -> str:
+    """Return the source that has a kernel. Of those that sweep it has this one: there are many, and few are used."""
+    if kernel == "sweep_dense":
+        return read_sources("random", "sweeps", "dense")
+    if kernel.startswith("sweep"):
+        return read_sources("random", "sweeps") + ask_for_sweep(kernel)
+    return read_sources("random", "coupling", "counts")
 
 
 @lru_cache(maxsize=1)
@@ -114,11 +131,14 @@ class Gpu:
         self.xp = cupy
         properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
         self._name = properties["name"].decode()
-        # Once so many threads are on each processor more chains to a thread pay: on an H200 2^20 chains, which are 496
-        # threads a processor with 16 chains each, make 772 thousand million updates a second, and 741 with 8 chains.
-        self.n_full = 448 * properties["multiProcessorCount"]
-        self.near_bytes = properties["sharedMemPerBlockOptin"]
-        self.product_bytes = self.near_bytes if properties["major"] >= _FIRST_PRODUCTS else 0
+        self._n_processors = int(properties["multiProcessorCount"])
+        # Once so many threads are on each processor more chains to a thread pay: on an H200 2^20 chains of 100
+        # variables, 248 threads a processor with 32 chains each, make 1017 thousand million updates a second, and 965
+        # with 16 chains; half as many make 690 and 920.
+        self.n_full = 224 * self._n_processors
+        self._near_bytes = int(properties["sharedMemPerBlockOptin"])
+        self._shared_bytes = int(properties["sharedMemPerMultiprocessor"])
+        self.product_bytes = self._near_bytes if properties["major"] >= _FIRST_PRODUCTS else 0
 
     def try_out(self) -> None:
         """Compile kernels and run one of them: what is wrong with CuPy, the driver or the compiler shows here."""
@@ -143,23 +163,20 @@ class Gpu:
 
     @lru_cache  # noqa: B019  # there is one GPU, for as long as the process
     def _find(self, kernel: str) -> Any:
-        """Return a kernel; the first one of a module compiles it, for a second or two, or finds it on disk."""
-        found = self._compile(_find_module(kernel)).get_function(kernel)
+        """Return a kernel; the first one of a source compiles it, for up to a second or two, or finds it on disk."""
+        found = self._compile(find_source(kernel)).get_function(kernel)
         # The limit is the kernel's, whoever holds it: were it what one launch takes, a later one might ask for more.
-        found.max_dynamic_shared_size_bytes = self.near_bytes
+        found.max_dynamic_shared_size_bytes = self._near_bytes
         return found
 
     @lru_cache  # noqa: B019
-    def _compile(self, sweeps: str) -> Any:
-        """Return the module of some sweeps, or of all other kernels."""
-        if not sweeps:
-            source = read_sources("random", "coupling", "counts")
-        elif sweeps == "sweep_dense":
-            source = read_sources("random", "sweeps", "dense")
-        else:
-            form, n_planes = sweeps.split("_")[1:]
-            source = read_sources("random", "sweeps") + ask_for_sweeps(cast(Form, form), int(n_planes))
+    def _compile(self, source: str) -> Any:
         return self.xp.RawModule(code=source, options=("-std=c++17",))
+
+    def has_room(self, n_blocks: int, near_bytes: int) -> bool:
+        """Say whether processors hold so many blocks at one time, with so much of their memory each."""
+        of_each = -(-n_blocks // self._n_processors)
+        return near_bytes <= self._near_bytes and of_each * (near_bytes + _RESERVED) <= self._shared_bytes
 
     def make(self, shape: tuple[int, ...], dtype: Any) -> Any:
         """Return an array of zeros."""
@@ -180,13 +197,6 @@ class Gpu:
     def free_bytes(self) -> int:
         """The memory that is left."""
         return int(self.xp.cuda.runtime.memGetInfo()[0]) + int(self.xp.get_default_memory_pool().free_bytes())
-
-
-def _find_module(kernel: str) -> str:
-    """Return which module has a kernel: sweeps of one form and number of planes, or all others."""
-    if kernel == "sweep_dense":
-        return kernel
-    return kernel.rsplit("_", 2)[0] if kernel.startswith("sweep") else ""
 
 
 def guard_memory(own: type[T]) -> type[T]:

@@ -13,7 +13,8 @@ from sparsefield.data import MISSING, MOST_ROWS, Counts, Domain, Moments
 from sparsefield.inference._blocks import CONTINUED, LONGEST_CALL, STARTS, SWEEPS
 from sparsefield.inference._checks import check_request, check_sweeps
 from sparsefield.inference._counting import count_slots
-from sparsefield.inference._device import MANY, Device, Form, guard_memory, name_sweep
+from sparsefield.inference._device import Device, Form, guard_memory, name_sweep
+from sparsefield.inference._device_dense import PRODUCT_WARPS
 from sparsefield.inference._device_draws import DeviceDraws, count_each, count_lines
 from sparsefield.inference._device_scan import DeviceScan
 
@@ -21,13 +22,6 @@ WORD = 32  # chains of a word
 _FOUR = 4  # words that the counting reads at one time
 _GROUP = 8  # chains that share a stream of random numbers
 _THREADS = 64  # of a block: few, so that blocks are spread evenly over the processors; kernels are compiled for them
-# Of 4 neighbours two are asked for together, of 6 all: 1000 variables and 2^18 chains make 428 and 389 thousand million
-# updates a second that way, and 389 and 316 the other way.
-_FEW_NEIGHBOURS = 5
-_CHAINS_OF_PRODUCTS = 256  # of a block of threads that multiplies matrices, two for each of them
-# A block whose states take more than this leaves too few blocks to a processor: they are read where they are then.
-# (2^18 chains of 1000 variables, 64,000 bytes a block, made 265 thousand million updates a second near, and 299 far.)
-_MOST_NEAR = 40_000
 
 
 @guard_memory
@@ -64,7 +58,7 @@ class Lines:
         check_sweeps(n_sweeps)
         if scan.n_planes != self.n_planes or not np.array_equal(scan.domain.n_levels, self.domain.n_levels):
             raise ValueError("The scan was made for another domain or number of planes than these chains.")
-        for n in cut_sweeps(scan, self._states.shape[1], n_sweeps):
+        for n in cut_sweeps(scan, self._states.shape[1], n_sweeps, is_free=self._kept is None):
             run_sweeps(self._device, scan, self._states, self._streams, n, kept=self._kept)
             self.n_sweeps += n
 
@@ -192,11 +186,12 @@ class DeviceBounds(Lines):
         return np.where(own, 0, largest - least)
 
 
-def cut_sweeps(scan: DeviceScan, n_words: int, n_sweeps: int) -> list[int]:
+def cut_sweeps(scan: DeviceScan, n_words: int, n_sweeps: int, *, is_free: bool) -> list[int]:
     """Cut sweeps into calls of about a tenth of a second."""
     # A thread takes half a microsecond for an update, however few there are,
     # and as long for each ten neighbours that it asks for.
-    one = scan.n_updated * max(scan.seconds * WORD * n_words, 5e-7 + 5e-8 * scan.degree)
+    seconds = scan.seconds(scan.multiplies and is_free)
+    one = scan.n_updated * max(seconds * WORD * n_words, 5e-7 + 5e-8 * scan.degree)
     at_once = max(1, int(LONGEST_CALL / one)) if one else max(1, n_sweeps)
     return [min(at_once, n_sweeps - done) for done in range(0, n_sweeps, at_once)]
 
@@ -206,23 +201,20 @@ def run_sweeps(
 ) -> None:
     """Sweep chains in place, in one call, and wait for it. Words that are done are left alone."""
     check_time()
-    if scan.form == "dense" and kept is None and done is None and scan.near_bytes <= device.product_bytes:
+    if scan.multiplies and kept is None and done is None:
         _run_products(device, scan, states, streams, n_sweeps)
         return
     n_words, n_lines = states.shape[1], len(states) // scan.n_planes
     # Fewer chains a thread where there are few: states are the same.
     bits = next((bits for bits in (32, 16) if 32 * n_words >= bits * device.n_full), 8)
     n_each = 32 // bits * n_words
-    near = len(states) * _THREADS * bits // 8
-    is_near = bits < 32 and near <= min(device.near_bytes, _MOST_NEAR) and not scan.has_many
-    # Threads that are few wait for their neighbours together.
-    few = MANY if scan.degree > _FEW_NEIGHBOURS else 2
-    group = MANY if scan.has_many else few if bits == 8 and not is_near else 1
+    n_blocks, near = -(-n_each // _THREADS), len(states) * _THREADS * bits // 8
+    is_near = bits < 32 and device.has_room(n_blocks, near)
     form: Form = "product" if scan.form == "product" else "sum"
-    name = name_sweep(form, scan.n_planes, bits, is_near, group)
+    name = name_sweep(form, scan.n_planes, bits, is_near, scan.group)
     sizes = np.uint32(n_lines), np.uint64(n_each), np.int32(scan.n_updated), np.int32(n_sweeps)
-    arguments = states, streams, *scan.arguments(group), kept, done, *sizes
-    device.launch(name, (-(-n_each // _THREADS),), _THREADS, *arguments, near_bytes=near if is_near else 0)
+    arguments = states, streams, *scan.arguments, kept, done, *sizes
+    device.launch(name, (n_blocks,), _THREADS, *arguments, near_bytes=near if is_near else 0)
     device.wait()
 
 
@@ -230,7 +222,7 @@ def _run_products(device: Device, scan: DeviceScan, states: Any, streams: Any, n
     """Sweep chains of a field in which most variables interact, by products of matrices."""
     n_words = states.shape[1]
     sizes = np.uint64(n_words), np.int32(scan.n_updated), np.int32(n_sweeps)
-    grid, n_threads = (-(-n_words // (_CHAINS_OF_PRODUCTS // WORD)),), _CHAINS_OF_PRODUCTS // 2
+    grid, n_threads = (-(-n_words // PRODUCT_WARPS),), WORD * PRODUCT_WARPS
     device.launch("sweep_dense", grid, n_threads, states, streams, *scan.products, *sizes, near_bytes=scan.near_bytes)
     device.wait()
 

@@ -153,7 +153,7 @@ class Coupled:
         left = int((self._device.fetch(self._done) == 0).sum())
         while left:
             self.n_run += left
-            for n in cut_sweeps(self._scan, left, length):
+            for n in cut_sweeps(self._scan, left, length, is_free=False):
                 self._sweep(n)
             left = self._settle()
 

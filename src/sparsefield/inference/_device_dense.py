@@ -15,9 +15,9 @@ _MOST_VARIABLES = 4096  # whose states the memory of a processor holds: 256 chai
 _LARGEST = 127 * (1 + 2**8 + 2**16)  # that three digits of eight bits can be
 _COARSEST = 20  # units of log-odds are 2^-20 bits at worst: others are added up one by one
 
-ROWS, STEP = 16, 32  # of a product: variables, and others that these have entries with
-_CHAINS, _WARPS = 256, 4  # of a block of threads
-_FIELD_ROW, _DRAWN_ROW = 68, 264  # numbers of a row of log-odds and of draws, as the kernel has them
+ROWS, STEP = 16, 32  # of a product: variables of a tile, and others that these have entries with, two tiles
+PRODUCT_WARPS = 6  # of a block of threads, with 32 chains each
+_FIELD_ROW = 36  # numbers of a row of log-odds, as the kernel has them
 
 
 def suits_products(interactions: NDArray[np.float64], degree: float) -> bool:
@@ -40,30 +40,34 @@ def _digit_shifts(interactions: NDArray[np.float64]) -> NDArray[np.int64]:
 
 def count_near_bytes(n_updated: int) -> int:
     """Return the memory of a processor that a block of threads takes."""
-    n_steps = -(-n_updated // STEP)
-    n_words = _CHAINS * (n_steps + 1) + ROWS * (_WARPS * _FIELD_ROW + _DRAWN_ROW + ROWS + 4) + 4 * STEP
-    return 4 * n_words
+    n_streams = 4 * PRODUCT_WARPS
+    shared = STEP * (8 * (n_streams + 1) + ROWS + 4)
+    own = 32 * -(-n_updated // STEP) + ROWS * _FIELD_ROW + 1
+    return 4 * (2 * shared + 4 * n_streams + PRODUCT_WARPS * own + 4)
 
 
 def lay_out_entries(
     interactions: NDArray[np.float64], order: NDArray[np.int64], shifts: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint32], NDArray[np.int32]]:
-    """Return what the kernel has of the entries, in the order of updates: digits, and what each adds to 16 variables.
+    """Return what the kernel has of the entries, in the order of updates: digits, and what variables add to their tile.
 
     Lane 4 g + t of a warp has, of 16 variables and 32 others, variables g and g + 8, and of these others t + 8 m and
     4 + t + 8 m, m = 0, ..., 3: a shift and a mask make the states of these of a word of them.
     """
     n = len(order)
-    n_blocks, n_steps = -(-n // ROWS), -(-n // STEP)
-    whole = np.zeros((n_blocks * ROWS, n_steps * STEP), dtype=np.int64)
+    n_blocks = -(-n // STEP)
+    whole = np.zeros((n_blocks * STEP, n_blocks * STEP), dtype=np.int64)
     whole[:n, :n] = as_whole(-interactions[np.ix_(order, order)], shifts[order][:, None])
-    inner = np.zeros((n_blocks, ROWS, ROWS), dtype=np.int32)
-    for block in range(n_blocks):
-        own = slice(ROWS * block, ROWS * (block + 1))
-        inner[block] = whole[own, own].T
+    inner = np.zeros((n_blocks, STEP // ROWS, ROWS, ROWS), dtype=np.int32)
+    for first in range(0, len(whole), ROWS):
+        own = whole[first : first + ROWS, first : first + ROWS]
+        inner[first // STEP, first % STEP // ROWS] = own.T
+        own[np.tril_indices(ROWS)] = 0  # those before it add theirs when they are updated
     digits = np.empty((3, *whole.shape), dtype=np.int8)
     for d in range(3):
         least = (whole + 128) % 256 - 128
         digits[d], whole = least, (whole - least) // 256
-    laid_out = digits.reshape(3, n_blocks, 2, 8, n_steps, 4, 2, 4).transpose(1, 4, 0, 3, 7, 6, 2, 5)
-    return np.ascontiguousarray(laid_out).view(np.uint32).reshape(n_blocks, n_steps, 3, 32, 4), inner
+    laid_out = digits.reshape(3, n_blocks, 2, 2, 8, n_blocks, 4, 2, 4).transpose(1, 5, 2, 0, 4, 8, 7, 3, 6)
+    own_last = [[*range(block), *range(block + 1, n_blocks), block] for block in range(n_blocks)]
+    laid_out = laid_out[np.arange(n_blocks)[:, None], own_last]
+    return np.ascontiguousarray(laid_out).view(np.uint32).reshape(n_blocks, n_blocks, 2, 3, 32, 4), inner

@@ -160,7 +160,7 @@ def add_counts(device: Device, lines: Any, mask: Any, counts: Any) -> None:
         return
     n_tiles = -(-n_lines // _SIDE)
     # Runs of words are short enough for a warp on each to keep the device busy, but not shorter than a warp's read.
-    n_runs = min(-(-n_fours // _WARP), max(1, min(_MOST_RUNS, device.n_full // n_tiles**2)))
+    n_runs = min(-(-n_fours // _WARP), max(1, min(_MOST_RUNS, 2 * device.n_full // n_tiles**2)))
     n_each = _WARP * -(-n_fours // (_WARP * n_runs))
     grid = (n_tiles, n_tiles, -(-n_fours // n_each))
     sizes = np.uint32(n_lines), np.uint64(n_fours), np.uint64(n_each)
@@ -171,7 +171,7 @@ def count_each(device: Device, lines: Any, mask: Any) -> NDArray[np.int64]:
     """Count the ones of each line (n, n_words) where a mask has ones."""
     n_lines, n_words = lines.shape
     counts = device.make((n_lines,), np.int32)
-    n_each = _WARP * max(16, -(-n_words * n_lines // (2 * device.n_full)))
+    n_each = _WARP * max(16, -(-n_words * n_lines // (4 * device.n_full)))
     if n_lines:
         grid = (n_lines, -(-n_words // n_each))
         device.launch("count_ones", grid, _WARP, lines, mask, np.uint64(n_words), np.uint64(n_each), counts)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield.inference._checks import check_order
-from sparsefield.inference._device import Device
+from sparsefield.inference._device import GROUPS, Device
 from sparsefield.inference._device_dense import count_near_bytes, dense_shifts, lay_out_entries, suits_products
 from sparsefield.inference._field import Field, reduce_to_binary
 from sparsefield.inference._tables import LARGEST_PRODUCT, as_whole, pair_shifts
@@ -18,8 +18,10 @@ from sparsefield.inference._tables import LARGEST_PRODUCT, as_whole, pair_shifts
 # Products of more factors round more often than it is worth: sums are exact, and their exponential is a small part of
 # so many additions.
 _MOST_FACTORS = 128
-# With so many neighbours on average they are asked for in groups: the last one of each variable is filled up.
-_MANY_NEIGHBOURS = 16
+# Neighbours are asked for in groups, of which the last one of each variable is filled up. A group is waited for about
+# as long as two neighbours take: 2^18 chains of 100 variables with six neighbours each make 695, 767 and 672 thousand
+# million updates a second on an H200 in groups of 2, 6 and 8.
+_WAITING = 2
 
 
 class DeviceScan:
@@ -46,10 +48,12 @@ class DeviceScan:
         Variables that are updated.
     degree : float
         Neighbours of a variable, on average.
-    has_many : bool
-        Whether neighbours are so many that kernels ask for them in large groups.
-    seconds : float
-        About what an update of a variable of a chain takes, of many; to decide how much to do in one call.
+    group : int
+        Neighbours that kernels ask for together.
+    multiplies : bool
+        Whether the GPU makes log-odds by products of matrices, where all variables are free.
+    near_bytes : int
+        The memory of a processor that products of matrices take.
     """
 
     def __init__(
@@ -85,31 +89,37 @@ class DeviceScan:
         make = _make_products if self.form == "product" else _make_sums
         entries, bases = make(main, interactions[rows, columns], rows, shifts)
         self.n_updated = len(checked)
-        self.degree, self.has_many = degree, degree >= _MANY_NEIGHBOURS
+        self.degree, self.group = degree, _choose_group(degrees)
         neutral = int(np.float32(1).view(np.int32)) if self.form == "product" else 0
         self._find_entries = partial(lay_out_entries, interactions, checked, shifts)
         edges, own = np.column_stack([columns, entries]), np.column_stack([bases, shifts])
         self._device, self._laid_out = device, partial(_lay_out, checked, rows, edges, own, neutral)
-        self._arguments: dict[int, tuple[Any, Any]] = {}
-        # A third of what one H200 does in `make bench-gpu`: others are slower.
-        self.seconds = n_planes * (3e-12 + 0.3e-12 * degree)
+        self.near_bytes = count_near_bytes(self.n_updated)
+        self.multiplies = self.form == "dense" and self.near_bytes <= device.product_bytes
 
-    def arguments(self, group: int) -> tuple[Any, Any]:
-        """Return what kernels are told of the field: heads, and edges in groups, in the order of updates."""
-        if group not in self._arguments:
-            heads, edges = (np.asarray(own, dtype=np.int32) for own in self._laid_out(group))
-            self._arguments[group] = self._device.xp.asarray(heads), self._device.xp.asarray(edges)
-        return self._arguments[group]
+    def seconds(self, by_products: bool) -> float:
+        """Return about what an update of a variable of a chain takes, of many: three times what an H200 takes.
 
-    @property
-    def near_bytes(self) -> int:
-        """The memory of a processor that products of matrices take."""
-        return count_near_bytes(self.n_updated)
+        To decide how much to do in one call (`make bench-gpu`).
+        """
+        if by_products:
+            return 1e-11 + 2e-14 * self.n_updated
+        return self.n_planes * (3e-12 + 0.3e-12 * self.degree)
+
+    @cached_property
+    def arguments(self) -> tuple[Any, Any]:
+        """What kernels are told of the field: heads, and edges in groups, in the order of updates."""
+        heads, edges = (np.asarray(own, dtype=np.int32) for own in self._laid_out(self.group))
+        return self._device.xp.asarray(heads), self._device.xp.asarray(edges)
 
     @cached_property
     def products(self) -> tuple[Any, ...]:
         """What products of matrices are told of the field, in the order of updates: heads, digits and inner entries."""
-        return self.arguments(1)[0], *(self._device.xp.asarray(own) for own in self._find_entries())
+        return self.arguments[0], *(self._device.xp.asarray(own) for own in self._find_entries())
+
+
+def _choose_group(degrees: NDArray[np.int64]) -> int:
+    return min(GROUPS, key=lambda group: int((-(-degrees // group)).sum()) * (group + _WAITING))
 
 
 def _lay_out(

@@ -12,10 +12,20 @@
 
 enum { PRODUCT, SUM };
 
+// Units of log-odds, 2^-shift bits: half and all of a bit's number of them, and a unit as a float.
+struct __align__(16) Unit {
+  int shift, half, minus_one;
+  float size;
+};
+
+__device__ __forceinline__ Unit make_unit(int shift) {
+  return {shift, 1 << (shift - 1), -(1 << shift), __int_as_float((127 - shift) << 23)};
+}
+
 // 2^(z / 2^shift) as in `_bytes.exponentiate`.
-__device__ __forceinline__ float exponentiate(int z, int shift) {
-  int n = (z + (1 << (shift - 1))) >> shift;
-  float x = __int2float_rn(z - (n << shift)) * __int_as_float((127 - shift) << 23);
+__device__ __forceinline__ float exponentiate(int z, const Unit& unit) {
+  int n = (z + unit.half) >> unit.shift;
+  float x = __int2float_rn(z + n * unit.minus_one) * unit.size;
   float y = __fmaf_rn(__fmaf_rn(__fmaf_rn(0.00015461444655f, x, 0.0013400428162f), x, 0.0096180566811f), x,
                       0.055503272264f);
   y = __fmaf_rn(__fmaf_rn(__fmaf_rn(y, x, 0.24022650872f), x, 0.69314720727f), x, 1.0f);
@@ -40,9 +50,11 @@ struct Total<SUM> {
   int value;
   __device__ __forceinline__ void begin(int base) { value = base; }
   __device__ __forceinline__ void add(int entry) { value += entry; }
-  __device__ __forceinline__ float weight(int shift) const { return exponentiate(value, shift); }
+  __device__ __forceinline__ float weight(int shift) const { return exponentiate(value, make_unit(shift)); }
   static __device__ __forceinline__ bool is_positive(int entry) { return entry < 0; }
 };
+
+#define THREADS 64  // of a block
 
 // PLANES is 1, chains; 2, the least and the largest states of chains from any start; 3, these and a chain between them.
 //
@@ -53,17 +65,18 @@ struct Total<SUM> {
 //
 // A thread reads and writes its words where they are, or in memory that its processor shares out (IS_NEAR), which is
 // faster where there are few threads and they wait.
-template <int PLANES, int FORM, typename W, bool IS_NEAR, int GROUP>
+template <int PLANES, int FORM, typename W, bool IS_NEAR, int GROUP, bool IS_KEPT>
 __device__ __forceinline__ void sweep(W* states, uint4* streams, const int4* heads, const int2* edges, const W* kept,
                                       const u8* done, u32 n_lines, u64 n_words, int n_order, int n_sweeps) {
   const int N = 8 * sizeof(W), GROUPS = sizeof(W);
-  u64 t = blockIdx.x * (u64)blockDim.x + threadIdx.x;
+  const bool IS_EARLY = PLANES == 1 && N == 8;  // random numbers are drawn while the first words of a variable come
+  u64 t = blockIdx.x * (u64)THREADS + threadIdx.x;
   if (t >= n_words || (done && done[t * sizeof(W) / 4])) return;
 #ifdef __CUDA_ARCH__
   extern __shared__ u8 near[];
 #endif
   W* own = IS_NEAR ? (W*)near + threadIdx.x : states + t;
-  const u64 stride = IS_NEAR ? (u64)blockDim.x : n_words;
+  const u32 stride = IS_NEAR ? THREADS : (u32)n_words;
   if (IS_NEAR)
     for (u32 i = 0; i < PLANES * n_lines; i++) own[i * stride] = states[i * n_words + t];
   uint4 s[GROUPS];
@@ -82,16 +95,27 @@ __device__ __forceinline__ void sweep(W* states, uint4* streams, const int4* hea
 #pragma unroll
         for (int c = 0; c < N; c++) total[q][c].begin(head.z);
       head = __ldg(heads + k + 1);
+      W words[GROUP][PLANES];
+      auto ask = [&] {
+#pragma unroll
+        for (int g = 0; g < GROUP; g++)
+#pragma unroll
+          for (int q = 0; q < PLANES; q++) words[g][q] = own[(u64)(next[g].x + q * n_lines) * stride];
+      };
+      u32 bits[N];
+      if (IS_EARLY) {
+        ask();
+#pragma unroll
+        for (int c = N - 1; c >= 0; c--) bits[c] = draw(s[c / 8]);
+      }
 #pragma unroll 1
       while (e < last) {
-        W words[GROUP][PLANES];
+        if (!IS_EARLY) ask();
         int entries[GROUP];
         e += GROUP;
 #pragma unroll
         for (int g = 0; g < GROUP; g++) {
           entries[g] = next[g].y;
-#pragma unroll
-          for (int q = 0; q < PLANES; q++) words[g][q] = own[(u64)(next[g].x + q * n_lines) * stride];
           next[g] = __ldg(edges + e + g);
         }
 #pragma unroll
@@ -107,14 +131,15 @@ __device__ __forceinline__ void sweep(W* states, uint4* streams, const int4* hea
             for (int c = 0; c < N; c++)
               if (words[g][q] >> c & 1) total[q][c].add(entries[g]);
         }
+        if (IS_EARLY && e < last) ask();
       }
       u32 zeros[PLANES];
 #pragma unroll
       for (int q = 0; q < PLANES; q++) zeros[q] = 0;
 #pragma unroll
       for (int c = N - 1; c >= 0; c--) {
-        u32 bits = draw(s[c / 8]);
-        float u = __uint2float_rn(bits), v = __uint2float_rn(~bits);
+        if (!IS_EARLY) bits[c] = draw(s[c / 8]);
+        float u = __uint2float_rn(bits[c]), v = __uint2float_rn(~bits[c]);
 #pragma unroll
         for (int q = 0; q < PLANES; q++) {
           float found = __fmaf_rn(-u, total[q][c].weight(shift), v);  // below zero, its first bit is one
@@ -125,7 +150,7 @@ __device__ __forceinline__ void sweep(W* states, uint4* streams, const int4* hea
       for (int q = 0; q < PLANES; q++) {
         W* place = own + (u64)(line + q * n_lines) * stride;
         W found = (W)~zeros[q];
-        if (kept) {
+        if (IS_KEPT) {
           W stays = kept[line * n_words + t];
           found = (W)((found & ~stays) | (*place & stays));
         }
@@ -139,20 +164,15 @@ __device__ __forceinline__ void sweep(W* states, uint4* streams, const int4* hea
     for (u32 i = 0; i < PLANES * n_lines; i++) states[i * n_words + t] = own[i * stride];
 }
 
-#define SWEEP(PLANES, NAME, FORM, BITS, MEMORY, IS_NEAR, GROUP)                                                      \
-  extern "C" __global__ void __launch_bounds__(64) sweep_##NAME##_##PLANES##_##MEMORY##BITS##_##GROUP(               \
-      u##BITS* states, uint4* streams, const int4* heads, const int2* edges, const u##BITS* kept, const u8* done,    \
-      u32 n_lines, u64 n_words, int n_order, int n_sweeps) {                                                        \
-    sweep<PLANES, FORM, u##BITS, IS_NEAR, GROUP>(states, streams, heads, edges, kept, done, n_lines, n_words,        \
-                                                 n_order, n_sweeps);                                                \
+// A kernel: whoever compiles this says which. Most sweeps keep nothing, and are faster where they need not ask.
+#define SWEEP(PLANES, NAME, FORM, BITS, PLACE, IS_NEAR, GROUP)                                                      \
+  extern "C" __global__ void __launch_bounds__(THREADS) sweep_##NAME##_##PLANES##_##PLACE##BITS##_##GROUP(          \
+      u##BITS* states, uint4* streams, const int4* heads, const int2* edges, const u##BITS* kept, const u8* done,   \
+      u32 n_lines, u64 n_words, int n_order, int n_sweeps) {                                                       \
+    if (kept)                                                                                                      \
+      sweep<PLANES, FORM, u##BITS, IS_NEAR, GROUP, true>(states, streams, heads, edges, kept, done, n_lines,        \
+                                                         n_words, n_order, n_sweeps);                              \
+    else                                                                                                           \
+      sweep<PLANES, FORM, u##BITS, IS_NEAR, GROUP, false>(states, streams, heads, edges, kept, done, n_lines,       \
+                                                          n_words, n_order, n_sweeps);                             \
   }
-// All kernels of a number of planes and a form: whoever compiles this says which.
-#define SWEEPS(PLANES, NAME, FORM)              \
-  SWEEP(PLANES, NAME, FORM, 8, near, true, 1)   \
-  SWEEP(PLANES, NAME, FORM, 16, near, true, 1)  \
-  SWEEP(PLANES, NAME, FORM, 8, far, false, 2)   \
-  SWEEP(PLANES, NAME, FORM, 16, far, false, 1)  \
-  SWEEP(PLANES, NAME, FORM, 32, far, false, 1)  \
-  SWEEP(PLANES, NAME, FORM, 8, far, false, 8)   \
-  SWEEP(PLANES, NAME, FORM, 16, far, false, 8)  \
-  SWEEP(PLANES, NAME, FORM, 32, far, false, 8)
