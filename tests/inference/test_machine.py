@@ -1,11 +1,14 @@
 """Which backend a device stands for."""
 
 import pickle
+import sys
+import warnings
+from types import SimpleNamespace
 
 import pytest
 
 from host_device import needs_device
-from sparsefield.inference import Auto, Cpu, Cuda, NoDeviceError, make_backend, name_device
+from sparsefield.inference import Auto, Cpu, Cuda, NoDeviceError, _device, has_gpu, make_backend, name_device
 
 
 @needs_device
@@ -42,3 +45,32 @@ def test_what_makes_the_same_draws_has_one_name(no_cupy):  # noqa: ARG001
 @needs_device
 def test_a_gpu_has_a_name_of_its_own(gpu):  # noqa: ARG001
     assert [name_device(device) for device in (None, "cpu", "cuda", "auto")] == ["cpu", "cpu", "cuda", "auto"]
+
+
+@pytest.fixture(params=[RuntimeError("no CUDA-capable\n device"), ModuleNotFoundError("No module", name="fastrlock")])
+def useless_cupy(monkeypatch, request):
+    """Let CuPy be installed on a machine without a GPU, or without what it needs itself."""
+
+    class Device:
+        def __init__(self):
+            raise request.param
+
+    runtime = SimpleNamespace(getDeviceProperties=lambda _: {})
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=SimpleNamespace(Device=Device, runtime=runtime)))
+    for function in (_device.find_gpu, _device._warn_of):
+        function.cache_clear()
+    yield " ".join(str(request.param).split())
+    for function in (_device.find_gpu, _device._warn_of):
+        function.cache_clear()
+
+
+def test_a_cupy_that_cannot_run_is_told_of_once(useless_cupy):
+    with pytest.raises(
+        NoDeviceError, match=rf"is installed, but cannot run on a GPU here \({useless_cupy}\)\. .*'cpu'"
+    ):
+        make_backend(None, None, "cuda")
+    with pytest.warns(UserWarning, match=rf"cannot run on a GPU here \({useless_cupy}\): device 'auto' takes this"):
+        assert name_device("auto") == "cpu"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not has_gpu()

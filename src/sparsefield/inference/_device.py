@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import lru_cache, wraps
 from importlib.resources import files
@@ -18,7 +19,15 @@ _RESERVED = 1024  # bytes of a processor that a block takes besides those that i
 
 
 class NoDeviceError(ValueError):
-    """There is no GPU that can be used."""
+    """There is no GPU that can be used.
+
+    Attributes
+    ----------
+    said : str
+        What CuPy, the driver or the compiler of kernels had to say; nothing where CuPy is not installed.
+    """
+
+    said = ""
 
 
 class DeviceMemoryError(MemoryError):
@@ -98,30 +107,50 @@ def find_gpu() -> Gpu:
     """Return the GPU of this machine, or say why there is none."""
     try:
         import cupy
-    except ImportError as error:
+
+        gpu = Gpu(cupy)
+        gpu.try_out()
+    except ModuleNotFoundError as error:
+        if error.name != "cupy":
+            raise _cannot_run(error) from error
         raise NoDeviceError(
             "device is 'cuda': that takes CuPy, which is not installed here. Install it with "
             "\"pip install 'sparsefield[cuda]'\" (CUDA 13; cupy-cuda12x is for CUDA 12), or use device='cpu'."
         ) from error
-    try:
-        gpu = Gpu(cupy)
-        gpu.try_out()
     except Exception as error:  # whatever CuPy, the driver or the compiler of kernels has to say
-        said = " ".join(str(error).split())[:_MOST_SAID] or type(error).__name__
-        raise NoDeviceError(
-            f"device is 'cuda': CuPy is installed, but cannot run on a GPU here ({said}). Look at what nvidia-smi says "
-            "and whether CUDA is there (pip install 'sparsefield[cuda]' brings it along), or use device='cpu'."
-        ) from error
+        raise _cannot_run(error) from error
     return gpu
 
 
+def _cannot_run(error: Exception) -> NoDeviceError:
+    said = " ".join(str(error).split())[:_MOST_SAID] or type(error).__name__
+    found = NoDeviceError(
+        f"device is 'cuda': CuPy is installed, but cannot run on a GPU here ({said}). Look at what nvidia-smi says and "
+        "whether CUDA is there (pip install 'sparsefield[cuda]' brings it along), or use device='cpu'."
+    )
+    found.said = said
+    return found
+
+
 def has_gpu() -> bool:
-    """Say whether there is a GPU that can be used."""
+    """Say whether there is a GPU that can be used; where CuPy is installed and there is none, a warning says why."""
     try:
         find_gpu()
-    except NoDeviceError:
+    except NoDeviceError as error:
+        if error.said:
+            _warn_of(error.said)
         return False
     return True
+
+
+@lru_cache
+def _warn_of(said: str) -> None:
+    """Warn, once in a process."""
+    warnings.warn(
+        f"CuPy is installed, but cannot run on a GPU here ({said}): device 'auto' takes this machine's processors. "
+        "Look at what nvidia-smi says, or use device='cpu', which says nothing.",
+        stacklevel=3,
+    )
 
 
 class Gpu:
