@@ -148,10 +148,15 @@ def bench_senate() -> dict[str, Any]:
             chains, run = backend.draw(fit.model, n, seed=2, max_sweeps=10_000)
             chains.moments()
         found[f"sweeps_{name}"] = run.sweeps_per_draw
-    with stopwatch(found, "certificate"):
-        optimality = sf.certify(fit, table, n_draws=CERTIFIED_DRAWS, seed=2, backend=Cuda()).optimality
-    assert optimality is not None
-    return found | {"gap": optimality.gap, "kind": optimality.kind, "proven": optimality.proven}
+    # With free main effects nothing that is proven for every number of draws says much: see docs/math/optimality.md.
+    penalised = sf.learn(table, SENATE_ALPHA, seed=1, backend=Cuda(), penalize_main=True)
+    for name, own in (("free", fit), ("penalised", penalised)):
+        part: dict[str, Any] = {}
+        with stopwatch(part, "seconds"):
+            optimality = sf.certify(own, table, n_draws=CERTIFIED_DRAWS, seed=2, backend=Cuda()).optimality
+        assert optimality is not None
+        found[name] = part | {"gap": optimality.gap, "kind": optimality.kind, "proven": optimality.proven}
+    return found
 
 
 def bench_fit(p: int) -> dict[str, Any]:

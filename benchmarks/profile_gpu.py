@@ -14,7 +14,7 @@ METRICS = {
     "logic and whole numbers (ALU)": "sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active",
     "floats (FMA)": "sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active",
     "population counts and conversions (XU)": "sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active",
-    "tensor cores": "sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active",
+    "tensor cores": "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
     "first cache": "l1tex__throughput.avg.pct_of_peak_sustained_active",
     "memory": "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
 }
