@@ -30,7 +30,7 @@ SHIM = Path(__file__).with_name("cuda_shim.h")
 # Contracting products and sums would round otherwise than the GPU, which is told how to round each.
 OPTIONS = ["-std=c++17", "-O2", "-ffp-contract=off", "-fno-math-errno", "-shared", "-fPIC", "-w"]
 UNTOUCHED = 0xA5
-TOGETHER = ["sweep_dense"]  # kernels whose threads wait for each other
+TOGETHER = ["sweep_dense_few", "sweep_dense_many"]  # kernels whose threads wait for each other
 IS_REAL = os.environ.get("SPARSEFIELD_GPU") == "1"
 
 

@@ -95,7 +95,7 @@ def ask_for_sweep(kernel: str) -> str:
 
 def find_source(kernel: str) -> str:
     """Return the source that has a kernel. Of those that sweep it has this one: there are many, and few are used."""
-    if kernel == "sweep_dense":
+    if kernel.startswith("sweep_dense"):
         return read_sources("random", "sweeps", "dense")
     if kernel.startswith("sweep"):
         return read_sources("random", "sweeps") + ask_for_sweep(kernel)

@@ -14,7 +14,7 @@ from sparsefield.inference._blocks import CONTINUED, LONGEST_CALL, STARTS, SWEEP
 from sparsefield.inference._checks import check_request, check_sweeps
 from sparsefield.inference._counting import count_slots
 from sparsefield.inference._device import Device, Form, guard_memory, name_sweep
-from sparsefield.inference._device_dense import PRODUCT_WARPS
+from sparsefield.inference._device_dense import FEW_VARIABLES, PRODUCT_WARPS
 from sparsefield.inference._device_draws import DeviceDraws, count_each, count_lines
 from sparsefield.inference._device_scan import DeviceScan
 
@@ -223,7 +223,8 @@ def _run_products(device: Device, scan: DeviceScan, states: Any, streams: Any, n
     n_words = states.shape[1]
     sizes = np.uint64(n_words), np.int32(scan.n_updated), np.int32(n_sweeps)
     grid, n_threads = (-(-n_words // PRODUCT_WARPS),), WORD * PRODUCT_WARPS
-    device.launch("sweep_dense", grid, n_threads, states, streams, *scan.products, *sizes, near_bytes=scan.near_bytes)
+    name = f"sweep_dense_{'few' if scan.n_updated <= FEW_VARIABLES else 'many'}"
+    device.launch(name, grid, n_threads, states, streams, *scan.products, *sizes, near_bytes=scan.near_bytes)
     device.wait()
 
 

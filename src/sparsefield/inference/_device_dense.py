@@ -7,16 +7,17 @@ from numpy.typing import NDArray
 
 from sparsefield.inference._tables import LOG2_E, as_whole, pair_shifts
 
-# Products take as long whether entries are zero or not. Of 1000 variables that all interact an H200 makes 79 thousand
-# million updates a second with them, and with 20 neighbours one by one 387: in proportion, 62 with an eighth of all.
-# With 128 variables it makes 150 with them, and 83 one by one.
-_FEWEST_NEIGHBOURS, _SMALLEST_SHARE = 96, 1 / 8
-_MOST_VARIABLES = 4096  # whose states the memory of a processor holds: 256 chains of them
+# Products take as long whether entries are zero or not. Of 1000 variables that all interact an H200 makes 100 thousand
+# million updates a second with them, and with 20 neighbours one by one 374: in proportion, 75 with a tenth of all. Of
+# 100 variables it makes 200 with them, and in proportion to 20 neighbours 103.
+_FEWEST_NEIGHBOURS, _SMALLEST_SHARE = 96, 1 / 10
+_MOST_VARIABLES = 4096  # whose states the memory of a processor holds: 192 chains of them
 _LARGEST = 127 * (1 + 2**8 + 2**16)  # that three digits of eight bits can be
 _COARSEST = 20  # units of log-odds are 2^-20 bits at worst: others are added up one by one
 
 ROWS, STEP = 16, 32  # of a product: variables of a tile, and others that these have entries with, two tiles
 PRODUCT_WARPS = 6  # of a block of threads, with 32 chains each
+FEW_VARIABLES = STEP * PRODUCT_WARPS  # whose products are too short for all warps to draw while they are made
 _FIELD_ROW = 36  # numbers of a row of log-odds, as the kernel has them
 
 

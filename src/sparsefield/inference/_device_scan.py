@@ -98,12 +98,13 @@ class DeviceScan:
         self.multiplies = self.form == "dense" and self.near_bytes <= device.product_bytes
 
     def seconds(self, by_products: bool) -> float:
-        """Return about what an update of a variable of a chain takes, of many: three times what an H200 takes.
+        """Return about what an update of a variable of a chain takes, of many, to decide how much to do in one call.
 
-        To decide how much to do in one call (`make bench-gpu`).
+        It is three times what an H200 takes in `make bench-gpu`, since others are slower, and half as much again where
+        products of matrices are made: calls begin and end by turning lines of chains into lines of variables.
         """
         if by_products:
-            return 1e-11 + 2e-14 * self.n_updated
+            return 5e-12 + 1e-14 * self.n_updated
         return self.n_planes * (3e-12 + 0.3e-12 * self.degree)
 
     @cached_property

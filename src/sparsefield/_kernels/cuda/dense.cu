@@ -104,12 +104,15 @@ struct Memory {
   int fields[WARPS][ROWS][36];  // log-odds of a tile; rows start in other banks
 };
 
+// HAS_FEW is for few blocks, whose products are too short for all warps to make their shares ready meanwhile: half of them
+// do so before the second tile.
+//
 // digits (n_blocks, n_blocks, 2, 3, 32): what lane l of a warp has of the entries of a tile and the 32 variables of a
 // step, least digit first; the step of its own block comes last. Variables of a tile have no entries with those before
 // them in it: inner (n_blocks, 32, 16) has what they add to those after them. heads (n_order) are those of `sweep`.
-extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
-    sweep_dense(u32* states, uint4* streams, const int4* heads, const uint4* digits, const int* inner, u64 n_words,
-                int n_order, int n_sweeps) {
+template <bool HAS_FEW>
+__device__ __forceinline__ void sweep_dense(u32* states, uint4* streams, const int4* heads, const uint4* digits,
+                                            const int* inner, u64 n_words, int n_order, int n_sweeps) {
 #ifdef __CUDA_ARCH__
   extern __shared__ __align__(16) u8 near[];
 #endif
@@ -174,10 +177,11 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     ask(a[0], next);
     const uint4* here = (const uint4*)(bits + (block == 0) * STEP) + column;
     uint4 words = *here;
-    // Each warp makes its share ready at another time, so that none waits for the one before it.
+    // Each warp makes its share ready at another time, so that none waits long for the one before it.
+    const bool is_late = HAS_FEW && turn >= 0 && warp >= WARPS / 2;
 #pragma unroll 1
     for (int i = 0, end = n_each * warp, is_last = 0; is_last < 2; is_last++, end = n_blocks - 1) {
-      if (is_last && turn + 1 < n_turns) prepare(turn + 1, warp);
+      if (is_last && turn + 1 < n_turns && !is_late) prepare(turn + 1, warp);
       if (turn < 0) continue;
 #pragma unroll 1
       for (; i < end; i++) {
@@ -195,6 +199,7 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     const Shared& shared = memory.shared[turn % 2];
 #pragma unroll
     for (int tile = 0; tile < TILES; tile++) {
+      if (tile == 1 && is_late && turn + 1 < n_turns) prepare(turn + 1, warp);
       if (ROWS * tile >= left) break;
       Bytes own(((const uint4*)(bits + STEP * block))[column], part);
       if (tile) ask(a[1], next + 96);
@@ -235,3 +240,12 @@ extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)
     if (k < n_order && own_word < n_words) states[heads[k].x * n_words + own_word] = word;
   }
 }
+
+#define SWEEP_DENSE(NAME, HAS_FEW)                                                                             \
+  extern "C" __global__ void __launch_bounds__(32 * WARPS, BLOCKS)                                             \
+      NAME(u32* states, uint4* streams, const int4* heads, const uint4* digits, const int* inner, u64 n_words, \
+           int n_order, int n_sweeps) {                                                                        \
+    sweep_dense<HAS_FEW>(states, streams, heads, digits, inner, n_words, n_order, n_sweeps);                   \
+  }
+SWEEP_DENSE(sweep_dense_few, true)
+SWEEP_DENSE(sweep_dense_many, false)
