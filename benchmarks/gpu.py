@@ -8,6 +8,7 @@ Needs a GPU and CuPy. Times are the best of some rounds; a call is waited for be
 from __future__ import annotations
 
 import argparse
+import json
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -22,6 +23,7 @@ import sparsefield as sf
 from measure import best_time, name_machine, store
 from profile_gpu import PROFILED, profile
 from sparsefield.datasets import load_senate, make_field
+from sparsefield.experiments import describe_machine
 from sparsefield.inference import Backend, Cpu, Cuda
 from sparsefield.inference._device import find_gpu
 from sparsefield.inference._device_chains import make_streams, run_sweeps
@@ -90,7 +92,7 @@ def bench_sweeps() -> list[dict[str, Any]]:
     for p, degree in FIELDS:
         model = make_ring(p, degree)
         row: dict[str, Any] = {"variables": p, "degree": degree}
-        chains = [n for n in CHAINS if n * p * max(1, degree / 100) <= 2**35]
+        chains = [n for n in CHAINS if n * p * max(1, degree / 100) <= 2**36]
         row["gpu"] = {n: measure_sweeps(Cuda(), model, n) for n in chains}
         if degree == 6:
             row["bounds"] = {n: measure_sweeps(Cuda(), model, n, 2) for n in chains}
@@ -183,26 +185,33 @@ BENCHES: dict[str, Callable[[], Any]] = {
 }
 
 
+def update(path: Path, parts: dict[str, Any], gpu: str) -> dict[str, Any]:
+    """Store what was measured, beside what a file has of other parts, and return all of it."""
+    known = json.loads(path.read_text()) if path.exists() else {}
+    commits = known.get("commits", {}) | dict.fromkeys(parts, describe_machine()["commit"])
+    found = known | parts | {"gpu": gpu, "commits": commits}
+    store({name: own for name, own in found.items() if name != "machine"}, path)
+    return dict(json.loads(path.read_text()))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results", help="a folder")
-    parser.add_argument("--only", nargs="+", choices=[*BENCHES, PROFILED], help="what to measure; all unless given")
+    parser.add_argument(
+        "--only", nargs="+", choices=[*BENCHES, PROFILED], help="what to measure again; all unless given"
+    )
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     console = Console(width=150)
-    gpu = find_gpu()
-    console.print(name_machine(), gpu.describe())
-    found: dict[str, Any] = {"gpu": gpu.describe()}
-    for name, bench in BENCHES.items():
+    gpu = find_gpu().describe()
+    console.print(name_machine(), gpu)
+    parts: dict[str, Any] = {}
+    for name, bench in (BENCHES | {PROFILED: profile}).items():
         if not options.only or name in options.only:
-            found[name] = bench()
-            console.print(name, found[name])
-    if not options.only or PROFILED in options.only:
-        found[PROFILED] = profile()
-        console.print(found[PROFILED])
-    options.output.mkdir(parents=True, exist_ok=True)
-    store(found, options.output / "gpu.json")
-    if not options.only:
+            parts[name] = bench()
+            console.print(name, parts[name])
+    found = update(options.output / "gpu.json", parts, gpu)
+    if found.keys() >= BENCHES.keys():
         write_tables(found, options.output / "gpu.md")
 
 

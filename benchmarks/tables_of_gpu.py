@@ -13,8 +13,8 @@ def write_tables(found: dict[str, Any], path: Path) -> None:
     lines = [
         "# A GPU beside processors",
         "",
-        f"Made by `make bench-gpu`; machine, versions and commit are in gpu.json. GPU: {found['gpu']}. Processors: all "
-        "of the same machine. Probabilities have their full resolution everywhere.",
+        f"Made by `make bench-gpu`; machine, versions and commits of parts are in gpu.json. GPU: {found['gpu']}. "
+        "Processors: all of the same machine. Probabilities have their full resolution everywhere.",
         "",
         *_write_sweeps(found["sweeps"]),
         *_write_others(found),
@@ -24,7 +24,7 @@ def write_tables(found: dict[str, Any], path: Path) -> None:
 
 
 def _write_sweeps(rows: list[dict[str, Any]]) -> list[str]:
-    chains = sorted({int(n) for row in rows for n in row["gpu"]})
+    chains = sorted({int(n) for row in rows for n in row["gpu"]})  # keys of a file are words
     lines = ["## Sweeps, in thousand millions of updates a second", ""]
     lines += [
         "| variables | neighbours | "
@@ -33,14 +33,14 @@ def _write_sweeps(rows: list[dict[str, Any]]) -> list[str]:
         "|---" * (3 + len(chains)) + "|",
     ]
     for row in rows:
-        cells = [_say(row["gpu"][n] / 1e9) if n in row["gpu"] else "" for n in chains]
+        cells = [_say(row["gpu"][f"{n}"] / 1e9) if f"{n}" in row["gpu"] else "" for n in chains]
         lines.append(f"| {row['variables']} | {row['degree']} | {' | '.join(cells)} | {_say(row['cpu'] / 1e9)} |")
     lines += ["", "Bounding chains, and chains between their bounds (exact draws), in plain sweeps:", ""]
     lines += ["| variables | chains | bounding chains | exact draws |", "|---|---|---|---|"]
     for row in rows:
         for n in row.get("bounds", {}):
             ratios = [row["gpu"][n] / row[kind][n] for kind in ("bounds", "coupled")]
-            lines.append(f"| {row['variables']} | 2^{n.bit_length() - 1} | {ratios[0]:.2f} | {ratios[1]:.2f} |")
+            lines.append(f"| {row['variables']} | 2^{int(n).bit_length() - 1} | {ratios[0]:.2f} | {ratios[1]:.2f} |")
     return [*lines, ""]
 
 

@@ -100,11 +100,11 @@ class DeviceScan:
     def seconds(self, by_products: bool) -> float:
         """Return about what an update of a variable of a chain takes, of many, to decide how much to do in one call.
 
-        It is three times what an H200 takes in `make bench-gpu`, since others are slower, and half as much again where
+        It is three times what an H200 takes in `make bench-gpu`, since others are slower, and no more than that where
         products of matrices are made: calls begin and end by turning lines of chains into lines of variables.
         """
         if by_products:
-            return 5e-12 + 1e-14 * self.n_updated
+            return 4e-12 + 6e-15 * self.n_updated
         return self.n_planes * (3e-12 + 0.3e-12 * self.degree)
 
     @cached_property

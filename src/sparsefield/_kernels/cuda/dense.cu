@@ -177,22 +177,27 @@ __device__ __forceinline__ void sweep_dense(u32* states, uint4* streams, const i
     ask(a[0], next);
     const uint4* here = (const uint4*)(bits + (block == 0) * STEP) + column;
     uint4 words = *here;
+    auto add_step = [&](int i, bool has_both) {
+      if (has_both) ask(a[1], next + 96);
+      Bytes own(words, part);
+      here += (i + 1 == block ? 2 : 1) * (STEP / 4);
+      words = *here;
+      next += TILES * 96;
+      add_product(sums[0], a[0], own, next);
+      if (has_both) add_product(sums[1], a[1], own, nullptr);
+    };
     // Each warp makes its share ready at another time, so that none waits long for the one before it.
     const bool is_late = HAS_FEW && turn >= 0 && warp >= WARPS / 2;
 #pragma unroll 1
     for (int i = 0, end = n_each * warp, is_last = 0; is_last < 2; is_last++, end = n_blocks - 1) {
       if (is_last && turn + 1 < n_turns && !is_late) prepare(turn + 1, warp);
       if (turn < 0) continue;
+      if (left > ROWS)
 #pragma unroll 1
-      for (; i < end; i++) {
-        ask(a[1], next + 96);
-        Bytes own(words, part);
-        here += (i + 1 == block ? 2 : 1) * (STEP / 4);
-        words = *here;
-        next += TILES * 96;
-        add_product(sums[0], a[0], own, next);
-        add_product(sums[1], a[1], own, nullptr);
-      }
+        for (; i < end; i++) add_step(i, true);
+      else
+#pragma unroll 1
+        for (; i < end; i++) add_step(i, false);
     }
     if (turn < 0) continue;
     wait_for(&memory.ready, (turn + 1) * WARPS);
