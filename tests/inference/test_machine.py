@@ -5,8 +5,10 @@ import sys
 import warnings
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+import sparsefield as sf
 from host_device import needs_device
 from sparsefield.inference import Auto, Cpu, Cuda, NoDeviceError, _device, has_gpu, make_backend, name_device
 
@@ -45,6 +47,18 @@ def test_what_makes_the_same_draws_has_one_name(no_cupy):  # noqa: ARG001
 @needs_device
 def test_a_gpu_has_a_name_of_its_own(gpu):  # noqa: ARG001
     assert [name_device(device) for device in (None, "cpu", "cuda", "auto")] == ["cpu", "cpu", "cuda", "auto"]
+
+
+@needs_device
+def test_variables_that_are_not_for_a_gpu_are_refused_at_once(gpu):
+    domain = sf.Domain(("a", "b"), ((0, 1), (0, 1, 2)), (0, 0))
+    with pytest.raises(ValueError, match=r"'b' has 3 levels: draws on a GPU are for two .* Use device='cpu' or 'auto'"):
+        make_backend(None, None, "cuda", domain)
+    assert make_backend(None, None, "auto", domain) == Auto()
+    table = sf.Table(domain, np.tile(np.array([[0, 2], [1, 1]], dtype=np.uint8), (50, 1)))
+    with pytest.raises(ValueError, match="'b' has 3 levels"):
+        sf.learn(table, 0.1, device="cuda")
+    assert not gpu.launched
 
 
 @pytest.fixture(params=[RuntimeError("no CUDA-capable\n device"), ModuleNotFoundError("No module", name="fastrlock")])

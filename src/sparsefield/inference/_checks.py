@@ -30,12 +30,12 @@ def count_lines(n_variables: int, storage: Storage) -> int:
     return -(-n_variables // 8) * 8 if storage == "packed" else n_variables
 
 
-def check_two_levels(domain: Domain, what: str) -> None:
-    """Refuse variables with more than two levels."""
+def check_two_levels(domain: Domain, what: str, instead: str = "") -> None:
+    """Refuse variables with more than two levels, and say what to do instead."""
     if np.any(domain.n_levels > 2):
         i = int(np.argmax(domain.n_levels > 2))
         raise ValueError(
-            f"Variable {domain.names[i]!r} has {domain.n_levels[i]} levels: {what} are for two levels so far."
+            f"Variable {domain.names[i]!r} has {domain.n_levels[i]} levels: {what} are for two levels so far.{instead}"
         )
 
 

@@ -25,6 +25,11 @@ from sparsefield.inference._perfect import PerfectRun
 FEWEST_VARIABLES = 32  # of fields that `Auto` gives to a GPU
 
 
+def check_levels(domain: Domain) -> None:
+    """Refuse variables whose draws a GPU does not make."""
+    check_two_levels(domain, "draws on a GPU", " Use device='cpu' or 'auto'.")
+
+
 @guard_memory
 class Cuda(Cpu):
     """A GPU, by CuPy: chains, bounds and exact draws of variables with at most two levels.
@@ -100,7 +105,7 @@ class Cuda(Cpu):
 
     def _takes(self, domain: Domain) -> bool:
         """Say whether draws of a domain are made on the GPU; they are, or it is refused."""
-        check_two_levels(domain, "draws on a GPU")
+        check_levels(domain)
         return True
 
     def __repr__(self) -> str:

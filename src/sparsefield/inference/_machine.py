@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
+from sparsefield.data import Domain
 from sparsefield.inference._backend import Backend, Cpu
-from sparsefield.inference._cuda import Auto, Cuda
+from sparsefield.inference._cuda import Auto, Cuda, check_levels
 from sparsefield.inference._device import find_gpu, has_gpu
 
 DeviceName = Literal["cpu", "cuda", "auto"]
 
 
-def make_backend(backend: Backend | None, n_threads: int | None, device: DeviceName | None = None) -> Backend:
+def make_backend(
+    backend: Backend | None, n_threads: int | None, device: DeviceName | None = None, domain: Domain | None = None
+) -> Backend:
     """Return a backend that is given, or that of a device, with so many threads of this machine's processors.
 
     Parameters
@@ -22,17 +25,23 @@ def make_backend(backend: Backend | None, n_threads: int | None, device: DeviceN
         Threads of this machine, all processors unless given.
     device : "cpu", "cuda" or "auto", optional
         The processors unless given; a GPU; or a GPU where there is one and the field is one for it.
+    domain : Domain, optional
+        The variables, where they are known.
 
     Raises
     ------
     NoDeviceError
         At once, where a GPU is asked for and there is none: work that takes long may come before its draws.
+    ValueError
+        At once, where a GPU is asked for and the variables are not for one.
     """
     if device is not None and device not in get_args(DeviceName):
         raise ValueError(f"device is {device!r}: use 'cpu', 'cuda' or 'auto'.")
     if backend is None:
         if device == "cuda":
             find_gpu()
+            if domain is not None:
+                check_levels(domain)
         return {"cpu": Cpu, "cuda": Cuda, "auto": Auto}[device or "cpu"](n_threads)
     if device is not None:
         raise ValueError("Give a backend or a device, not both: a backend says where draws are made.")

@@ -94,7 +94,7 @@ class Learner:
         self.table, self.weights = resolve_missing(table, options.missing, weights)
         self.options = options
         table, weights = self.table, self.weights
-        backend = make_backend(options.backend, options.n_threads, options.device)
+        backend = make_backend(options.backend, options.n_threads, options.device, table.domain)
         self._simulation = Simulation(options.n_chains, options.seed, options.persists, backend)  # of the last fit
         self._moments = None if table.n_missing.any() else weighted_moments(table, weights)
         self._n_learned = 0
