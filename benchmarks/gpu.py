@@ -146,6 +146,7 @@ def bench_senate() -> dict[str, Any]:
     found["steps"] = [len(fit.steps), len(other.steps)]
     ways: tuple[tuple[str, Backend, int], ...] = (("gpu", Cuda(), MANY_DRAWS), ("cpu", Cpu(), FEWER_DRAWS))
     for name, backend, n in ways:
+        backend.draw(fit.model, n, seed=1, max_sweeps=10_000)  # compile
         with stopwatch(found, f"draws_{name}"):
             chains, run = backend.draw(fit.model, n, seed=2, max_sweeps=10_000)
             chains.moments()
@@ -188,6 +189,8 @@ BENCHES: dict[str, Callable[[], Any]] = {
 def update(path: Path, parts: dict[str, Any], gpu: str) -> dict[str, Any]:
     """Store what was measured, beside what a file has of other parts, and return all of it."""
     known = json.loads(path.read_text()) if path.exists() else {}
+    if known.get("gpu", gpu) != gpu and not parts.keys() >= BENCHES.keys():
+        raise SystemExit(f"{path} is of another GPU ({known['gpu']}): measure all parts, or name another folder.")
     commits = known.get("commits", {}) | dict.fromkeys(parts, describe_machine()["commit"])
     found = known | parts | {"gpu": gpu, "commits": commits}
     store({name: own for name, own in found.items() if name != "machine"}, path)

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <random>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -83,8 +84,8 @@ void run(void (*kernel)(A...), const unsigned* grid, unsigned n_threads, void** 
     run(kernel, grid, n_threads, arguments);                                                            \
   }
 
-// Threads of a block that wait for each other: whoever waits lets all others run, each up to where it waits itself. The
-// lanes of a warp run one after the other, and wait equally often.
+// Threads of a block that wait for each other: whoever waits lets others run. The lanes of a warp run one after the other,
+// each up to where it waits itself, and wait equally often. Which warp is next, and how long it goes on, is left to chance.
 static const unsigned STACK = 1 << 16;
 static ucontext_t scheduler;
 static std::vector<ucontext_t> fibers;
@@ -94,11 +95,16 @@ static void wait_for_others() {
   n_waits[own]++;
   swapcontext(&fibers[own], &scheduler);
 }
+static bool is_stuck;  // a warp that waits for others, which it lets come next
+inline void let_others_go_on() {
+  is_stuck = true;
+  wait_for_others();
+}
 static unsigned n_arrived, n_met;
 inline void __syncthreads() {
   unsigned before = n_met;
   if (++n_arrived == blockDim.x) n_arrived = 0, n_met++;
-  do wait_for_others();
+  do let_others_go_on();
   while (n_met == before);
 }
 inline void __syncwarp() { wait_for_others(); }
@@ -134,6 +140,12 @@ inline void multiply_in_warp(int (&sum)[4], const uint4& a, unsigned b0, unsigne
   }
 }
 
+static std::minstd_rand chance;
+static unsigned longest_run = 8;  // of a warp, in waits
+extern "C" void set_chance(unsigned seed, unsigned longest) {
+  chance.seed(seed);
+  longest_run = longest;
+}
 static void (*current)(void**);
 static void** current_arguments;
 static void begin_fiber() {
@@ -158,14 +170,18 @@ static void run_together(void (*kernel)(void**), const unsigned* grid, unsigned 
       fibers[t].uc_stack.ss_size = STACK;
       makecontext(&fibers[t], begin_fiber, 0);
     }
-    for (bool is_done = false; !is_done;) {
-      is_done = true;
-      for (unsigned t = 0; t < n_threads; t++)
-        if (n_waits[t]) {
+    std::vector<unsigned> warps;  // that are not done
+    for (unsigned first = 0; first < n_threads; first += 32) warps.push_back(first);
+    while (!warps.empty()) {
+      size_t chosen = chance() % warps.size();
+      unsigned first = warps[chosen], last = min(first + 32, n_threads);
+      is_stuck = false;
+      for (unsigned n = 1 + chance() % longest_run; n > 0 && n_waits[first] && !is_stuck; n--)
+        for (unsigned t = first; t < last; t++) {
           threadIdx = {t, 0, 0};
           swapcontext(&scheduler, &fibers[t]);
-          is_done = is_done && !n_waits[t];
         }
+      if (!n_waits[first]) warps.erase(warps.begin() + chosen);
     }
   }
 }

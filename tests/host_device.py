@@ -75,6 +75,7 @@ class Host:
         self._kernels = compile_kernels()
         self._kernels.find_near.restype = ctypes.POINTER(ctypes.c_ubyte * 2**17)
         self._near = np.ctypeslib.as_array(self._kernels.find_near().contents)
+        self.set_chance(0, 8)
 
     def launch(self, kernel, grid, n_threads, *arguments, near_bytes=0):
         assert near_bytes <= max(self.near_bytes, self.product_bytes)
@@ -96,6 +97,10 @@ class Host:
             return ctypes.c_void_p(value.ctypes.data)
         kinds = {np.uint32: ctypes.c_uint32, np.int32: ctypes.c_int32, np.uint64: ctypes.c_uint64}
         return kinds[type(value)](int(value))
+
+    def set_chance(self, seed, longest):
+        """Say in which order the warps of a block come, and how often one waits at most before the next one comes."""
+        self._kernels.set_chance(ctypes.c_uint(1 + seed), ctypes.c_uint(longest))
 
     def has_room(self, _, near_bytes):
         return near_bytes <= self.near_bytes

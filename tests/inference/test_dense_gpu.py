@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from host_device import make_device, needs_device
-from sparsefield import PairwiseMRF
+from host_device import IS_REAL, make_device, needs_device
+from sparsefield import Domain, PairwiseMRF
 from sparsefield.inference._blocks import SWEEPS
 from sparsefield.inference._device_chains import DeviceChains, lay_out
 from sparsefield.inference._device_dense import ROWS, STEP, lay_out_entries, suits_products
@@ -54,14 +54,14 @@ def test_fields_of_few_or_uneven_interactions_are_swept_one_by_one():
 
 
 @needs_device
-@pytest.mark.parametrize(("p", "n"), [(97, 40), (130, 300), (144, 128), (170, 700), (200, 200), (260, 40)])
+@pytest.mark.parametrize(("p", "n"), [(97, 40), (113, 193), (128, 300), (144, 128), (170, 700), (200, 200), (260, 40)])
 def test_products_lead_to_the_states_of_sums(p, n):
     # Whatever the device, the dense form has the same states: by products where it multiplies, else one by one.
     model, device = make_dense(p), make_device()
     other = make_device()
     other.product_bytes = 0
     order = np.random.default_rng(3).permutation(p)
-    found = []
+    found, streams = [], []
     for own in (device, other):
         chains = DeviceChains.start(own, model.domain, n, seed=4)
         scan = DeviceScan(own, model, order=order)
@@ -69,9 +69,11 @@ def test_products_lead_to_the_states_of_sums(p, n):
         for n_sweeps in (1, 3):
             chains.sweep(scan, n_sweeps)
         found.append(chains.codes())
+        streams.append(own.fetch(chains._streams))
         name = "sweep_dense_few" if p < 200 else "sweep_dense_many"
         assert (name in own.launched) == (own is device)
     np.testing.assert_array_equal(*found)
+    np.testing.assert_array_equal(*streams)
     # Sums in other units round otherwise, by 2^-23 bits a neighbour at most: probabilities differ by less than p 2^-24.
     # So few chains differ after a sweep, about n p^2 2^-24 at most.
     plain = DeviceChains.start(other, model.domain, n, seed=4)
@@ -80,6 +82,43 @@ def test_products_lead_to_the_states_of_sums(p, n):
     first.sweep(DeviceScan(other, model, order=order), 1)
     n_differ = np.count_nonzero((plain.codes() != first.codes()).any(axis=1))
     assert n_differ <= stats.poisson.isf(FALSE_ALARM, n * p**2 * 2.0**-24)
+
+
+@pytest.mark.skipif(IS_REAL, reason="a GPU has its own order")
+@needs_device
+def test_products_do_not_depend_on_which_warps_come_first():
+    # Warps draw for each other, and wait where they must: whoever goes ahead, states are those of sums.
+    p, n = 128, 192  # the last block has all its variables: whoever waits for nobody misses draws for some
+    model, found = make_dense(p), []
+    for k in range(30):
+        device = make_device()
+        if k == 0:
+            device.product_bytes = 0
+        device.set_chance(k, (10, 100, 1000)[k % 3])
+        chains = DeviceChains.start(device, model.domain, n, seed=4)
+        chains.sweep(DeviceScan(device, model), 1)
+        found.append(chains.codes())
+        assert ("sweep_dense_few" in device.launched) == (k > 0)
+    for codes in found[1:]:
+        np.testing.assert_array_equal(codes, found[0])
+
+
+@needs_device
+def test_variables_of_one_level_are_left_out_of_products():
+    p, n, rng = 110, 70, np.random.default_rng(3)
+    domain = Domain(
+        tuple(f"v{i}" for i in range(p)), tuple((0,) if i % 50 == 7 else (0, 1) for i in range(p)), (0,) * p
+    )
+    values = np.triu(rng.normal(0, 0.1, (domain.n_slots, domain.n_slots)), 1)
+    model, found = PairwiseMRF(domain, rng.normal(0, 0.5, domain.n_slots), values + values.T), []
+    for product_bytes in (2**17, 0):
+        device = make_device()
+        device.product_bytes = min(product_bytes, device.product_bytes)
+        chains, scan = DeviceChains.start(device, domain, n, seed=4), DeviceScan(device, model)
+        assert scan.form == "dense"
+        chains.sweep(scan, 3)
+        found.append(chains.codes())
+    np.testing.assert_array_equal(*found)
 
 
 @needs_device

@@ -78,6 +78,23 @@ def useless_cupy(monkeypatch, request):
         function.cache_clear()
 
 
+def test_processors_of_a_gpu_share_their_memory_out_to_blocks():
+    properties = {
+        "name": b"GPU",
+        "multiProcessorCount": 10,
+        "sharedMemPerBlockOptin": 99 * 1024,
+        "sharedMemPerMultiprocessor": 100 * 1024,
+        "major": 8,
+    }
+    runtime = SimpleNamespace(getDeviceProperties=lambda _: properties)
+    gpu = _device.Gpu(SimpleNamespace(cuda=SimpleNamespace(runtime=runtime, Device=lambda: SimpleNamespace(id=0))))
+    # A block has a KiB besides what it asks for.
+    assert [gpu.has_room(n, 99 * 1024) for n in (1, 10, 11)] == [True, True, False]
+    assert [gpu.has_room(n, 49 * 1024) for n in (10, 20, 21)] == [True, True, False]
+    assert not gpu.has_room(20, 49 * 1024 + 1)
+    assert not gpu.has_room(1, 99 * 1024 + 1)
+
+
 def test_a_cupy_that_cannot_run_is_told_of_once(useless_cupy):
     with pytest.raises(
         NoDeviceError, match=rf"is installed, but cannot run on a GPU here \({useless_cupy}\)\. .*'cpu'"

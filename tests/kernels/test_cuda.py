@@ -50,9 +50,7 @@ def test_sweeps_are_those_of_the_slow_twin(form, group, n_full):
     order = [3, 0, 5, 1, 4, 2]
     sizes = np.abs(FEW.main) + np.abs(FEW.interactions).sum(axis=1)
     shifts = None if form == "product" else pair_shifts(sizes)
-    scan = DeviceScan(device, FEW, order=order, form=form)
-    scan.group = group
-    chains.sweep(scan, 3)
+    chains.sweep(DeviceScan(device, FEW, order=order, form=form, group=group), 3)
     assert {name.rsplit("_", 1)[1] for name in device.launched if "sweep" in name} == {str(group)}
     naive_gpu.sweep(starts, streams, FEW.main, FEW.interactions, 3, order, shifts)
     np.testing.assert_array_equal(chains.codes(), starts)

@@ -161,9 +161,9 @@ class Gpu:
         properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
         self._name = properties["name"].decode()
         self._n_processors = int(properties["multiProcessorCount"])
-        # Once so many threads are on each processor more chains to a thread pay: on an H200 2^20 chains of 100
-        # variables, 248 threads a processor with 32 chains each, make 1017 thousand million updates a second, and 965
-        # with 16 chains; half as many make 690 and 920.
+        # Once so many threads are on each processor more chains to a thread pay: 2^20 chains of 100 variables, 248
+        # threads a processor of an H200 with 32 chains each, took 1.05 times as long with 16 chains, and half as many
+        # 0.75 times.
         self.n_full = 224 * self._n_processors
         self._near_bytes = int(properties["sharedMemPerBlockOptin"])
         self._shared_bytes = int(properties["sharedMemPerMultiprocessor"])

@@ -26,7 +26,7 @@ from sparsefield.inference._field import Field
 from sparsefield.inference._perfect import Perfect, PerfectRun
 
 # Chains give several draws each, so that few wait for the slowest, and there are many of them, so that a large GPU is
-# busy: 2^20 of 100 variables are swept at 0.8 of the rate of 2^22, 2^18 at 0.55 (`make bench-gpu`). What they give
+# busy: 2^20 of 100 variables are swept at 0.9 of the rate of 2^22, 2^18 at 0.6 (`make bench-gpu`). What they give
 # depends on the number of draws alone.
 _MANY_CHAINS = 2**20
 _FEWEST_DRAWS, _MOST_DRAWS = 4, 64

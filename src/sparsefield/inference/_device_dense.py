@@ -11,7 +11,7 @@ from sparsefield.inference._tables import LOG2_E, as_whole, pair_shifts
 # million updates a second with them, and with 20 neighbours one by one 377: in proportion, 75 with a tenth of all. Of
 # 100 variables it makes 206 with them, and in proportion to 20 neighbours 103 one by one (`make bench-gpu`).
 _FEWEST_NEIGHBOURS, _SMALLEST_SHARE = 96, 1 / 10
-_MOST_VARIABLES = 4096  # whose states the memory of a processor holds: 192 chains of them
+_MOST_VARIABLES = 4096  # whose states the memory of an H200's processor holds: 192 chains of them
 _LARGEST = 127 * (1 + 2**8 + 2**16)  # that three digits of eight bits can be
 _COARSEST = 20  # units of log-odds are 2^-20 bits at worst: others are added up one by one
 
@@ -43,7 +43,7 @@ def count_near_bytes(n_updated: int) -> int:
     """Return the memory of a processor that a block of threads takes."""
     n_streams = 4 * PRODUCT_WARPS
     shared = STEP * (8 * (n_streams + 1) + ROWS + 4)
-    own = 32 * -(-n_updated // STEP) + ROWS * _FIELD_ROW + 1
+    own = 32 * (-(-n_updated // STEP) + 1) + ROWS * _FIELD_ROW + 1
     return 4 * (2 * shared + 4 * n_streams + PRODUCT_WARPS * own + 4)
 
 

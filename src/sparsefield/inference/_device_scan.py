@@ -19,8 +19,8 @@ from sparsefield.inference._tables import LARGEST_PRODUCT, as_whole, pair_shifts
 # so many additions.
 _MOST_FACTORS = 128
 # Neighbours are asked for in groups, of which the last one of each variable is filled up. A group is waited for about
-# as long as two neighbours take: 2^18 chains of 100 variables with six neighbours each make 695, 767 and 672 thousand
-# million updates a second on an H200 in groups of 2, 6 and 8.
+# as long as two neighbours take: 2^18 chains of 100 variables with six neighbours each took 1.10 and 1.14 times as long
+# on an H200 in groups of 2 and 8 as in groups of 6.
 _WAITING = 2
 
 
@@ -41,6 +41,9 @@ class DeviceScan:
         How log-odds are computed; chosen by the size and number of the interactions unless given. Probabilities are as
         right as those of `Scan` in these forms. The dense form is a sum too, in units such that a GPU that multiplies
         matrices of whole numbers can make it.
+    group : int, optional
+        Neighbours that kernels ask for together, one of `GROUPS`; chosen by their numbers unless given. States do not
+        depend on it.
 
     Attributes
     ----------
@@ -48,8 +51,6 @@ class DeviceScan:
         Variables that are updated.
     degree : float
         Neighbours of a variable, on average.
-    group : int
-        Neighbours that kernels ask for together.
     multiplies : bool
         Whether the GPU makes log-odds by products of matrices, where all variables are free.
     near_bytes : int
@@ -64,6 +65,7 @@ class DeviceScan:
         order: Sequence[int] | NDArray[np.int64] | None = None,
         n_planes: int = 1,
         form: Literal["product", "sum", "dense"] | None = None,
+        group: int | None = None,
     ) -> None:
         if n_planes not in (1, 2, 3):
             raise ValueError(f"n_planes is {n_planes}: use 1, 2 or 3.")
@@ -89,34 +91,42 @@ class DeviceScan:
         make = _make_products if self.form == "product" else _make_sums
         entries, bases = make(main, interactions[rows, columns], rows, shifts)
         self.n_updated = len(checked)
-        self.degree, self.group = degree, _choose_group(degrees)
+        self.degree, self._group = degree, _choose_group(degrees) if group is None else group
         neutral = int(np.float32(1).view(np.int32)) if self.form == "product" else 0
         self._find_entries = partial(lay_out_entries, interactions, checked, shifts)
         edges, own = np.column_stack([columns, entries]), np.column_stack([bases, shifts])
-        self._device, self._laid_out = device, partial(_lay_out, checked, rows, edges, own, neutral)
+        self._device, self._lay_out = device, partial(_lay_out, checked, own, neutral, self._group)
+        self._edges = rows, edges
         self.near_bytes = count_near_bytes(self.n_updated)
         self.multiplies = self.form == "dense" and self.near_bytes <= device.product_bytes
 
     def seconds(self, by_products: bool) -> float:
         """Return about what an update of a variable of a chain takes, of many, to decide how much to do in one call.
 
-        It is three times what an H200 takes in `make bench-gpu`, since others are slower, and no more than that where
-        products of matrices are made: calls begin and end by turning lines of chains into lines of variables.
+        It is three times what an H200 takes in `make bench-gpu` or more, since others are slower. Where products of
+        matrices are made it is what it takes: calls begin and end by turning lines of chains into lines of variables.
         """
         if by_products:
             return 4e-12 + 6e-15 * self.n_updated
         return self.n_planes * (3e-12 + 0.3e-12 * self.degree)
 
+    @property
+    def group(self) -> int:
+        """Neighbours that kernels ask for together."""
+        return self._group
+
     @cached_property
     def arguments(self) -> tuple[Any, Any]:
         """What kernels are told of the field: heads, and edges in groups, in the order of updates."""
-        heads, edges = (np.asarray(own, dtype=np.int32) for own in self._laid_out(self.group))
+        heads, edges = (np.asarray(own, dtype=np.int32) for own in self._lay_out(*self._edges))
         return self._device.xp.asarray(heads), self._device.xp.asarray(edges)
 
     @cached_property
     def products(self) -> tuple[Any, ...]:
         """What products of matrices are told of the field, in the order of updates: heads, digits and inner entries."""
-        return self.arguments[0], *(self._device.xp.asarray(own) for own in self._find_entries())
+        heads, _ = self._lay_out(np.zeros(0, dtype=np.int64), np.zeros((0, 2), dtype=np.int64))
+        own = (np.asarray(heads, dtype=np.int32), *self._find_entries())
+        return tuple(self._device.xp.asarray(part) for part in own)
 
 
 def _choose_group(degrees: NDArray[np.int64]) -> int:
@@ -125,11 +135,11 @@ def _choose_group(degrees: NDArray[np.int64]) -> int:
 
 def _lay_out(
     order: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    edges: NDArray[Any],
     own: NDArray[Any],
     neutral: int,
     group: int,
+    rows: NDArray[np.int64],
+    edges: NDArray[Any],
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return heads (n + 1, 4) and edges in the order of updates, in groups, with more at the end to be read ahead."""
     degrees = np.bincount(rows, minlength=len(own))

@@ -76,7 +76,7 @@ __device__ __forceinline__ void wait_for(const int* place, int value) {
 #ifdef __CUDA_ARCH__
     __nanosleep(40);
 #else
-    wait_for_others();
+    let_others_go_on();
 #endif
   __threadfence_block();
   __syncwarp();
@@ -84,9 +84,11 @@ __device__ __forceinline__ void wait_for(const int* place, int value) {
 
 // Tell others how far this warp has come, and show what it wrote before.
 __device__ __forceinline__ void tell(int* place, int value, int lane) {
-  __threadfence_block();
   __syncwarp();
-  if (lane == 0) *(volatile int*)place = value;
+  if (lane == 0) {
+    __threadfence_block();
+    *(volatile int*)place = value;
+  }
 }
 
 // What warps share while they update a block of variables; it is made ready for the next block meanwhile.
@@ -119,14 +121,14 @@ __device__ __forceinline__ void sweep_dense(u32* states, uint4* streams, const i
   const int n_blocks = (n_order + STEP - 1) / STEP, n_turns = n_sweeps * n_blocks;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, column = lane / 4, part = lane % 4;
   const int place = lane % 8 * COLUMNS + lane / 8;  // of chain `lane` among those of its warp
-  u32* bits = (u32*)near + warp * n_blocks * STEP;  // (n_blocks, 32) of these chains
-  Memory& memory = *(Memory*)((u32*)near + WARPS * n_blocks * STEP);
+  u32* bits = (u32*)near + warp * (n_blocks + 1) * STEP;  // (n_blocks, 32) of these chains, and what is read ahead
+  Memory& memory = *(Memory*)((u32*)near + WARPS * (n_blocks + 1) * STEP);
   const u64 first_word = WARPS * (u64)blockIdx.x, own_word = first_word + warp;
   const bool has_stream = lane < 4 * WARPS && first_word + lane / 4 < n_words;
   if (warp == 0) {
     if (has_stream) memory.streams[lane] = streams[4 * first_word + lane];
     if (lane < WARPS) memory.done[lane] = 0;
-    memory.ready = 0;
+    if (lane == 0) memory.ready = 0;
   }
   for (int step = 0; step < n_blocks; step++) {
     int k = STEP * step + lane;
