@@ -23,7 +23,7 @@ _MOST_NOISY = 3
 
 # A path ends where a criterion has been above its least value by the price of so many edges, so many times in a row. A
 # criterion that rises by less may fall again: of 8000 rows of the spikes of 30 cells it has two least values, nine
-# penalties apart, between which it rises by the price of two edges or three, and the further one is the least. Of 50
+# penalties apart, between which it rises by the price of a few edges, and the further one is the least. Of 50
 # paths (known fields of 14 to 40 variables with 250 to 4000 rows, spikes, the Senate), all have the choice that whole
 # paths have, in 23 seconds of a processor in place of 40; the Senate takes 1 in place of 5.
 _PATIENCE, _MARGIN = 6, 4
