@@ -186,11 +186,16 @@ BENCHES: dict[str, Callable[[], Any]] = {
 }
 
 
-def update(path: Path, parts: dict[str, Any], gpu: str) -> dict[str, Any]:
-    """Store what was measured, beside what a file has of other parts, and return all of it."""
-    known = json.loads(path.read_text()) if path.exists() else {}
-    if known.get("gpu", gpu) != gpu and not parts.keys() >= BENCHES.keys():
+def read_others(path: Path, gpu: str) -> dict[str, Any]:
+    """Return what a file has of parts that are not measured again, or refuse that of another GPU."""
+    known = dict(json.loads(path.read_text())) if path.exists() else {}
+    if known.get("gpu", gpu) != gpu:
         raise SystemExit(f"{path} is of another GPU ({known['gpu']}): measure all parts, or name another folder.")
+    return known
+
+
+def update(path: Path, known: dict[str, Any], parts: dict[str, Any], gpu: str) -> dict[str, Any]:
+    """Store what was measured, beside what is known of other parts, and return all of it."""
     commits = known.get("commits", {}) | dict.fromkeys(parts, describe_machine()["commit"])
     found = known | parts | {"gpu": gpu, "commits": commits}
     store({name: own for name, own in found.items() if name != "machine"}, path)
@@ -208,12 +213,13 @@ def main() -> None:
     console = Console(width=150)
     gpu = find_gpu().describe()
     console.print(name_machine(), gpu)
-    parts: dict[str, Any] = {}
+    path, parts = options.output / "gpu.json", dict[str, Any]()
+    known = read_others(path, gpu) if options.only else {}
     for name, bench in (BENCHES | {PROFILED: profile}).items():
         if not options.only or name in options.only:
             parts[name] = bench()
             console.print(name, parts[name])
-    found = update(options.output / "gpu.json", parts, gpu)
+    found = update(path, known, parts, gpu)
     if found.keys() >= BENCHES.keys():
         write_tables(found, options.output / "gpu.md")
 
