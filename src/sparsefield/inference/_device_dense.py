@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from sparsefield.inference._tables import LOG2_E, as_whole, pair_shifts
 
-# Products take as long whether entries are zero or not. Of 1000 variables that all interact an H200 makes 98 thousand
+# Products take as long whether entries are zero or not. Of 1000 variables that all interact an H200 makes 101 thousand
 # million updates a second with them, and with 20 neighbours one by one 377: in proportion, 75 with a tenth of all. Of
-# 100 variables it makes 206 with them, and in proportion to 20 neighbours 103 one by one (`make bench-gpu`).
+# 100 variables it makes 201 with them, and in proportion to 20 neighbours 105 one by one (`make bench-gpu`).
 _FEWEST_NEIGHBOURS, _SMALLEST_SHARE = 96, 1 / 10
 _MOST_VARIABLES = 4096  # whose states the memory of an H200's processor holds: 192 chains of them
 _LARGEST = 127 * (1 + 2**8 + 2**16)  # that three digits of eight bits can be
