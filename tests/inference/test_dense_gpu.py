@@ -6,8 +6,8 @@ from scipy import stats
 
 from host_device import IS_REAL, make_device, needs_device
 from sparsefield import Domain, PairwiseMRF
-from sparsefield.inference._blocks import SWEEPS
-from sparsefield.inference._device_chains import DeviceChains, lay_out
+from sparsefield.inference._blocks import LONGEST_CALL, SWEEPS
+from sparsefield.inference._device_chains import DeviceChains, cut_sweeps, lay_out
 from sparsefield.inference._device_dense import ROWS, STEP, lay_out_entries, suits_products
 from sparsefield.inference._device_scan import DeviceScan
 from sparsefield.inference._tables import as_whole
@@ -101,6 +101,18 @@ def test_products_do_not_depend_on_which_warps_come_first():
         assert ("sweep_dense_few" in device.launched) == (k > 0)
     for codes in found[1:]:
         np.testing.assert_array_equal(codes, found[0])
+
+
+@needs_device
+def test_calls_that_multiply_have_as_many_sweeps_as_an_interrupt_can_wait_for():
+    # A call begins and ends by turning lines of chains into lines of variables, which is a sixteenth of a sweep.
+    p, n_words, n_sweeps = 1000, 2**15, 20
+    scan = DeviceScan(make_device(), make_dense(p, scale=0.02))
+    calls, others = (cut_sweeps(scan, n_words, n_sweeps, is_free=is_free) for is_free in (True, False))
+    assert sum(calls) == sum(others) == n_sweeps
+    longest = max(calls) * p * 32 * n_words / 1e11  # seconds of an H200 (`make bench-gpu`)
+    assert LONGEST_CALL / 2 < longest < 1.5 * LONGEST_CALL
+    assert others == n_sweeps * [1]  # one by one, which takes longer
 
 
 @needs_device

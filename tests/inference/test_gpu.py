@@ -250,7 +250,7 @@ def test_sweeps_are_cut_into_calls_that_an_interrupt_can_end():
     backend, model = OnDevice(device), make_field(10, seed=1)
     chains = backend.chains(model.domain, 100, seed=1)
     scan = backend.prepare(model)
-    scan.seconds = lambda _: 1.0  # as if it were slow
+    scan.seconds = lambda *_: 1.0  # as if it were slow
     chains.sweep(scan, 3)
     assert sum(name.startswith("sweep") for name in device.launched) == 3
 

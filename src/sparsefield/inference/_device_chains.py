@@ -188,10 +188,7 @@ class DeviceBounds(Lines):
 
 def cut_sweeps(scan: DeviceScan, n_words: int, n_sweeps: int, *, is_free: bool) -> list[int]:
     """Cut sweeps into calls of about a tenth of a second."""
-    # A thread takes half a microsecond for an update, however few there are,
-    # and as long for each ten neighbours that it asks for.
-    seconds = scan.seconds(scan.multiplies and is_free)
-    one = scan.n_updated * max(seconds * WORD * n_words, 5e-7 + 5e-8 * scan.degree)
+    one = scan.n_updated * scan.seconds(WORD * n_words, scan.multiplies and is_free)
     at_once = max(1, int(LONGEST_CALL / one)) if one else max(1, n_sweeps)
     return [min(at_once, n_sweeps - done) for done in range(0, n_sweeps, at_once)]
 

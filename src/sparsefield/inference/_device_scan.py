@@ -100,15 +100,19 @@ class DeviceScan:
         self.near_bytes = count_near_bytes(self.n_updated)
         self.multiplies = self.form == "dense" and self.near_bytes <= device.product_bytes
 
-    def seconds(self, by_products: bool) -> float:
-        """Return about what an update of a variable of a chain takes, of many, to decide how much to do in one call.
+    def seconds(self, n_chains: int, by_products: bool) -> float:
+        """Return about what an update of a variable takes in so many chains, to decide how much to do in one call.
 
-        It is three times what an H200 takes in `make bench-gpu` or more, since others are slower. Where products of
-        matrices are made it is what it takes: calls begin and end by turning lines of chains into lines of variables.
+        It is three times what an H200 takes in `make bench-gpu` or more, since others are slower; few chains take as
+        long as one does. Where products of matrices are made it is what an H200 takes: calls begin and end by turning
+        lines of chains into lines of variables, and 1000 variables take 1.06 times as long with one sweep a call as
+        with nine.
         """
+        n = self.n_updated
         if by_products:
-            return 4e-12 + 6e-15 * self.n_updated
-        return self.n_planes * (3e-12 + 0.3e-12 * self.degree)
+            return max((4e-12 + 6e-15 * n) * n_chains, 3e-7 + 1e-10 * n)
+        # A thread takes half a microsecond, and as long for each ten neighbours that it asks for.
+        return max(self.n_planes * (3e-12 + 0.3e-12 * self.degree) * n_chains, 5e-7 + 5e-8 * self.degree)
 
     @property
     def group(self) -> int:
