@@ -64,15 +64,16 @@ class Law:
         s = model.domain.indicators(self.states.astype(np.uint8))
         self._products = (s[:, :, None] * s[:, None, :]).reshape(len(s), -1)
         self._size = s.shape[1]
-        exponents = s @ model.main + ((s @ model.interactions) * s).sum(axis=1) / 2
-        weights = np.exp(exponents - exponents.max())
+        self._exponents = s @ model.main + ((s @ model.interactions) * s).sum(axis=1) / 2
+        weights = np.exp(self._exponents - self._exponents.max())
         self.probabilities = weights / weights.sum()
 
     def conditional(self, i):
         """Return the probability of each state given all of it but variable i."""
-        shape = tuple(self.n_levels)
-        joint = self.probabilities.reshape(shape)
-        return (joint / joint.sum(axis=i, keepdims=True)).reshape(-1)
+        # From exponents: states whose probability is zero in floating point have conditionals too.
+        exponents = self._exponents.reshape(tuple(self.n_levels))
+        weights = np.exp(exponents - exponents.max(axis=i, keepdims=True))
+        return (weights / weights.sum(axis=i, keepdims=True)).reshape(-1)
 
     def sweep(self, laws, order=None):
         """Carry laws (n, states) through one sweep."""

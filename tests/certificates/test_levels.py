@@ -115,6 +115,45 @@ def test_influences_are_right_at_any_parameters():
                 assert found[0, 1] >= true - 3 * 2.0**-62
 
 
+# Where exponentials overflow: one exponent from 709 on, sums of several before.
+HUGE = (150.0, 180.0, 240.0, 300.0, 359.0, 360.0, 690.0, 705.0, 711.0, 745.0, 1000.0, 5000.0)
+
+
+@pytest.mark.parametrize("size", HUGE)
+def test_bounds_hold_where_exponentials_overflow(size):
+    # 60 fields of two or three variables for each size, with a few interactions that large among ordinary ones.
+    for seed in range(60):
+        model = huge_levels(seed, size)
+        law, found = Law(model), influence_matrix(model).toarray()
+        p = len(law.n_levels)
+        true = np.array([[0.0 if i == j else law.influence(i, j) for j in range(p)] for i in range(p)])
+        assert np.all(true <= found + ROUNDING)
+        for t, (errors, bias) in enumerate(law.worst_errors(3), start=1):
+            assert_holds(dobrushin(model, t), errors, bias)
+
+
+def huge_levels(seed, size):
+    """Make a field of two or three variables with three or four levels, some of whose parameters are huge."""
+    rng = np.random.default_rng(seed)
+    n_levels = rng.integers(3, 5, 2 + seed % 2).tolist()
+
+    def values(shape):
+        return rng.normal(0, 1, shape) + size * rng.choice([-1, 0, 1], shape, p=[0.15, 0.7, 0.15])
+
+    blocks = {(i, j): values((n_levels[i], n_levels[j])) for j in range(len(n_levels)) for i in range(j)}
+    mains = [values(n) if seed % 4 == 0 else rng.normal(0, 1, n) for n in n_levels]
+    return from_blocks(n_levels, mains, blocks, [None, "first"][seed % 3 == 0])
+
+
+def test_a_bound_that_was_below_the_exact_bias_holds():
+    block = np.array([[360.0, -361, 362, 3], [-1, 0, 359, 0], [1, 1, 360, 0]])
+    model = from_blocks([3, 4], [np.array([0, -1.5, 0]), np.array([1, 0, 0, 0.5])], {(0, 1): block}, None)
+    (_, first), (_, second), (_, third) = Law(model).worst_errors(3)
+    assert (first, second) == pytest.approx((1.683, 0.0578), rel=1e-3)  # 3.47e-150 was certified after two sweeps
+    for t, bias in enumerate((first, second, third), start=1):
+        assert dobrushin(model, t).bias >= bias
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_changes_of_conditionals_are_bounded(seed):
     old = random_levels(seed)

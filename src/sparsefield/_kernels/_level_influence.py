@@ -13,6 +13,10 @@ import numpy as np
 from sparsefield._kernels._compiling import compiled
 
 _LARGEST = 700.0  # exp of it is a float64
+# Weights of levels are exponentials, and so is what they are multiplied by. As long as their exponents add up to this
+# at most, products and their sums over 64 levels are between 1e-261 and 1e263: nothing overflows or vanishes. Larger
+# ones belong to variables that are all but settled, whose influences stay as they are.
+_MOST_ADDED = 600.0
 # Logarithms of sums and of means of up to 64 exponentials, each right to a few units of 2^-53, and more than that.
 _ROUNDED = 2.0**-44
 
@@ -63,23 +67,33 @@ def _extreme_mean(most, at, d, levels):
     """Bound the logarithm of the mean of exp(d) over some levels: from above if d falls along them, else from below.
 
     Weights relative to that of the first level lie in a box. The mean is extreme where some of the first levels have
-    their largest weights and the others their least.
+    their largest weights and the others their least. Exponents must be within reach (`_can_be_added`).
     """
     first = levels[0]
     above, below = 1.0, 1.0  # the sum of weights times exp(d - d_first), and the sum of weights
     for k in levels[1:]:
-        least = np.exp(-max(most[first, k] + at[first] - at[k], -_LARGEST))
+        least = np.exp(-(most[first, k] + at[first] - at[k]))
         above += least * np.exp(d[k] - d[first])
         below += least
     falls = d[levels[-1]] < d[first]
     extreme = above / below
     for k in levels[1:]:
-        least = np.exp(-max(most[first, k] + at[first] - at[k], -_LARGEST))
-        more = max(0.0, np.exp(min(most[k, first] + at[k] - at[first], _LARGEST)) - least)
+        least = np.exp(-(most[first, k] + at[first] - at[k]))
+        more = max(0.0, np.exp(most[k, first] + at[k] - at[first]) - least)
         above += more * np.exp(d[k] - d[first])
         below += more
         extreme = max(extreme, above / below) if falls else min(extreme, above / below)
     return np.log(extreme) + d[first]
+
+
+@compiled
+def _can_be_added(most, at, whole):
+    """Say whether weights of levels, times the exponential of a change by `whole` at most, can be added up."""
+    for k in range(at.shape[0]):
+        for m in range(at.shape[0]):
+            if not abs(most[k, m] + at[k] - at[m]) + whole <= _MOST_ADDED:
+                return False
+    return True
 
 
 @compiled
@@ -102,7 +116,7 @@ def bound_influences(main, pair, cuts, n_levels, starts, neighbours, slacks, mos
     """Lower the entries of an influence matrix, in compressed rows, to what the reach of variables allows.
 
     slacks (p,) is what the exponents of each variable are rounded by at most. Where a bound would take long, K_i^3
-    K_j^2 above most_work, entries stay as they are.
+    K_j^2 above most_work, or exponentials of exponents cannot be added up, entries stay as they are.
     """
     for i in range(cuts.shape[0]):
         reach = np.empty((0, 0))
@@ -131,6 +145,8 @@ def _bound_one(reach, pair, cut, n, first, n_others, slack):
             d = after - before
             order = np.argsort(-d)
             whole = d[order[0]] - d[order[-1]]
+            if not _can_be_added(most, before, whole):
+                return 1.0
             for size in range(1, n):
                 inside, outside = order[:size], order[size:]
                 if d[inside[-1]] > d[outside[0]]:
@@ -139,5 +155,8 @@ def _bound_one(reach, pair, cut, n, first, n_others, slack):
                     low = -_largest_log_odds(most, before, outside, inside)
                     high = _largest_log_odds(most, before, inside, outside)
                     highest = _largest_log_odds(most, after, inside, outside)
-                    largest = max(largest, _largest_change(max(move, 0.0), low, high, highest))
+                    found = _largest_change(max(move, 0.0), low, high, highest)
+                    if not found <= 1.0:  # not a number
+                        return 1.0
+                    largest = max(largest, found)
     return largest

@@ -41,7 +41,10 @@ def influence_matrix(model: Field) -> csr_array:
 
         U_ij = max_{a, b} tanh( osc_k( xi_ij(k, a) - xi_ij(k, b) ) / 4 ),  osc = largest minus least over its levels k,
 
-    which is the largest total variation distance that such a change of the exponents can make.
+    which is the largest total variation distance that such a change of the exponents can make, whatever they are. Where
+    the other neighbours cannot bring them to where it makes that much, the entry is lowered to what it makes for
+    exponents within their reach, the largest over sets A of levels of s(F') - s(F), F and F' the log-odds of A before
+    and after. Where exponents add up to more than 600, too much for exponentials, it stays the tanh.
 
     Parameters
     ----------
