@@ -32,6 +32,8 @@ def test_confidences_add_up():
     assert bias.scope == "iteration"
     assert "with confidence 0.7 for the whole run" in str(run)
     assert dobrushin(model, 3).for_run(1000).confidence == 1
+    assert bias.for_run(100).confidence == 0
+    assert str(bias.for_run(100)).startswith("Nothing is certified: the risks of all the bounds")
     with pytest.raises(ValueError, match="n_certificates is 0"):
         bias.for_run(0)
 

@@ -18,6 +18,10 @@ from sparsefield.model import Matrix, across_variables, count_statistics, norm
 
 Kind = Literal["paper", "sharp", "persistent", "coalescence", "fischer", "exact"]
 
+NOTHING_SURE = (
+    "Nothing is certified: the risks of all the bounds that are to hold together add up to 1. Ask each for a "
+    "confidence nearer to 1."
+)
 _NAMES: dict[Kind, str] = {
     "paper": "the paper's bound",
     "sharp": "sharp bound",
@@ -169,6 +173,8 @@ class Certificate:
         """Say in a sentence what is certified, or why nothing is and what to do."""
         if self.kind == "exact":
             return "The gradient has no bias: it is from exact draws, or from enumeration."
+        if self.confidence == 0:
+            return NOTHING_SURE
         surely = "" if self.confidence == 1 else f"with confidence {as_confidence(self.confidence)} "
         if surely and self.scope == "run":
             surely += "for the whole run "

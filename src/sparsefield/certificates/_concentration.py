@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._rounding import as_confidence, at_most
-from sparsefield.certificates._certificate import Certificate, hold_together
+from sparsefield.certificates._certificate import NOTHING_SURE, Certificate, hold_together
 from sparsefield.certificates._coalescence import check_confidence, upper_limits
 from sparsefield.data import Domain, Moments
 from sparsefield.inference import Field
@@ -69,6 +69,8 @@ class Concentration:
 
     def __str__(self) -> str:
         """Say in a sentence what is certified."""
+        if self.confidence == 0:
+            return NOTHING_SURE
         return (
             f"With confidence {as_confidence(self.confidence)} the error of the gradient is at most "
             f"{at_most(self.total)}: bias {at_most(self.bias)}, simulation error of {self.n_chains} chains "
