@@ -106,3 +106,19 @@ def test_chains_have_the_entropy_of_their_transitions():
 
 def test_variables_with_one_level_have_no_entropy():
     assert float(random_field([1, 1], seed=1, reference=None).entropy()) == 0.0
+
+
+def test_intervals_of_nearly_settled_fields_hold_or_there_is_none():
+    rng, n_told, n_outside = np.random.default_rng(7), 0, 0
+    for seed in range(300):
+        p = rng.integers(2, 4)
+        pair = np.triu(rng.normal(size=(p, p)), 1)
+        model = PairwiseMRF.binary(-rng.uniform(3, 8, p), pair + pair.T)
+        try:
+            low, high = model.entropy("draws", n_draws=1000, seed=seed).interval(0.99)
+        except OutOfReachError:
+            continue
+        n_told += 1
+        n_outside += not low <= float(model.entropy()) <= high
+    assert n_told > 0
+    assert n_outside <= stats.binom.isf(FALSE_ALARM, n_told, 0.01)

@@ -159,3 +159,42 @@ def test_log_probabilities_take_a_value_that_is_known():
     known = model.log_partition()
     np.testing.assert_array_equal(model.log_prob(states, log_partition=known), model.log_prob(states))
     np.testing.assert_allclose(model.log_prob(states, log_partition=1.5), -model.energy(states) - 1.5)
+
+
+def make_settled(rng):
+    """Return a field of a few variables that nearly always are in one state."""
+    p = rng.integers(2, 5)
+    pair = np.triu(rng.normal(size=(p, p)) * rng.choice([1, 4]), 1)
+    return PairwiseMRF.binary(-rng.uniform(3, 14, p), pair + pair.T)
+
+
+@pytest.mark.parametrize(("method", "n_draws"), [("draws", 1000), ("annealed", 1024), ("annealed", None)])
+def test_intervals_of_nearly_settled_fields_hold_or_there_is_none(method, n_draws):
+    rng, n_told, n_outside = np.random.default_rng(7), 0, 0
+    for seed in range(300):
+        model = make_settled(rng)
+        try:
+            found = model.log_partition(method, n_draws=n_draws, seed=seed)
+        except OutOfReachError:
+            continue
+        low, high = found.interval(0.99)
+        assert low < high
+        n_told += 1
+        n_outside += not low <= float(model.log_partition()) <= high
+    assert n_told > 0
+    assert n_outside <= stats.binom.isf(FALSE_ALARM, n_told, 0.01)
+
+
+@each_method
+def test_draws_that_are_all_in_one_state_have_no_interval(method):
+    pair = np.array([[0, 5.113834152760445, -5.984671292233646], [0, 0, 7.852795035315672], [0, 0, 0]])
+    model = PairwiseMRF.binary([-20.92442061597117, 0.9316904661757734, 0.24563670359921919], pair + pair.T)
+    exact, told = float(model.log_partition()), 0
+    for seed in range(40):
+        try:
+            found = model.log_partition(method, n_draws=1024, seed=seed)
+        except OutOfReachError as error:
+            assert "n_draws" in str(error) or "too strong" in str(error)  # noqa: PT017
+            continue
+        told += not found.interval(0.99)[0] <= exact <= found.interval(0.99)[1]
+    assert told <= stats.binom.isf(FALSE_ALARM, 40, 0.01)

@@ -23,7 +23,15 @@ from sparsefield.inference import (
 )
 from sparsefield.model._layout import as_theta, sum_once
 from sparsefield.model._observed import take_variables
-from sparsefield.model._partition import DRAWS_AT_ONCE, afford_draws, find_log_partition, limit_sweeps, make_seeds
+from sparsefield.model._partition import (
+    DRAWS_AT_ONCE,
+    add_unseen,
+    afford_draws,
+    check_error,
+    find_log_partition,
+    limit_sweeps,
+    make_seeds,
+)
 from sparsefield.model._simulated import Simulated
 
 if TYPE_CHECKING:
@@ -102,7 +110,10 @@ def _draw(model: PairwiseMRF, n_draws: int | None, seed: int, backend: Backend) 
     # The log-partition function takes its seeds one by one from the same source: these have another.
     seeds = make_seeds(int(np.random.SeedSequence(seed, spawn_key=(0, 0)).generate_state(1, np.uint64)[0]))
     energy = np.concatenate(list(_draw_energies(model, n_draws, seeds, backend)))
-    error = math.hypot(partition.error, float(energy.std(ddof=1)) / math.sqrt(len(energy)))
+    check_error([energy - energy.mean()], f"there are {len(energy)} draws", "entropy")
+    n = len(energy)
+    # A state that one draw in n shows adds log(n) to the mean of -log p, with that probability.
+    error = math.hypot(partition.error, add_unseen(float(energy.std(ddof=1)) / math.sqrt(n), [energy], math.log(n)))
     return Entropy(partition.value + float(energy.mean()), error, "draws", partition.n_draws + len(energy))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from sparsefield.data import MISSING
 from sparsefield.inference import (
@@ -47,6 +48,11 @@ DRAWS_AT_ONCE = 2**16
 # chains with two bounds (the Senate's 100 variables). A draw takes up to three blocks of sweeps: 1.5 to 3.0 were seen.
 _MOST_UPDATES = 6_000_000_000
 _BLOCKS_EACH = 3
+
+# On either side of the mean weight there are so many draws at least, of each model, where an error is told from them.
+_FEWEST_RARE = 10
+
+_UNSEEN = -np.log(0.005) / -ndtri(0.005)  # draws of a state that none shows, for a standard error of it
 
 N_DRAWS = 100_000
 N_ANNEALED = 4096
@@ -131,20 +137,42 @@ def _anneal(model: PairwiseMRF, n_draws: int | None, seeds: Iterator[int], backe
     path, logs, n_sweeps = anneal(model, n, seeds, backend)
     log_mean, influences = average_weights(logs)
     error = float(np.sqrt((influences**2).sum() * n / (n - 1)))
-    _check_skewness([influences], f"{n} chains of {n_sweeps} sweeps are worth {n / (1 + n * error**2):.0f} draws")
-    return LogPartition(sum_independent(path.start) + log_mean, error, "annealed", n)
+    check_error([influences], f"{n} chains of {n_sweeps} sweeps are worth {n / (1 + n * error**2):.0f} draws")
+    return LogPartition(sum_independent(path.start) + log_mean, add_unseen(error, [influences]), "annealed", n)
 
 
-def _check_skewness(influences: Sequence[Values], what: str) -> None:
-    """Refuse an estimate whose error is too far from normal for an interval of two standard errors and a half."""
+def check_error(influences: Sequence[Values], what: str, name: str = "log-partition function") -> None:
+    """Refuse an estimate whose error is too far from normal for an interval of two standard errors and a half.
+
+    Where nearly all draws of a model show one state, few others decide: a dozen say nothing of the states that are as
+    rare as one in as many draws, and where all are equal there is no error to be seen.
+    """
+    n_rare = min(min(np.count_nonzero(own > 0), np.count_nonzero(own < 0)) for own in influences)
+    if n_rare < _FEWEST_RARE:
+        raise OutOfReachError(
+            f"The {name} has no error that can be trusted: {what}, and {n_rare or 'none'} of them "
+            f"differ from all others, where {_FEWEST_RARE} are needed. Raise n_draws, or use method='exact'.",
+            "draws that hardly differ",
+            "Raise n_draws.",
+        )
     skewness = skewness_of_sum(influences)
     if not abs(skewness) <= LARGEST_SKEWNESS:
         raise OutOfReachError(
-            f"The log-partition function has no error that can be trusted: {what}, and few of them decide, so "
+            f"The {name} has no error that can be trusted: {what}, and few of them decide, so "
             f"that the error has a skewness of {skewness:.2g} and {LARGEST_SKEWNESS} is allowed. Raise n_draws.",
             "an error far from normal",
             "Raise n_draws.",
         )
+
+
+def add_unseen(error: float, influences: Sequence[Values], each: float = 1.0) -> float:
+    """Return the standard error with that of states which no draw shows, whatever the spread of the others says.
+
+    A state that k of n draws show on average is missing from all of them with probability exp(-k): k = 5.3 of those
+    that are missing once in 200 times are what an interval of 0.99, of 2.58 standard errors, leaves out on this side.
+    One draw of it counts for as much as `each` of another.
+    """
+    return float(np.sqrt(error**2 + sum((_UNSEEN * each / len(own)) ** 2 for own in influences)))
 
 
 def _build_bridges(model: PairwiseMRF, n_draws: int | None, seeds: Iterator[int], backend: Backend) -> LogPartition:
@@ -156,7 +184,9 @@ def _build_bridges(model: PairwiseMRF, n_draws: int | None, seeds: Iterator[int]
     values = [_draw_along(path, time, n_each, seeds, backend)[0] for time in times]
     bridges = _connect(times, values)
     log_ratio, error = chain_bridges(bridges)
-    _check_skewness(add_influences(bridges), f"there are {n_each} draws of each of {len(times)} models")
+    influences = add_influences(bridges)
+    check_error(influences, f"there are {n_each} draws of each of {len(times)} models")
+    error = add_unseen(error, influences)
     return LogPartition(sum_independent(path.start) + log_ratio, error, "draws", n_each * len(times))
 
 
