@@ -1,6 +1,7 @@
 """Certificates of optimality against exact gaps."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -239,3 +240,30 @@ def test_a_fit_of_constant_columns_is_certified_at_once(solver):
     # With missing values, of which nothing depends.
     incomplete = np.where(np.eye(3, 4) == 1, np.nan, 0.0)
     assert sf.learn(incomplete, solver=solver, certify=True).optimality.subgradient == 0
+
+
+def make_far(seed, n=300):
+    """Return a table of three variables, and a fit to it with one interaction that is far off."""
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, 2, n)
+    y = np.where(rng.random(n) < 0.7, x, rng.integers(0, 2, n))
+    table = sf.Table(sf.Domain.binary(3), np.column_stack([x, y, rng.integers(0, 2, n)]).astype(np.uint8))
+    fit = sf.learn(table, 0.02)
+    weights = fit.model.interactions.copy()
+    weights[0, 1] = weights[1, 0] = -12.0 if seed == 0 else rng.choice([-1, 1]) * rng.uniform(2, 14)
+    return table, replace(fit, model=sf.PairwiseMRF(table.domain, fit.model.main, weights))
+
+
+def test_fits_that_are_far_off_have_no_lower_limit_above_their_gap():
+    n_above = n_lower = n_fits = 0
+    for seed in range(30):
+        table, fit = make_far(seed)
+        exact = sf.certify(fit, table).optimality.gap
+        for n_draws in (2000, 20_000, 200_000) if seed == 0 else (2000,):
+            found = sf.certify(fit, table, max_states=0, n_draws=n_draws, seed=seed).optimality
+            n_fits += 1
+            assert found.lower <= found.gap
+            n_above += found.lower > exact or found.gap < exact
+            n_lower += found.lower > 0
+    assert n_above <= stats.binom.isf(FALSE_ALARM, n_fits, 0.01)
+    assert n_lower > 0  # where draws show what it takes there is one

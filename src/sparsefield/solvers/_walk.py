@@ -15,7 +15,7 @@ from sparsefield.solvers._extremes import depends
 from sparsefield.solvers._finite import prove_gap
 from sparsefield.solvers._gap_bound import GapBound
 from sparsefield.solvers._judge import Verdict, check_draws, judge, outside_quantile
-from sparsefield.solvers._move import find_move
+from sparsefield.solvers._move import LEAST_SHARE, find_move
 from sparsefield.solvers._targets import RefusalError, Targets, choose_targets
 
 # Of the risk, this share goes to what holds for every number of draws, where it counts by its logarithm; the rest to
@@ -68,7 +68,8 @@ class Walk:
         self._confidence, self._risk = confidence, 1 - confidence
         self._seeds, self._backend = Simulation(seed=seed), backend
         self._n_batches, self._n_drawn = 0, 0
-        self._n_steps, self._fall, self._variance = 0, 0.0, 0.0
+        # The fall so far, as it is measured from above and from below, and the squared standard errors of both.
+        self._n_steps, self._falls, self._variances = 0, np.zeros(2), np.zeros(2)
 
     def run(self) -> GapBound:
         """Walk, and bound the gap at the end."""
@@ -85,17 +86,19 @@ class Walk:
     def _approach(self) -> tuple[Targets, Batch]:
         """Make steps until none is worth it; return targets there, and the batch that they were chosen by."""
         z = outside_quantile(self._problem, (1 - _PROVEN) * self._risk)
-        is_stuck = False
+        chose = self._draw(self._theta)
         while True:
-            chose = self._draw()
             targets = choose_targets(self._problem, self._theta, chose, z)
-            if is_stuck or self._n_steps >= _MOST_STEPS or not self._should_step(targets, chose):
+            if self._n_steps >= _MOST_STEPS or not self._should_step(targets, chose):
                 return targets, chose
-            is_stuck = not self._step(chose)
+            made = find_move(self._problem, chose.draws, self._theta, chose.moments).made
+            if not made.any():
+                return targets, chose
+            chose = self._step(made)
 
-    def _draw(self) -> Batch:
+    def _draw(self, theta: Matrix) -> Batch:
         seed = self._seeds.seed_of(0, _FIRST_USE + self._n_batches)
-        batch = Batch(self._problem, self._theta, self._n, seed, self._backend)
+        batch = Batch(self._problem, theta, self._n, seed, self._backend)
         self._n_batches += 1
         self._n_drawn += batch.n
         return batch
@@ -106,9 +109,9 @@ class Walk:
         above = targets.decrement - k / n
         if above <= _STANDARD_ERRORS * np.sqrt(2 * k + 4 * n * max(above, 0.0)) / n:
             return False
+        check_draws(targets, chose)  # what no draw shows has no curvature, and a step on it no end
         if above > _NEAR:
             return True
-        check_draws(targets, chose)
         # Would the tails do on fresh draws, with as much noise as these add?
         a, b = targets.first, targets.second
         h = np.sqrt(1 + k / (n * targets.decrement)) * chose.along(targets.move)
@@ -118,26 +121,28 @@ class Walk:
             return True
         return find_excess(Tail.of(h), reach) > _SMALL_EXCESS
 
-    def _step(self, chose: Batch) -> bool:
-        """Make a step that one batch chooses, and measure the fall on another; say whether there was one to make."""
-        problem, here = self._problem, self._theta
-        made = find_move(problem, chose.draws, here, chose.moments).made
-        if not made.any():
-            return False
-        fresh = self._draw()
-        values = fresh.draws.along(made)
-        log_mean, effective = fresh.draws.reweight(values)
-        there = here + made
-        penalties = problem.penalty.value(here) - problem.penalty.value(there)
-        self._fall += sum_once(made * problem.target) - log_mean + penalties
-        self._variance += (1 / effective - 1) / fresh.n  # of the logarithm of a mean of weights
+    def _step(self, made: Matrix) -> Batch:
+        """Make a step, measure the fall on draws at both of its ends, and return those at the second one.
+
+        The logarithm of Z rises by log E exp(x), x = step . s, over draws at the first end, and by -log E exp(-x) over
+        draws at the second one. Either mean is too small where no draw shows a state that counts at the other end. The
+        first is for the limit from above and the second for that from below, so that both limits are too far apart
+        then, and not too near.
+        """
+        problem, here, there = self._problem, self._theta, self._theta + made
+        gain = sum_once(made * problem.target) + problem.penalty.value(here) - problem.penalty.value(there)
+        rise, above = _log_mean(self._draw(here), made)
+        arrived = self._draw(there)
+        fall, below = _log_mean(arrived, -made)
+        self._falls += gain + np.array([-rise, fall])
+        self._variances += np.array([above, below])
         self._theta, self._n_steps = there, self._n_steps + 1
-        return True
+        return arrived
 
     def _conclude(self, targets: Targets, chose: Batch) -> GapBound:
         """Judge the end of the walk on draws that chose nothing."""
         risk = (1 - _PROVEN) * self._risk * (1 - 2 * _FALL if self._n_steps else 1.0)
-        fresh = self._draw()
+        fresh = self._draw(self._theta)
         proven = np.inf
         if self._n_steps == 0:
             proven = prove_gap(self._problem, self._theta, targets, chose, fresh, _PROVEN * self._risk)
@@ -149,7 +154,7 @@ class Walk:
             found = judge(self._problem, self._theta, targets, chose, fresh, (1 - _SECOND) * risk)
             if found.more is None:
                 return found
-            return judge(self._problem, self._theta, found.more, fresh, self._draw(), _SECOND * risk)
+            return judge(self._problem, self._theta, found.more, fresh, self._draw(self._theta), _SECOND * risk)
         except RefusalError as error:
             return Verdict(np.inf, None, str(error))
 
@@ -160,17 +165,32 @@ class Walk:
     def _report(self, found: Verdict, proven: float) -> GapBound:
         """Add what the objective fell on the way."""
         quantile = float(-ndtri(_FALL * (1 - _PROVEN) * self._risk)) if self._n_steps else 0.0
-        error = quantile * float(np.sqrt(self._variance))
-        bound = max(0.0, self._fall + error + found.bound)
+        errors = quantile * np.sqrt(self._variances)
+        most, lower = float(self._falls[0] + errors[0]), max(0.0, float(self._falls[1] - errors[1]))
+        bound = max(0.0, most + found.bound)
         least = min(bound, proven)
+        if lower > least:  # one of both is wrong: a fall of weights whose few large ones no draw shows
+            lower = 0.0
         return GapBound(
             bound=least,
             kind="proven" if proven <= bound and np.isfinite(proven) else "asymptotic",
             proven=proven,
-            lower=max(0.0, self._fall - error),
-            estimate=None if found.estimate is None else max(0.0, self._fall + found.estimate),
+            lower=lower,
+            estimate=None if found.estimate is None else max(0.0, float(self._falls.mean()) + found.estimate),
             confidence=self._confidence,
             n_draws=self._n_drawn,
-            better=self._theta if self._n_steps and self._fall > error else None,
+            better=self._theta if lower > 0 else None,
             why="" if np.isfinite(least) else found.why,
         )
+
+
+def _log_mean(batch: Batch, step: Matrix) -> tuple[float, float]:
+    """Return log E exp(step . s), and its squared standard error.
+
+    Where few draws count for that mean it is E step . s, which is less (Jensen's inequality).
+    """
+    values = batch.draws.along(step)
+    log_mean, effective = batch.draws.reweight(values)
+    if effective < LEAST_SHARE:
+        return float(values.mean()), float(values.var() / batch.n)
+    return log_mean, (1 / effective - 1) / batch.n
