@@ -19,7 +19,7 @@ MISSING = np.full((4, 6), 255, dtype=np.uint8)
 # Some rows, fewer than half of those of a fold, miss all that they can.
 FILLED = sf.Table(TABLE.domain, np.where(np.arange(300)[:, None] % 50 == 0, 255, TABLE.codes).astype(np.uint8))
 # Short fits on draws, where these tables would be enumerated.
-QUICK = {"schedule": BestDraws(max_states=0), "n_chains": 200, "max_iter": 3}
+QUICK = {"schedule": BestDraws(max_states=0), "n_chains": 200, "max_iter": 3, "gap": 0.5}
 FITTED = sf.SparseMRF(0.05, random_state=1).fit(TABLE)
 
 

@@ -154,7 +154,7 @@ def test_estimators_and_samples_take_a_cluster(cluster):
     for method in ("gibbs", "perfect"):
         here, there = (model.sample(2000, method=method, seed=1, backend=own) for own in (None, cluster))
         assert_same(np.asarray(here), np.asarray(there))
-    given = {"schedule": BestDraws(max_states=0), "max_iter": 2, "random_state": 1}
+    given = {"schedule": BestDraws(max_states=0), "max_iter": 2, "gap": 0.5, "random_state": 1}
     mrf = sf.SparseMRF(0.05, backend=cluster, **given)
     assert clone(mrf).backend is cluster
     mrf.fit(here)

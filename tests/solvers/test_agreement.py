@@ -11,7 +11,7 @@ from sparsefield import PairwiseMRF
 from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Point, Simulation
 from sparsefield.objective import Group, Observed, Problem
 from sparsefield.solvers import _newton, find_move, solve_newton
-from sparsefield.solvers._agreement import draws_for_agreement, draws_for_penalty
+from sparsefield.solvers._agreement import draws_for_agreement, draws_for_penalty, find_edge_noise, find_spread
 from sparsefield.solvers._fall import Stand
 from statistics_ import FALSE_ALARM
 
@@ -51,7 +51,7 @@ def test_draws_are_as_many_as_the_law_of_two_fits_asks_for(share, penalize_main)
         problem = make_problem(6, 0.03, seed=seed, penalize_main=penalize_main)
         theta = theta_of(solve_newton(problem, ExactMoments(), tol=1e-10))
         here, move = look(problem, theta, ExactMoments(), Simulation())
-        n = draws_for_agreement(here, move, share)
+        n = draws_for_agreement(find_edge_noise(here, move), share)
         sizes = sizes_of_edges(problem, theta)
         # It is found to a hundredth of a power of two, and rounded up. A ridge of 1e-12 is far below that.
         enough, fewer = (stats.norm.cdf(-sizes * np.sqrt(k / 2)).mean() for k in (n, (n - 1) / 2**0.01))
@@ -62,7 +62,7 @@ def test_draws_are_as_many_as_the_law_of_two_fits_asks_for(share, penalize_main)
 def test_a_fit_without_edges_needs_no_draws():
     problem = make_problem(5, 1.0, penalize_main=False)
     theta = theta_of(solve_newton(problem, ExactMoments(), tol=1e-8))
-    assert draws_for_agreement(*look(problem, theta, ExactMoments(), Simulation()), 0.99) == 1
+    assert draws_for_agreement(find_edge_noise(*look(problem, theta, ExactMoments(), Simulation())), 0.99) == 1
 
 
 def test_edges_are_lost_as_often_as_the_law_says_and_no_more_often_than_was_asked_for():
@@ -72,7 +72,7 @@ def test_edges_are_lost_as_often_as_the_law_says_and_no_more_often_than_was_aske
     is_edge = np.triu(optimum != 0, 1)
     assert is_edge.sum() == 4
     share = 0.8
-    n = draws_for_agreement(*look(problem, optimum, ExactMoments(), Simulation()), share)
+    n = draws_for_agreement(find_edge_noise(*look(problem, optimum, ExactMoments(), Simulation())), share)
     assert n > 1000  # enough for normal noise
     n_fits, n_lost, n_found, n_both = 300, 0, 0, 0
     last = None
@@ -112,7 +112,36 @@ def test_fits_with_other_seeds_have_the_same_edges():
         n = fit.steps[-1].n_chains
         # Their own covariance, over n draws of m statistics, is right to a factor of 1 +- 2 sqrt(m / n).
         slack = 1 + 2 * np.sqrt(36 / n)
-        assert n >= _newton._ENOUGH * draws_for_agreement(here, move, 0.99) / slack
+        assert n >= _newton._ENOUGH * draws_for_agreement(find_edge_noise(here, move), 0.99) / slack
+
+
+def test_weights_of_other_seeds_differ_by_no_more_than_is_said():
+    table = make_pairs((0.6, 0.8, 1.0, 1.2)).sample(2000, method="perfect", seed=1)
+    options = {"schedule": BestDraws(max_states=0), "n_chains": 500, "init": "zero"}  # pairs alone would start right
+    fits = [sf.learn(table, 0.02, seed=seed, **options) for seed in range(40)]
+    weights = [fit.model.interactions[np.triu(fit.model.interactions != 0, 1)] for fit in fits]
+    differ = np.array([np.abs(one - other) for one, other in zip(weights[::2], weights[1::2], strict=True)])
+    spreads = np.array([max(one.spread, other.spread) for one, other in zip(fits[::2], fits[1::2], strict=True)])
+    # Each of them once in a hundred times at most, the worst one too.
+    assert np.all((differ > spreads[:, None]).sum(axis=0) <= stats.binom.isf(FALSE_ALARM, len(differ), 0.01))
+    # By not much less either: the largest of as many differences is a few standard errors, of the 2.6 of a spread.
+    assert differ.max() > spreads.min() / 2.6
+    assert all(fit.spread <= _newton._SPREAD / _newton._ENOUGH for fit in fits)
+    # From the exact moments at the end, on the draws that there were; see above for the slack.
+    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.02, penalize_main=False)
+    for fit in fits[:5]:
+        n = fit.steps[-1].n_chains
+        exact = find_edge_noise(*look(problem, theta_of(fit), ExactMoments(), Simulation()))
+        wanted = stats.norm.isf(0.005) * exact.errors.max() / np.sqrt(n)
+        assert fit.spread == pytest.approx(wanted, rel=np.sqrt(36 / n) + 0.01)
+
+
+def test_weights_of_enumerated_fits_have_no_spread():
+    problem = make_problem(5, 0.03, penalize_main=False)
+    fit = solve_newton(problem, ExactMoments(), tol=1e-8)
+    assert fit.spread == 0
+    assert "another seed" not in fit.status.sentence
+    assert find_spread(None, None) == 0
 
 
 def test_a_gap_that_is_given_asks_for_no_agreement():

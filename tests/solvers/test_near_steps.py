@@ -15,7 +15,7 @@ from sparsefield.inference import EnumeratedStates
 from sparsefield.model import as_theta, count_once
 from sparsefield.objective import Problem, Quadratic, SparseQuadratic, choose_active, find_near
 from sparsefield.solvers import _move, _near_step, find_move, solve_newton
-from sparsefield.solvers._agreement import draws_for_agreement
+from sparsefield.solvers._agreement import draws_for_agreement, find_edge_noise
 from sparsefield.solvers._fall import make_stand
 from sparsefield.solvers._near_step import NEAREST, WIDEST, NearStep
 from statistics_ import FALSE_ALARM
@@ -198,13 +198,15 @@ def test_draws_for_agreement_are_those_of_a_dense_curvature():
     assert isinstance(sparse.quadratic, SparseQuadratic)
     everything = SparseQuadratic.of(here.draws, a, b, near)
     for share in (0.9, 0.99):
-        wanted = draws_for_agreement(here, dense, share)
+        wanted = draws_for_agreement(find_edge_noise(here, dense), share)
         whole = _move.replace(sparse, quadratic=everything)
         # Ridges are those of other working sets: a hundredth of a percent of variances. Numbers are right to 2^0.01.
-        assert draws_for_agreement(here, whole, share) == pytest.approx(wanted, rel=0.02)
+        assert draws_for_agreement(find_edge_noise(here, whole), share) == pytest.approx(wanted, rel=0.02)
         # On what is near alone, errors are those that the eigenvalues of M^-1 H allow.
         e = spread_of(RING, theta, NEAREST)
-        assert draws_for_agreement(here, sparse, share) == pytest.approx(wanted, rel=2 * e / (1 - e) + 0.02)
+        assert draws_for_agreement(find_edge_noise(here, sparse), share) == pytest.approx(
+            wanted, rel=2 * e / (1 - e) + 0.02
+        )
 
 
 def test_small_problems_have_dense_curvatures():

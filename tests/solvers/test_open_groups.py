@@ -12,7 +12,7 @@ from problems import make_problem
 from sparsefield.gradients import ExactMoments, PerfectDraws, Point, Simulation
 from sparsefield.objective import Group, Problem
 from sparsefield.solvers import UNDECIDED, find_move, solve_newton
-from sparsefield.solvers._agreement import draws_for_agreement
+from sparsefield.solvers._agreement import draws_for_agreement, find_edge_noise
 from sparsefield.solvers._fall import Stand
 from sparsefield.solvers._open_groups import OpenGroups, _largest_norm
 from sparsefield.solvers._optimum import Optimum
@@ -168,7 +168,8 @@ def test_the_furthest_point_of_an_ellipsoid_is_found():
 
 def draws_that_agree(problem, theta, share=0.95):
     here = look(problem, theta, ExactMoments(), Simulation())
-    return draws_for_agreement(here, find_move(problem, here.draws, theta, here.moments), share)
+    noise = find_edge_noise(here, find_move(problem, here.draws, theta, here.moments))
+    return draws_for_agreement(noise, share)
 
 
 def test_draws_for_agreement_are_those_of_single_parameters_where_groups_are_single():

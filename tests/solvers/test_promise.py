@@ -39,7 +39,7 @@ def test_the_status_names_the_central_limit_theorem_where_draws_certify():
     fit = sf.learn(table, 0.03, gap=0.02, certify=True, seed=1)
     assert fit.optimality.kind == "asymptotic"
     assert fit.optimality.gap <= 0.02
-    assert fit.status.sentence.endswith("above its optimum, with confidence 0.99, by the central limit theorem.")
+    assert "above its optimum, with confidence 0.99, by the central limit theorem." in fit.status.sentence
 
 
 def test_a_gap_that_cannot_be_certified_is_said_to_be_none():
@@ -47,7 +47,8 @@ def test_a_gap_that_cannot_be_certified_is_said_to_be_none():
     codes = table.codes.copy()
     codes[::10, 0] = 255
     fit = sf.learn(sf.Table(table.domain, codes), 0.03, gap=0.01, certify=True, seed=1)
-    assert fit.status.code == "not certified"
+    # Nothing that a user could do would certify it: it is said, and is no warning.
+    assert fit.status.code == "converged"
     assert "The gap asked for, 0.01, is not certified: missing values" in fit.status.sentence
     assert np.isfinite(fit.optimality.subgradient)
 

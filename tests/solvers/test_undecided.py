@@ -230,3 +230,17 @@ def test_marks_need_draws_without_bias_to_speak_of():
     assert wrong[upper].sum() <= stats.binom.isf(FALSE_ALARM, n_decided, 1 - UNDECIDED)
     few = solve_newton(problem, BestDraws(gibbs_sweeps=2, max_states=0), Simulation(500, 1, backend=backend), gap=0.05)
     assert few.undecided is None
+
+
+def test_where_draws_leave_most_edges_open_more_of_them_look_again(monkeypatch):
+    table = sf.datasets.make_field(40, degree=3, strength=(0.5, 1.0), seed=1).sample(2000, method="perfect", seed=1)
+    asked = {"gap": 0.5, "n_chains": 500, "schedule": BestDraws(max_states=0), "seed": 1}
+    fit = sf.learn(table, 0.02, **asked)
+    is_edge = np.triu(fit.model.interactions != 0, 1)
+    assert is_edge.sum() > 20
+    assert np.count_nonzero(fit.undecided & is_edge) < is_edge.sum() / 2
+    # The same fit, and its marks by the draws at hand alone.
+    monkeypatch.setattr(_newton, "_MOST_LOOKS", 0)
+    few = sf.learn(table, 0.02, **asked)
+    np.testing.assert_array_equal(few.model.interactions, fit.model.interactions)
+    assert np.count_nonzero(few.undecided & is_edge) > np.count_nonzero(fit.undecided & is_edge)

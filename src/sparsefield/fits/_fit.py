@@ -54,6 +54,9 @@ class Fit:
     support : ndarray of shape (n_slots, n_slots), optional
         The interactions that could differ from zero, where others were kept at zero (`selection.relax`); some of them
         may be zero all the same.
+    spread : float, optional
+        By how much weights of another seed differ at most, 99 times out of 100 for each of them: what simulation error
+        does to them. Zero where there was none, and None where that is not known.
     optimality : Optimality, optional
         How far the fit can be from the optimum, once `certify` has found out.
     settings : mapping of str to str, number, bool or None
@@ -78,6 +81,7 @@ class Fit:
     penalty: str = "L1"
     penalize_main: bool | None = True
     support: NDArray[np.bool_] | None = None
+    spread: float | None = None
     optimality: Optimality | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
 
@@ -166,6 +170,7 @@ class Fit:
             "penalize_main": self.penalize_main,
             "support": _list_marked(self.support),
             "undecided": _list_marked(self.undecided),
+            "spread": self.spread,
             "optimality": None if self.optimality is None else asdict(self.optimality),
             "settings": dict(self.settings),
         }
@@ -200,6 +205,7 @@ class Fit:
                 penalty=known["penalty"],
                 penalize_main=known["penalize_main"],
                 support=_mark(known.get("support"), size),
+                spread=known.get("spread"),
                 optimality=None if optimality is None else Optimality(**optimality),
                 settings=known.get("settings", {}),
             )

@@ -141,7 +141,11 @@ class NewtonStep(StepInfo):
     @property
     def progress(self) -> str:
         """What the last step gained, in words, where that is known."""
-        return "" if self.decrease is None else f", the last of which gained {self.decrease:.2g}"
+        if self.decrease is None:
+            return ""
+        if self.decrease < 0:
+            return f", the last of which led up by {-self.decrease:.2g}"
+        return f", the last of which gained {self.decrease:.2g}"
 
 
 _KINDS: tuple[type[StepInfo], ...] = (GradientStep, NewtonStep)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -13,6 +14,7 @@ from sparsefield.objective import Problem, SparseQuadratic
 from sparsefield.solvers._batch import Index, Values
 from sparsefield.solvers._fall import Stand
 from sparsefield.solvers._move import Move
+from sparsefield.solvers._optimum import quantile
 from sparsefield.solvers._regression import rest_variances
 from sparsefield.solvers._targets import by_group
 
@@ -64,14 +66,31 @@ def _find_ratios(weights: Matrix, variances: Matrix) -> tuple[Values, Values]:
     return tally_sizes(find(rows) for rows in row_parts(len(weights)))
 
 
-def draws_for_agreement(here: Stand, move: Move, share: float) -> int:
-    """Return the draws with which another seed is expected to find this share of the edges of a fit.
+class EdgeNoise(NamedTuple):
+    """How the noise of draws moves the edges of a fit, were there one draw; of n the squares are smaller by n.
 
-    On n draws a parameter that is not zero has standard error sd / sqrt(n), from the inverse of the covariance over all
-    that are not zero. The difference of two fits has sqrt(2) times that, so that the second one loses an edge of weight
-    t with probability Phi(-t sqrt(n / 2) / sd), where it would have the other sign. The mean of this over the edges of
-    the fit is brought down to 1 - share. Where the parameters of an edge vanish together, t is their norm, and sd that
-    of the norm as it becomes zero: 1 / sd^2 is the curvature along them that the other parameters leave.
+    Parameters
+    ----------
+    weights : ndarray of shape (n_edges,)
+        Their weights without a sign; where the parameters of an edge vanish together, their norms.
+    errors : ndarray of shape (n_edges,)
+        Standard deviations of the difference of the weights of two fits.
+    sizes : ndarray of shape (n_edges,)
+        Weights over the standard deviation of that difference as an edge becomes zero.
+    """
+
+    weights: Values
+    errors: Values
+    sizes: Values
+
+
+def find_edge_noise(here: Stand, move: Move) -> EdgeNoise | None:
+    """Return how noise moves the edges of a fit; None if it has none.
+
+    A parameter that is not zero has a variance from the inverse of the covariance over all that are not zero, and the
+    difference of two fits has twice that. Where the parameters x of an edge vanish together, 1 / sd^2 of their norm as
+    it becomes zero is the curvature along them that the other parameters leave; elsewhere the penalty holds them by a
+    curvature of its own, w / |x| across x, and noise moves their norm by what it moves x along itself.
 
     Parameters
     ----------
@@ -79,27 +98,49 @@ def draws_for_agreement(here: Stand, move: Move, share: float) -> int:
         The fit, with draws that had no part in choosing it.
     move : Move
         The step that these suggest, for its curvature.
-    share : float
-        The share of the edges that the second fit is to have too.
     """
     quadratic, theta = move.quadratic, here.theta
     a, b = quadratic.first, quadratic.second
     some = np.flatnonzero(theta[a, b])
     is_edge = (a != b)[some]
     if not is_edge.any():
-        return 1
+        return None
     if isinstance(quadratic, SparseQuadratic):
-        sizes = _sizes_of_near(quadratic, theta[a, b])
-        return least_draws(lambda n: bool(ndtr(-sizes * np.sqrt(n)).mean() <= 1 - share))
-    factor = cho_factor(quadratic.covariance(some), overwrite_a=True)
-    inverse = cho_solve(factor, np.eye(len(some)), overwrite_b=True)
-    groups = here.problem.penalty.groups
+        return _noise_of_near(quadratic, theta[a, b])
+    covariance, groups, weights = quadratic.covariance(some), here.problem.penalty.groups, here.problem.penalty.weights
+    inverse = _invert(covariance)
+    own = np.flatnonzero(is_edge)
+    values = theta[a, b][some]
     if groups is None:
-        sizes = np.abs(theta[a, b][some][is_edge]) / np.sqrt(2 * np.diagonal(inverse)[is_edge])
-    else:
-        own = np.flatnonzero(is_edge)
-        sizes = _sizes_of_groups(theta[a, b][some][own], inverse[np.ix_(own, own)], groups[a, b][some][own])
-    return least_draws(lambda n: bool(ndtr(-sizes * np.sqrt(n)).mean() <= 1 - share))
+        errors = np.sqrt(2 * np.diagonal(inverse)[own])
+        return EdgeNoise(np.abs(values[own]), errors, np.abs(values[own]) / errors)
+    assert weights is not None
+    members = [own[among] for among in by_group(groups[a, b][some][own])]
+    return _noise_of_groups(values, covariance, inverse, weights[a, b][some], members)
+
+
+def draws_for_agreement(noise: EdgeNoise | None, share: float, within: float = np.inf) -> int:
+    """Return the draws with which another seed is expected to find this share of the edges of a fit.
+
+    On n draws the second fit loses an edge of size t with probability Phi(-t sqrt(n)), where it would have the other
+    sign. The mean of this over the edges of the fit is brought down to 1 - share. Weights of this share of them then
+    differ by no more than `within`, or by that part of themselves where they are above 1, 99 times out of 100 each.
+    """
+    if noise is None:
+        return 1
+    n = least_draws(lambda n: bool(ndtr(-noise.sizes * np.sqrt(n)).mean() <= 1 - share))
+    ratios = quantile() * noise.errors / (within * np.maximum(1.0, noise.weights))
+    return max(n, int(np.ceil(min(np.quantile(ratios, share, method="higher") ** 2, 2.0**100))))
+
+
+def find_spread(noise: EdgeNoise | None, here: Stand) -> float:
+    """Return by how much weights of another seed differ at most, 99 times out of 100 for each of them.
+
+    Missing values take their share of the curvature, and add the noise of their own draws.
+    """
+    if noise is None:
+        return 0.0
+    return float(quantile() * noise.errors.max() * np.sqrt(here.share) / (1 - here.missing))
 
 
 def least_draws(is_enough: Callable[[float], bool]) -> int:
@@ -111,23 +152,34 @@ def least_draws(is_enough: Callable[[float], bool]) -> int:
     return int(np.ceil(2**high))
 
 
-def _sizes_of_near(quadratic: SparseQuadratic, theta: Values) -> Values:
-    """Return the sizes of edges over sqrt(2) standard errors, of as many edges as stand for all of them.
-
-    The standard errors are by regressions on what is near and not zero.
-    """
+def _noise_of_near(quadratic: SparseQuadratic, theta: Values) -> EdgeNoise:
+    """Return the noise of as many edges as stand for all of them, by regressions on what is near and not zero."""
     edges = np.flatnonzero((theta != 0) & (quadratic.first != quadratic.second))
     edges = edges[np.argsort(np.abs(theta[edges]), kind="stable")]
     some = edges[:: -(-len(edges) // _MOST_REGRESSED)]
-    return np.asarray(np.abs(theta[some]) * np.sqrt(quadratic.rests(some, theta != 0) / 2))
+    sizes, errors = np.abs(theta[some]), np.sqrt(2 / quadratic.rests(some, theta != 0))
+    return EdgeNoise(sizes, errors, sizes / errors)
 
 
-def _sizes_of_groups(theta: Values, inverse: Matrix, groups: Index) -> Values:
-    """Return the norms of groups over sqrt(2) standard errors, from the inverse covariance of their statistics.
+def _noise_of_groups(
+    theta: Values, covariance: Matrix, inverse: Matrix, weights: Values, members: list[Index]
+) -> EdgeNoise:
+    """Return the noise of groups of parameters that vanish together.
 
-    With R the inverse of the block of a group and x its parameters, the squared ratio of norm and standard error is
-    x . R x.
+    With R the inverse of the block of a group in the inverse covariance, and x its parameters, the squared ratio of
+    norm and standard error is x . R x as they vanish.
     """
-    members = by_group(groups)
+    norms = np.array([np.linalg.norm(theta[own]) for own in members])
     squares = [theta[own] @ np.linalg.solve(inverse[np.ix_(own, own)], theta[own]) for own in members]
-    return np.sqrt(np.array(squares) / 2)
+    held, along = covariance.copy(), np.zeros((len(theta), len(members)))
+    for k, (own, size) in enumerate(zip(members, norms, strict=True)):
+        along[own, k] = theta[own] / size
+        across = np.eye(len(own)) - np.outer(along[own, k], along[own, k])
+        held[np.ix_(own, own)] += weights[own[0]] / size * across
+    moved = _invert(held) @ along
+    errors = np.sqrt(2 * np.einsum("ak,ak->k", moved, covariance @ moved))
+    return EdgeNoise(norms, errors, np.sqrt(np.array(squares) / 2))
+
+
+def _invert(matrix: Matrix) -> Matrix:
+    return np.asarray(cho_solve(cho_factor(matrix), np.eye(len(matrix)), overwrite_b=True))

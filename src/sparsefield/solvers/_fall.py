@@ -72,6 +72,11 @@ class Stand:
         return (0.0 if self.estimate.is_exact else 1 / n) + self.missing / self.problem.data.n_effective
 
     @property
+    def counts(self) -> float:
+        """What a draw counts for in the parameters, for the noise of missing values and what they take away."""
+        return (1 - self.missing) ** 2 / (self.share * self.n_asked) if self.share > 0 else np.inf
+
+    @property
     def noise(self) -> float:
         """What a step on the draws here loses to their noise: nonzeros / (2 n)."""
         return max(1, count_once(self.theta)) * self.share / 2

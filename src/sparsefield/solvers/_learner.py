@@ -166,7 +166,8 @@ class Learner:
         if options.solver == "newton" and isinstance(start, ExactStand) and enough is not None:
             fit, self.stand = follow(problem, self._simulation.backend, limits, start, enough, watch)
         elif options.solver == "newton":
-            gap = options.largest_gap * (OWN_SHARE if options.certify else 1.0)
+            # A gap that cannot be certified has no share to leave to that.
+            gap = options.largest_gap * (OWN_SHARE if options.certify and problem.data.is_fixed else 1.0)
             fit, self.stand = run_newton(
                 problem,
                 way,
@@ -185,10 +186,20 @@ class Learner:
             fit = keep_if_lower(fresh, fit, theta, self._simulation, limits)
         if options.certify and fit.status.code != "interrupted":
             fit = self._certify(fit, problem, limits, watch)
-        status = replace(fit.status, sentence=f"{fit.status.sentence} {self.unseen}".rstrip())
+        stood = self._say_stood(fit, problem, theta) if start is None else ""
+        said = " ".join(filter(None, [fit.status.sentence, stood, str(self.unseen)]))
+        status = replace(fit.status, sentence=said)
         kind = options.penalty if penalty is None else penalty
         kept = {"alpha": own.alpha, **options.settings(), "penalty": kind, "seed": self._simulation.seed}
         return replace(fit, status=status, settings={**kept, **self._facts})
+
+    def _say_stood(self, fit: Fit, problem: Problem, theta: Matrix | None) -> str:
+        """Say so where a fit with edges is what it started from, though that is no optimum of the likelihood."""
+        if theta is None or not fit.model.n_edges or not np.array_equal(problem.theta(fit.model), theta):
+            return ""
+        is_own = isinstance(self.options.init, PairwiseMRF)
+        what = "the model given" if is_own else "the estimate that maximises the pseudo-likelihood instead"
+        return f"The fit is its start, {what}."
 
     def make_penalty(self, alpha: float) -> L1 | Group:
         """Return the penalty of a fit with this strength, of the kind that the options ask for."""

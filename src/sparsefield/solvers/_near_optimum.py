@@ -13,7 +13,7 @@ from sparsefield.gradients import Estimate
 from sparsefield.inference import Draws
 from sparsefield.model import Matrix
 from sparsefield.objective import RARE, Problem
-from sparsefield.solvers._models_of_draws import NearModel, is_feasible
+from sparsefield.solvers._models_of_draws import NearModel, NotLocalError, is_feasible
 from sparsefield.solvers._near_step import find_candidates, subgradient_of_some
 from sparsefield.solvers._optimum import Optimum, margin
 from sparsefield.solvers._regression import rest_of_some
@@ -23,24 +23,31 @@ from sparsefield.solvers._reweighted import INNER_TOL, LEAST_SHARE, MOST_ROUNDS,
 # need not be found exactly then.
 _ROUGH = 1 / 8
 
+# A step of which a thousandth does not lead down has a direction that does not.
+_MOST_HALVINGS = 10
+
+_ROUNDING = 1e-12  # more than sums over millions of draws are rounded by
+
 Index = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Values = NDArray[np.float64]
 
 
-def find_near_optimum(problem: Problem, theta: Matrix, draws: Draws, estimate: Estimate) -> Optimum | None:
+def find_near_optimum(
+    problem: Problem, theta: Matrix, draws: Draws, estimate: Estimate, reach: int = 1
+) -> Optimum | None:
     """Find the optimum that draws at theta lead to, and all that may differ from zero; None if it is out of reach.
 
     The penalty is a sum over parameters of slots, and the draws have no bias. Steps have the covariances of statistics
-    that are near each other (`NearModel`), over a working set. Once the optimum over that is found, rough gradients of
-    all others say which of them to look at.
+    that are near each other, `reach` neighbours apart at most (`NearModel`), over a working set. Once the optimum over
+    that is found, rough gradients of all others say which of them to look at.
     """
     screen, n = _Screen.of(problem, theta, estimate.moments), estimate.n_chains
     a, b = screen.find(n)
     if not is_feasible(len(a), draws, NearModel):  # about as many as at the optimum
         return None
     keep = screen.is_held(a, b) | (np.abs(screen.gradient(a, b)) > screen.pays(a, b) - screen.errors(a, b, n))
-    steps = _Steps(problem, theta, draws, screen, a[keep], b[keep], n)
+    steps = _Steps(problem, theta, draws, screen, a[keep], b[keep], n, reach)
     for _ in range(MOST_ROUNDS):
         check_time()
         if not is_feasible(len(steps.a), draws, NearModel) or not steps.advance():
@@ -66,6 +73,8 @@ class _Screen:
         Which entries are parameters.
     is_free : ndarray of shape (size,), bool
         Which main effects pay nothing.
+    least : float
+        The least that any parameter pays which pays at all; infinite where none does.
     """
 
     theta: Matrix
@@ -74,12 +83,14 @@ class _Screen:
     weights: Matrix
     is_parameter: Mask
     is_free: Mask
+    least: float
 
     @classmethod
     def of(cls, problem: Problem, theta: Matrix, moments: Moments) -> _Screen:
         weights, is_parameter = problem.penalty.weights, problem.coordinates.is_parameter
         assert weights is not None
-        return cls(theta, moments, problem.target, weights, is_parameter, np.diagonal(weights) == 0)
+        least = float(weights.min(initial=np.inf, where=is_parameter & (weights > 0)))
+        return cls(theta, moments, problem.target, weights, is_parameter, np.diagonal(weights) == 0, least)
 
     def pays(self, a: Index, b: Index) -> Values:
         """Return what parameters pay."""
@@ -127,14 +138,17 @@ class _Steps:
     """
 
     def __init__(
-        self, problem: Problem, theta: Matrix, draws: Draws, screen: _Screen, a: Index, b: Index, n: int
+        self, problem: Problem, theta: Matrix, draws: Draws, screen: _Screen, a: Index, b: Index, n: int, reach: int
     ) -> None:
         self.a, self.b, self.is_settled = a, b, False
         self._problem, self._theta, self._draws, self._screen, self._n = problem, theta, draws, screen, n
+        self._reach = reach
         self._finest = SETTLED * np.sqrt(RARE) / n
         self._there, self._gradient = theta[a, b], screen.gradient(a, b)
         self._model: NearModel | None = None
         self._is_near, self._stride, self._last, self._share = False, 1.0, np.inf, 1.0
+        # What draws have along the way, and the objective at its end, less what it has in common everywhere.
+        self._values, self._objective = np.zeros(draws.n or 0), float(screen.pays(a, b) @ np.abs(self._there))
         # Gradients of the others: what draws have moved them by when their ratios were last looked at.
         self._ratios, self._seen = np.ones(draws.n or 0), np.ones(draws.n or 0)
         self._moved: Matrix | None = None
@@ -144,7 +158,7 @@ class _Steps:
     def advance(self) -> bool:
         """Make a step, and find gradients at its end; say whether the draws reach as far."""
         if self._model is None:
-            self._model = NearModel(self._problem, self._theta, self._draws, self.a, self.b)
+            self._model = NearModel(self._problem, self._theta, self._draws, self.a, self.b, self._reach)
         weights, finest = self._screen.pays(self.a, self.b), self._finest
         violation = np.abs(subgradient_of_some(self._there, self._gradient, weights)).max(initial=0.0)
         tol = finest if self._is_near else max(finest, INNER_TOL * float(violation))
@@ -154,20 +168,35 @@ class _Steps:
         if decrement > SLOWEST * self._last:
             self._stride = max(SHORTEST, self._stride / 2)
         self._last = decrement
-        self._there = self._there + self._stride * moves
-        step = self._there - self._theta[self.a, self.b]
-        made = step != 0
-        values = self._draws.along_some(step[made], self.a[made], self.b[made])
-        log_mean, self._share = self._draws.reweight(values)
-        self._ratios = np.exp(values - log_mean)
+        self._go(moves)
         self._gradient = self._find_gradient(self.a, self.b)
         return self._share >= LEAST_SHARE
 
+    def _go(self, moves: Values) -> None:
+        """Make the largest share of a step, the last one or a half, a quarter, ... of it, that leads down.
+
+        The objective is that of the draws as they are reweighted, which is convex. Where covariances that were left out
+        matter, a whole step may lead up.
+        """
+        start, weights = self._theta[self.a, self.b], self._screen.pays(self.a, self.b)
+        made, slopes = moves != 0, self._screen.gradient(self.a, self.b)
+        along = self._draws.along_some(moves[made], self.a[made], self.b[made])
+        for _ in range(_MOST_HALVINGS):
+            there = self._there + self._stride * moves
+            values = self._values + self._stride * along
+            log_mean, self._share = self._draws.reweight(values)
+            objective = float(log_mean - values.mean() + slopes @ (there - start) + weights @ np.abs(there))
+            if objective <= self._objective + _ROUNDING * (1 + abs(self._objective)):
+                break
+            self._stride /= 2
+        else:
+            raise NotLocalError
+        self._there, self._values, self._objective = there, values, objective
+        self._ratios = np.exp(values - log_mean)
+
     def join(self) -> bool:
         """Look at all other parameters; let those join the working set that violate optimality, and say if any do."""
-        weights = self._screen.pays(self.a, self.b)
-        within = _ROUGH * float(weights[weights > 0].min())
-        rough, error = self._draws.project_roughly(self._ratios - self._seen, within)
+        rough, error = self._draws.project_roughly(self._ratios - self._seen, _ROUGH * self._screen.least)
         if self._moved is not None:
             rough += self._moved
         self._moved, self._error, self._seen = rough, self._error + error, self._ratios
@@ -182,6 +211,7 @@ class _Steps:
             return False
         a, b, there = self._merge(a[joins], b[joins], np.zeros(np.count_nonzero(joins)), self._there)
         self.a, self.b, self._there, self._model = a, b, there, None
+        self._last = np.inf
         self._gradient = self._find_gradient(a, b)
         return True
 
@@ -196,7 +226,7 @@ class _Steps:
         a, b = a[keep], b[keep]
         if not is_feasible(len(a), self._draws, NearModel):
             return None
-        curvature = NearModel(self._problem, self._theta, self._draws, a, b).quadratic
+        curvature = NearModel(self._problem, self._theta, self._draws, a, b, self._reach).quadratic
         return Optimum(there[keep], gradient[keep], curvature, left, 0.0, np.ones(len(a)))
 
     def _find_gradient(self, a: Index, b: Index) -> Values:

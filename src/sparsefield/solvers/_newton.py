@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._deadline import OutOfTimeError, until
+from sparsefield._rounding import at_most
 from sparsefield.data import count
 from sparsefield.fits import Fit, NewtonStep, Status, StepInfo
 from sparsefield.gradients import Point, Schedule, Simulation
 from sparsefield.inference import check_request
 from sparsefield.model import Matrix, count_once, norm
 from sparsefield.objective import Problem, describe_penalty
-from sparsefield.solvers._agreement import draws_for_agreement, draws_for_penalty
+from sparsefield.solvers._agreement import draws_for_agreement, draws_for_penalty, find_edge_noise, find_spread
 from sparsefield.solvers._batches import MOST_DRAWS, estimate_in_batches
 from sparsefield.solvers._describe import check_start, describe, find_objective
 from sparsefield.solvers._ending import add_advice, say_noise
@@ -47,6 +48,9 @@ _GROWTH = 4
 # variables, which take about ten seconds on two cores (190,000 took 0.75 s), and 540,000 of 500.
 _MOST_AGREED = 2**28
 
+# So that seeds agree, weights of nearly all edges are to differ by less than this between two of them: `find_spread`.
+_SPREAD = 0.1
+
 # So that noise makes no edges, more draws than this are made at once only where their time is known, or not limited,
 # and at all only where the gap may ask for them too. They take 0.03 s of a sparse field of 60 variables, and 2.3 s
 # where 1529 of its 1770 pairs interact, whose exact draws are long (one core).
@@ -71,6 +75,10 @@ _NEAR = 0.8
 # which gains as small a part of what was promised.
 _CUT = 0.3
 _MOST_TAKEN_BACK = 12
+
+# Where draws leave more than this share of the edges open, four times as many look again, and so on so many times: a
+# mark on everything says nothing.
+_MOST_MARKED, _MOST_LOOKS = 0.5, 2
 
 _RETURNED = "No steps led to an objective that is surely lower: this is the start."
 
@@ -152,18 +160,22 @@ def run_newton(
     method = _NewtonSteps(problem, schedule, simulation, theta, float(gap), agreement, limits, first)
     steps, status = run(method, limits, watch)
     status = method.return_unless_lower(status)
-    undecided = None
+    undecided = spread = None
     try:
         if marks and status.code not in ("interrupted", "time"):
             with until(limits.end):
+                spread = method.find_spread(status)
                 undecided = method.find_undecided(status)
     except OutOfTimeError:
         status = replace(status, sentence=f"{status.sentence} There was no time to mark what noise leaves open.")
     except KeyboardInterrupt:
         said = f"Interrupted after {count(len(steps), 'iteration')}, while what noise leaves open was marked."
         status = Status("interrupted", said)
+    if spread:
+        said = f"{status.sentence} Simulation error: weights of another seed differ by {at_most(spread)} at most."
+        status = replace(status, sentence=said)
     facts = describe_penalty(problem.penalty)
-    fit = Fit(problem.model(method.theta), add_advice(status, steps), steps, undecided, **facts)
+    fit = Fit(problem.model(method.theta), add_advice(status, steps), steps, undecided, spread=spread, **facts)
     return fit, method.find_stand()
 
 
@@ -203,6 +215,7 @@ class _NewtonSteps:
         self._n_now = _at_least(max(simulation.n_chains, n_first) if first is None else first.n_asked, theta)
         self._n_made, self._n_cuts, self._wanted = 0, 0, 1
         self._n_agreed = 0  # draws with which seeds would agree, where that was asked
+        self._has_retried = False  # with more draws, since the objective was not surely below that of the start
         self._is_settled = False  # whether as many draws as there are now gained nothing by their step
         self._pace = 0.0  # seconds for a draw, last time
         self._reach: int | None = NEAREST  # of sparse curvatures, as long as steps find them right
@@ -351,7 +364,7 @@ class _NewtonSteps:
         if move.share > 0 or (n < _ENOUGH * self._wanted and not is_limited):
             return None
         if not self._is_lower(here):
-            return self._return_to_start(k, n, is_last=is_limited or self._n_draws > 1 or n >= MOST_DRAWS)
+            return self._return_to_start(k, n, is_last=is_limited or self._has_retried or n >= MOST_DRAWS)
         # More draws do not help where their bias is what they are off by.
         is_wanted = self._agreement is not None and here.estimate.is_certified and not is_limited
         if is_wanted and not self._agrees(here, move, self._agreement or 0.0):
@@ -388,10 +401,12 @@ class _NewtonSteps:
         """Say whether another seed would find this share of the edges; if not, see to it."""
         n = here.n_asked
         most = max(n, _most_agreed(len(here.theta)))
-        self._n_agreed = draws_for_agreement(here, move, share)
+        wanted = draws_for_agreement(find_edge_noise(here, move), share, _SPREAD)
+        self._n_agreed = int(min(wanted / here.counts, 2.0**62))
         enough = min(most, self._n_agreed)
         if n < _ENOUGH * enough:
-            self._n_draws = self._n_now = enough
+            # Variances of a few draws, away from the optimum, may ask for far too many: they are found anew on the way.
+            self._n_draws = self._n_now = min(enough, _GROWTH * n)
             return False
         # From what as many draws led to, a step is promised the noise of both, on average and but for a standard
         # deviation of half a non-central chi-square. Where it is more, these would choose better than those that did.
@@ -415,16 +430,37 @@ class _NewtonSteps:
     def find_undecided(self, status: Status) -> NDArray[np.bool_] | None:
         """Mark what noise leaves open, by the draws at the end of the last step, which had no say in it.
 
-        None where that is not known: of missing values that the model fills, of exact moments whose optimum was not
-        reached, and where there were no draws.
+        None where that is not known: of exact moments whose optimum was not reached, or with missing values whose draws
+        alone are noise, and where there were no draws.
         """
-        if self.last is None or not self._problem.data.is_fixed:
+        if self.last is None:
             return None
         here, _ = self.last
         if here.is_exact:
             size = self._problem.domain.n_slots
             return np.zeros((size, size), dtype=bool) if status.code == "converged" else None
-        return find_undecided(here.problem, here.theta, here.draws, here.estimate)
+        if here.estimate.is_exact:
+            return None
+        n_first = here.n_asked
+        while True:
+            marks = find_undecided(here.problem, here.theta, here.draws, here.estimate, here.counts)
+            n = self._afford(_GROWTH * here.n_asked)
+            if marks is None or n <= here.n_asked or n > _GROWTH**_MOST_LOOKS * n_first or n > MOST_DRAWS:
+                return marks
+            is_edge = np.triu(self._problem.model(here.theta).interactions != 0, 1)
+            if np.count_nonzero(marks & is_edge) <= _MOST_MARKED * np.count_nonzero(is_edge):
+                return marks
+            self._n_made += 1
+            here = replace(self._look(here.theta, n), missing=here.missing)
+
+    def find_spread(self, status: Status) -> float | None:
+        """Return by how much weights of another seed differ at most; None where that is not known."""
+        if self.last is None or status.code not in ("converged", "noise floor"):
+            return None
+        here, move = self.last
+        if here.is_exact:
+            return 0.0
+        return find_spread(find_edge_noise(here, move), here) if here.estimate.is_certified else None
 
     def find_stand(self) -> Stand | ExactStand | None:
         """Return the draws at the end, where there are some, or the states that were enumerated last."""
@@ -438,6 +474,7 @@ class _NewtonSteps:
     def _return_to_start(self, k: int, n: int, *, is_last: bool) -> Status | None:
         """Go on with more draws where the objective is not known to be below that of the start, or return to that."""
         if not is_last:
+            self._has_retried = True
             self._n_draws = self._n_now = min(MOST_DRAWS, _GROWTH * n)
             return None
         assert self._first is not None

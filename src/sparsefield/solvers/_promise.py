@@ -149,7 +149,10 @@ def _attempts(
 def certify_slope(
     fit: Fit, table: Table, weights: NDArray[np.float64] | None, gap: float, simulation: Simulation
 ) -> Fit:
-    """Certify the smallest subgradient of a fit with missing values that the model fills, and say that this is all."""
+    """Certify the smallest subgradient of a fit with missing values that the model fills, and say that this is all.
+
+    No draws would certify a gap there: that it is not is a fact about the table, and nothing went wrong.
+    """
 
     def attempt() -> Iterator[Fit]:
         seed, backend = simulation.seed_of(0, 1), simulation.backend
@@ -159,9 +162,11 @@ def certify_slope(
         yield replace(fit, optimality=found)
 
     try:
-        return _conclude(fit, gap, attempt())
+        known = _conclude(fit, gap, attempt())
     except TableError as error:  # too many missing values in a row
-        return replace(fit, status=_refuse(fit, gap, f"{error.problem}; {error.remedy}"))
+        known = replace(fit, status=_refuse(fit, gap, f"{error.problem}; {error.remedy}"))
+    ended = fit.status if known.status.code == "not certified" else known.status
+    return replace(known, status=Status(ended.code, known.status.sentence))
 
 
 def _choose_draws(problem: Problem, fit: Fit, gap: float, moments: Moments | None) -> int:

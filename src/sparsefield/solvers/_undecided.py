@@ -16,7 +16,7 @@ from sparsefield.objective import Problem
 from sparsefield.solvers._batch import Index
 from sparsefield.solvers._errors_of_means import pull_each
 from sparsefield.solvers._extremes import spans
-from sparsefield.solvers._models_of_draws import Curvature, NotLocalError, WholeModel, is_feasible, prefers_near
+from sparsefield.solvers._models_of_draws import Curvature, NotLocalError, WholeModel, choose_reach, is_feasible
 from sparsefield.solvers._near_marks import NearMarks
 from sparsefield.solvers._near_optimum import find_near_optimum
 from sparsefield.solvers._open_groups import OpenGroups
@@ -28,7 +28,9 @@ from sparsefield.solvers._reweighted import LEAST_SHARE, Mask, reweight_to_optim
 _MOST_NARROWINGS = 10
 
 
-def find_undecided(problem: Problem, theta: Matrix, draws: Draws, estimate: Estimate) -> Mask | None:
+def find_undecided(
+    problem: Problem, theta: Matrix, draws: Draws, estimate: Estimate, counts: float = 1.0
+) -> Mask | None:
     """Mark the parameters of which draws do not settle whether they are zero in the optimum, as they are in theta.
 
     Draws at theta that had no say in it lead to an optimum which is off by their noise alone. It is a continuous
@@ -48,6 +50,8 @@ def find_undecided(problem: Problem, theta: Matrix, draws: Draws, estimate: Esti
         Draws at theta, others than those that led there.
     estimate : Estimate
         Moments at theta of these draws, or of more.
+    counts : float
+        What a draw counts for: less than one where missing values take from the curvature, and add noise of their own.
 
     Returns
     -------
@@ -67,7 +71,7 @@ def find_undecided(problem: Problem, theta: Matrix, draws: Draws, estimate: Esti
     marks: Mask = is_free & (theta == 0)  # the optimum has no such zeros: no step has reached them
     if not weights.any():
         return problem.coordinates.spread(marks)
-    found = _find_open(problem, theta, draws, estimate)
+    found = _find_open(problem, theta, draws, estimate, counts)
     if found is None:
         return problem.coordinates.spread(np.asarray(marks | (weights > 0)))
     a, b, is_open = found
@@ -75,20 +79,23 @@ def find_undecided(problem: Problem, theta: Matrix, draws: Draws, estimate: Esti
     return problem.coordinates.spread(marks)
 
 
-def _find_open(problem: Problem, theta: Matrix, draws: Draws, estimate: Estimate) -> tuple[Index, Index, Mask] | None:
+def _find_open(
+    problem: Problem, theta: Matrix, draws: Draws, estimate: Estimate, counts: float
+) -> tuple[Index, Index, Mask] | None:
     """Return the parameters that may differ from zero and which of them are open; None if that is out of reach."""
     certificate = estimate.certificate
     assert certificate is not None
     # Biases of statistics far apart may add up.
-    if certificate.total == 0 and prefers_near(problem, theta, (theta != 0) | _find_free(problem)):
-        # Where far covariances matter the whole one serves, if there is memory for it.
+    is_for_blocks = certificate.total == 0 and counts == 1
+    reach = choose_reach(problem, theta, (theta != 0) | _find_free(problem)) if is_for_blocks else None
+    if reach is not None:
+        # Where far covariances matter, or keep steps from ending, the whole one serves, if there is memory for it.
         with suppress(NotLocalError):
-            found = find_near_optimum(problem, theta, draws, estimate)
-            if found is None:
-                return None
-            is_open = NearMarks(problem, theta, draws, found).compare(_MOST_NARROWINGS)
-            return found.quadratic.first, found.quadratic.second, is_open
-    found = _find_optimum(problem, theta, draws, estimate)
+            found = find_near_optimum(problem, theta, draws, estimate, reach)
+            if found is not None:
+                is_open = NearMarks(problem, theta, draws, found, reach).compare(_MOST_NARROWINGS)
+                return found.quadratic.first, found.quadratic.second, is_open
+    found = _find_optimum(problem, theta, draws, estimate, counts)
     if found is None:
         return None
     assert isinstance(found.quadratic, Curvature)
@@ -105,7 +112,9 @@ def _find_free(problem: Problem) -> Mask:
     return np.asarray(problem.coordinates.is_parameter & (problem.penalty.weights == 0))
 
 
-def _find_optimum(problem: Problem, theta: Matrix, draws: Draws, estimate: Estimate) -> Optimum | None:
+def _find_optimum(
+    problem: Problem, theta: Matrix, draws: Draws, estimate: Estimate, counts: float = 1.0
+) -> Optimum | None:
     """Find the optimum that draws at theta lead to, and all that may differ from zero; None if it is out of reach."""
     weights, certificate = problem.penalty.weights, estimate.certificate
     assert weights is not None
@@ -113,7 +122,7 @@ def _find_optimum(problem: Problem, theta: Matrix, draws: Draws, estimate: Estim
     is_free = _find_free(problem)
     variances, each = rest_variances(problem, estimate.moments, np.diagonal(is_free)), spans(problem)
     penalty, bias = problem.penalty, _bias(problem, certificate)
-    n, sizes = estimate.n_chains, penalty.sizes(problem.gradient(problem.see(estimate.moments)))
+    n, sizes = counts * estimate.n_chains, penalty.sizes(problem.gradient(problem.see(estimate.moments)))
     is_held = (penalty.sizes(theta) > 0) | is_free
     # About as many as at the optimum: where these are too many, the way there is not made.
     possible = is_held | _may_differ(sizes, weights, _margins(variances, each, n, bias))
@@ -126,6 +135,7 @@ def _find_optimum(problem: Problem, theta: Matrix, draws: Draws, estimate: Estim
     if found is None:
         return None
     there, gradient, left = found
+    left *= counts
     possible = is_held | (penalty.sizes(there) > 0)
     possible = possible | _may_differ(penalty.sizes(gradient), weights, _margins(variances, each, left, bias))
     if not is_feasible(count_once(possible), draws, WholeModel):
