@@ -46,12 +46,26 @@ def test_relabelling_and_shuffled_columns_change_no_choice():
     np.testing.assert_allclose(other.table["ebic"], own.table["ebic"], atol=2 * 6 * 1e-3)  # what regressions leave
 
 
+def test_with_missing_cells_it_is_said_that_alpha_counts_all_rows():
+    rng = np.random.default_rng(0)
+    first = rng.integers(0, 2, 2000)
+    second = np.where(rng.random(2000) < 0.9, first, 1 - first)
+    codes = np.column_stack([first, second]).astype(np.uint8)
+    codes[rng.random(codes.shape) < 0.6] = 255
+    both = codes[(codes != 255).all(axis=1)].astype(float)
+    covariance, share = np.cov(both.T, bias=True)[0, 1], len(both) / len(codes)
+    assert covariance * share < 0.05 < covariance
+    said = str(sf.learn(sf.Table(sf.Domain.binary(2), codes), 0.05).status)
+    assert "times the share of rows that show both: with missing cells alpha is in units of all rows" in said
+
+
 def test_a_penalty_that_leaves_no_edge_is_said_to():
     most = sf.alpha_max(TABLE)
     assert f"There is no edge: no pair of levels is by more than alpha = {2 * most:.3g}" in str(
         sf.learn(TABLE, 2 * most).status
     )
     assert f"That takes an alpha below {most:.3g}" in str(sf.learn(TABLE, 2 * most).status)
+    assert "units of all rows" not in str(sf.learn(TABLE, 2 * most).status)
     penalised = sf.alpha_max(TABLE, penalize_main=True)
     said = str(sf.learn(TABLE, 2 * penalised, penalize_main=True).status)
     assert f"There is no edge: that takes an alpha below {penalised:.3g}" in said

@@ -74,6 +74,11 @@ def information(
     many sets of as many edges to choose from. Where a penalty chooses interactions of levels one by one, each is an
     edge; where it chooses pairs of variables, an edge has several parameters, and pays for the choice once.
 
+    Where likelihoods are added up over the variables, each given all others (`refit="nodes"`), an edge is counted at
+    both ends. Its parameters and what it gains are about twice those of the joint likelihood, and so is what the choice
+    costs, 8 gamma log p: the criterion is twice the joint one. Barber and Drton (2015) charge 4 gamma log p there,
+    which is half of gamma here.
+
     Parameters
     ----------
     kind : "aic", "bic" or "ebic"

@@ -204,4 +204,6 @@ def describe_alpha(fit: Fit, learner: Learner) -> str:
             f"no two variables are further from independent ones than alpha = {fit.alpha:.3g}, in the frequencies of "
             "their pairs of levels, taken together"
         )
+    if learner.table.n_missing.any() and not learner.data.is_fixed:
+        why += ", times the share of rows that show both: with missing cells alpha is in units of all rows"
     return f"There is no edge: {why}. That takes an alpha below {most:.3g}. Where none is given, one is chosen."

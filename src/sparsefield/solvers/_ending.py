@@ -25,8 +25,8 @@ def say_noise(here: Stand, move: Move, k: int, *, is_limited: bool) -> Status:
     error = np.sqrt((here.noise + 2 * gap) * here.share)
     n = round(1 / here.share)
     about = (
-        f"the objective is about {max(gap, error) / left:.2g} above its optimum, by {n} draws that had no part in "
-        "choosing it"
+        f"the objective is at most about {max(gap, error) / left:.2g} above its optimum, by {n} draws that had no part "
+        "in choosing it"
     )
     if is_limited:
         return Status("noise floor", f"After {count(k, 'iteration')} {about}, and no more are made.")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from sparsefield.data import Moments
+from sparsefield.data import Moments, count
 from sparsefield.model import Matrix, scatter
 from sparsefield.objective import Problem
 from sparsefield.solvers._agreement import least_draws
@@ -144,6 +144,11 @@ def _bound_tails(
 def check_draws(targets: Targets, batch: Batch) -> None:
     """Refuse draws that are too few for the statistics of S."""
     if batch.n < _DRAWS_EACH * targets.n:
-        raise RefusalError(f"{batch.n} draws are too few for {targets.n} statistics: use more than ten for each")
-    if batch.n_seen(targets.first, targets.second) < _LEAST_SEEN:
-        raise RefusalError("statistics of the support are hardly ever seen: use more draws")
+        wanted = f"use more than {_DRAWS_EACH} for each, from n_draws={_DRAWS_EACH * targets.n} on"
+        raise RefusalError(f"{batch.n} draws are too few for {targets.n} statistics: {wanted}")
+    n_seen = batch.n_seen(targets.first, targets.second)
+    if n_seen < _LEAST_SEEN:
+        # Draws in proportion, and half as many again for chance.
+        wanted = "" if n_seen == 0 else f", about n_draws={1.5 * batch.n * _LEAST_SEEN / n_seen:.2g}"
+        seen = f"one of them in {count(int(n_seen), 'draw')} of {batch.n}"
+        raise RefusalError(f"statistics of the support are hardly ever seen, {seen}: use more draws{wanted}")

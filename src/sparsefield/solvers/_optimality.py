@@ -85,7 +85,8 @@ def certify(
     n_draws : int
         Fresh draws of each batch: of one for the subgradient, one at the second fit, two for the decrement, and of two
         more for each step where the fit is far from its optimum. With five times the draws that a fit ended with the
-        asymptotic bound is about twice its gap.
+        asymptotic bound is about twice its gap, unless many parameters are near their penalties or statistics are
+        rare: the note of what is refused says how many draws would do, where that is known.
     seed : int
         Where the random numbers start; they are others than those of a fit with the same seed.
     sample_weight : array-like of shape (n_rows,), optional
