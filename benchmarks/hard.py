@@ -30,7 +30,7 @@ from sparsefield import PairwiseMRF, Table
 from sparsefield.gradients import BestDraws, ExactMoments
 from sparsefield.inference import MOST_ENTRIES, Cpu, OutOfReachError, count_entries, enumerate_states
 from sparsefield.model import Matrix, as_theta, sum_once
-from sparsefield.objective import L1, Problem
+from sparsefield.objective import Problem, make_penalty
 from sparsefield.selection import learn
 from sparsefield.solvers import problem_of, solve_newton, solve_pseudo_likelihood
 
@@ -147,7 +147,6 @@ def measure_case(case: Case, seed: int) -> Row:
     clock = time.perf_counter()
     fit = learn(case.table, case.alpha, seed=seed, max_seconds=LONGEST, init=first.model, **case.options)
     seconds = time.perf_counter() - clock
-    start, end = as_theta(first.model), as_theta(fit.model)
     row: Row = {
         "kind": case.kind,
         "p": case.table.domain.n_variables,
@@ -160,20 +159,21 @@ def measure_case(case: Case, seed: int) -> Row:
         "n_steps": len(fit.steps),
         "n_taken_back": sum("taken back" in step.reason for step in fit.steps),
         "seconds": seconds,
-        "largest": float(np.abs(end).max()),
-        "n_edges": int(np.count_nonzero(np.triu(end, 1))),
+        "largest": float(np.abs(as_theta(fit.model)).max()),
+        "n_edges": fit.model.n_edges,
         "exact_draws": bool(fit.steps and fit.steps[-1].is_certified),
     }
     if not fit.steps:  # there was no time for a start
         return row | {"rise": None, "rise_error": 0.0}
     if row["has_missing"]:
-        return row | {"rise": compare_observed(fit, case.table, start, end), "rise_error": 0.0}
+        return row | {"rise": compare_observed(fit, case.table, first.model), "rise_error": 0.0}
     problem = problem_of(fit, case.table, None)
+    start, end = problem.theta(first.model), problem.theta(fit.model)
     rise, error = compare(problem, start, end, seed)
     row |= {"rise": rise, "rise_error": error}
     if row["has_draws"] and count_entries(case.table.domain) <= MOST_ENTRIES:
         best = solve_newton(problem, ExactMoments(), start=end, tol=1e-8, max_iter=200)
-        row["gap"] = objective(problem, end) - objective(problem, as_theta(best.model))
+        row["gap"] = objective(problem, end) - objective(problem, problem.theta(best.model))
         told = re.search(r"about ([0-9.e-]+) above", fit.status.sentence)
         row["told"] = float(told[1]) if told else None
     return row
@@ -181,7 +181,7 @@ def measure_case(case: Case, seed: int) -> Row:
 
 def objective(problem: Problem, theta: Matrix) -> float:
     """Return the objective, by enumeration."""
-    smooth = enumerate_states(problem.model(theta))[0] - sum_once(theta * problem.data.moments.pair)
+    smooth = enumerate_states(problem.model(theta))[0] - sum_once(theta * problem.target)
     return smooth + problem.penalty.value(theta)
 
 
@@ -196,29 +196,28 @@ def compare(problem: Problem, start: Matrix, end: Matrix, seed: int) -> tuple[fl
             chains, _ = Cpu().draw(problem.model(start + node * step), N_DRAWS, seed=1000 * seed + k, max_sweeps=2000)
         except OutOfReachError:
             return None, 0.0
-        values = chains.draws().along(step)
+        values = problem.coordinates.draws(chains.draws()).along(step)
         slope += weight * float(values.mean())
         variance += weight**2 * float(values.var()) / N_DRAWS
-    smooth = slope - sum_once(step * problem.data.moments.pair)
+    smooth = slope - sum_once(step * problem.target)
     return smooth + problem.penalty.value(end) - problem.penalty.value(start), float(np.sqrt(variance))
 
 
-def compare_observed(fit: sf.Fit, table: Table, start: Matrix, end: Matrix) -> float | None:
+def compare_observed(fit: sf.Fit, table: Table, start: PairwiseMRF) -> float | None:
     """Return by how much the objective of the observed cells is higher at the end, where states are few."""
     domain = table.domain
     if np.prod(domain.n_levels.astype(float)) > MOST_STATES:
         return None
     codes = np.indices(tuple(domain.n_levels), dtype=np.uint8).reshape(domain.n_variables, -1).T
-    assert fit.alpha is not None
-    penalty = L1(domain, fit.alpha, float(bool(fit.penalize_main)))
+    penalty = make_penalty(domain, fit.alpha, fit.penalty, fit.penalize_main, fit.support)
+    assert penalty is not None
 
-    def objective_of(theta: Matrix) -> float:
-        main = np.diagonal(theta)
-        logs = PairwiseMRF(domain, main, theta - np.diag(main)).log_prob(codes)
+    def objective_of(model: PairwiseMRF) -> float:
+        logs = model.log_prob(codes)
         rows = [np.logaddexp.reduce(logs[((codes == row) | (row == 255)).all(axis=1)]) for row in table.codes]
-        return penalty.value(theta) - float(np.mean(rows))
+        return penalty.value(penalty.coordinates.of_slots(as_theta(model))) - float(np.mean(rows))
 
-    return objective_of(end) - objective_of(start)
+    return objective_of(fit.model) - objective_of(start)
 
 
 def summarise(rows: list[Row]) -> Row:
