@@ -18,6 +18,7 @@ from sparsefield.objective._penalty import L1, Penalty
 from sparsefield.objective._problem import Problem
 from sparsefield.objective._pseudolikelihood import PseudoLikelihoodLoss, count_by_variable, pseudo_log_likelihoods
 from sparsefield.objective._quadratic import RARE, Quadratic
+from sparsefield.objective._ridge import Ridge
 from sparsefield.objective._sparse_quadratic import Near, SparseQuadratic, find_few_near, find_near
 from sparsefield.objective._support import GroupSupport, Support
 from sparsefield.objective._working_set import choose_active, size_of_working_set
@@ -42,6 +43,7 @@ __all__ = [
     "Problem",
     "PseudoLikelihoodLoss",
     "Quadratic",
+    "Ridge",
     "Slots",
     "SparseQuadratic",
     "Support",

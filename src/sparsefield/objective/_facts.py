@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sparsefield.data import Domain
 from sparsefield.objective._group import Group
 from sparsefield.objective._penalty import L1, Penalty
+from sparsefield.objective._ridge import Ridge
 from sparsefield.objective._support import GroupSupport, Support
 
 PenaltyKind = Literal["auto", "group", "l1"]
@@ -44,10 +45,12 @@ def choose_penalty(domain: Domain, alpha: float, kind: PenaltyKind, *, penalize_
 def describe_penalty(penalty: Penalty) -> dict[str, Any]:
     """Return what a fit keeps of its penalty: strength, name, whether main effects are penalised, and the support.
 
-    The name is "L1", "Group", "Support" or "GroupSupport" for the penalties that these facts describe in full, and for
-    no others: `certify` makes them again.
+    The name is "L1", "Group", "Support", "GroupSupport" or "Ridge" for the penalties that these facts describe in full,
+    and for no others: `certify` makes them again.
     """
     alpha, name = penalty.alpha, type(penalty).__name__
+    if type(penalty) is Ridge:
+        return {"alpha": alpha, "penalty": "Ridge", "penalize_main": False, "support": penalty.interactions}
     if type(penalty) is Group and penalty.main in (0, 1):
         return {"alpha": alpha, "penalty": "Group", "penalize_main": penalty.main == 1, "support": None}
     if type(penalty) is L1 and penalty.main in (0, 1):
@@ -56,7 +59,8 @@ def describe_penalty(penalty: Penalty) -> dict[str, Any]:
     if is_kept and isinstance(penalty, Support | GroupSupport) and penalty.main in (0, 1):
         kept = penalty.interactions
         return {"alpha": alpha, "penalty": name, "penalize_main": penalty.main == 1, "support": kept}
-    other = f"{name} of another form" if name in ("L1", "Group", "Support", "GroupSupport") else name
+    known = ("L1", "Group", "Support", "GroupSupport", "Ridge")
+    other = f"{name} of another form" if name in known else name
     return {"alpha": alpha, "penalty": other, "penalize_main": None, "support": None}
 
 
@@ -66,7 +70,7 @@ def make_penalty(
     penalty: str,
     penalize_main: bool | None,
     support: NDArray[np.bool_] | None,
-) -> L1 | Group | None:
+) -> L1 | Group | Ridge | None:
     """Return the penalty that a fit had, or None where what it kept does not describe it."""
     if alpha is None or penalize_main is None:
         return None
@@ -74,6 +78,8 @@ def make_penalty(
         return Support(domain, alpha, float(penalize_main), support)
     if penalty == "GroupSupport" and support is not None:
         return GroupSupport(domain, alpha, float(penalize_main), support)
+    if penalty == "Ridge" and support is not None:
+        return Ridge(domain, alpha, support)
     if penalty == "Group":
         return Group(domain, alpha, float(penalize_main))
     return L1(domain, alpha, float(penalize_main)) if penalty == "L1" else None

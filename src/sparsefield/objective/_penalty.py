@@ -40,6 +40,10 @@ class Penalty(ABC):
         What the parameters are parameters of; those of the field itself where it is None.
     is_threshold : bool
         Whether the proximal step is a soft threshold of each parameter by its weight, so that kernels may take it.
+    bends : ndarray of shape (size, size) or None
+        The curvature of the penalty, where it has one besides what `weights` say.
+    keeps_support : bool
+        Whether it says which parameters are zero, whatever the data.
     """
 
     alpha: float
@@ -47,6 +51,8 @@ class Penalty(ABC):
     groups: NDArray[np.int64] | None = None
     coordinates: Coordinates | None = None
     is_threshold: bool = False
+    bends: Matrix | None = None
+    keeps_support: bool = False
 
     @property
     def frees_main(self) -> bool | None:

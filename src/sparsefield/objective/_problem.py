@@ -14,6 +14,7 @@ from sparsefield.model import Matrix, PairwiseMRF, as_theta, inner_once
 from sparsefield.objective._coordinates import Coordinates, Slots
 from sparsefield.objective._data import DataTerm, Observed
 from sparsefield.objective._penalty import L1, Penalty
+from sparsefield.objective._ridge import Ridge
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,11 +33,14 @@ class Problem:
         The variables.
     penalty : Penalty
         What sparsity costs.
+    tilt : ndarray, optional
+        Subtracted from the data moments of the features: a linear function of theta that is added to the objective.
     """
 
     data: DataTerm
     domain: Domain
     penalty: Penalty
+    tilt: Matrix | None = None
 
     def __post_init__(self) -> None:
         size = self.domain.n_slots
@@ -63,8 +67,19 @@ class Problem:
 
     @cached_property
     def target(self) -> Matrix:
-        """The data moments of the features."""
-        return self.coordinates.moments(self.data.moments).pair
+        """The data moments of the features, less the tilt."""
+        moments = self.coordinates.moments(self.data.moments).pair
+        return moments if self.tilt is None else moments - self.tilt
+
+    def linearised(self, theta: Matrix) -> Problem:
+        """Return the problem in which the curvature of the penalty is left out: it is a linear function, as at theta.
+
+        A convex penalty is nowhere below its tangent, so that the gap of theta is no larger than that in this problem.
+        """
+        penalty = self.penalty
+        if penalty.bends is None or not isinstance(penalty, Ridge) or penalty.alpha == 0:
+            return self
+        return replace(self, penalty=penalty.freed(), tilt=penalty.bends * theta)
 
     def model(self, theta: Matrix) -> PairwiseMRF:
         """Return the field with these parameters."""

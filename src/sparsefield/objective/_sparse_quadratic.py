@@ -165,12 +165,24 @@ class SparseQuadratic:
         return np.asarray(rest_of_rows(self.starts, self.columns, self.values, diagonal, wanted, among, _SMALLEST))
 
     def descend(
-        self, theta: Values, gradient: Values, weights: Values, *, tol: float, max_epochs: int, most: float = np.inf
+        self,
+        theta: Values,
+        gradient: Values,
+        weights: Values,
+        bends: Values | float = 0.0,
+        *,
+        tol: float,
+        max_epochs: int,
+        most: float = np.inf,
     ) -> tuple[Values, Values, bool]:
         """Minimise the model plus an L1 penalty: moves, the covariance times these, and whether there is a minimum.
+
+        The penalty may have a curvature of its own, whose gradient is part of the one given.
 
         There is none, as far as one can tell, where it would fall by more than `most`.
         """
         rows = self.starts, self.columns, self.values, self.variances
-        moves, bends, is_endless = descend_rows(*rows, theta, gradient, weights, self.ridge, max_epochs, tol, most)
-        return moves, bends, not is_endless
+        moves, along, is_endless = descend_rows(
+            *rows, theta, gradient, weights, self.ridge + bends, max_epochs, tol, most
+        )
+        return moves, along, not is_endless

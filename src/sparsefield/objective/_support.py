@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield.data import Domain
 from sparsefield.model import Matrix, across_variables, count_once, membership
 from sparsefield.objective._coordinates import Coordinates, Features
 from sparsefield.objective._group import Group
@@ -52,7 +53,7 @@ class Support(L1):
         marks = _between_variables(self.support & (across_variables(self.domain, 1.0) > 0))
         kept = _between_variables(self.coordinates.is_parameter & _gather(self.coordinates, marks))
         object.__setattr__(self, "kept", kept)
-        object.__setattr__(self, "weights", _raise_outside(self.weights, self.coordinates, kept))
+        object.__setattr__(self, "weights", raise_outside(self.weights, self.coordinates, kept))
 
     @property
     def interactions(self) -> Mask:
@@ -102,12 +103,9 @@ class GroupSupport(Group):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        member = membership(self.domain)
-        is_kept = member.T @ _between_variables(self.support).astype(np.float64) @ member > 0
-        variables = self.coordinates.variables
-        kept = _between_variables(self.coordinates.is_parameter & is_kept[variables[:, None], variables])
+        kept = keep_pairs(self.coordinates, self.domain, self.support)
         object.__setattr__(self, "kept", kept)
-        object.__setattr__(self, "weights", _raise_outside(self.weights, self.coordinates, kept))
+        object.__setattr__(self, "weights", raise_outside(self.weights, self.coordinates, kept))
 
     @property
     def interactions(self) -> Mask:
@@ -122,6 +120,19 @@ class GroupSupport(Group):
     def dual_norm(self, gradient: Matrix) -> float:
         """Return the largest norm of a group, each divided by the multiple of alpha that it pays."""
         return _weighted_dual_norm(self.sizes(gradient), self.weights, self.alpha)
+
+
+def keep_pairs(coordinates: Coordinates, domain: Domain, support: Mask) -> Mask:
+    """Return the parameters that are interactions of two variables some of whose interactions are in a support."""
+    member = membership(domain)
+    is_kept = member.T @ _between_variables(support).astype(np.float64) @ member > 0
+    variables = coordinates.variables
+    return _between_variables(coordinates.is_parameter & is_kept[variables[:, None], variables])
+
+
+def soft_threshold(values: Matrix, thresholds: Matrix) -> Matrix:
+    """Return values moved towards zero by thresholds, and no further."""
+    return np.asarray(np.sign(values) * np.maximum(np.abs(values) - thresholds, 0.0))
 
 
 def _between_variables(marks: Mask) -> Mask:
@@ -139,7 +150,7 @@ def _gather(coordinates: Coordinates, marks: Mask) -> Mask:
     return np.asarray(touched.T @ (touched.T @ marks.astype(np.float64)).T > 0)
 
 
-def _raise_outside(weights: Matrix, coordinates: Coordinates, kept: Mask) -> Matrix:
+def raise_outside(weights: Matrix, coordinates: Coordinates, kept: Mask) -> Matrix:
     """Return weights that no gradient reaches for interactions that are not kept.
 
     Frequencies differ by less than one. Means of products of features under distributions P and Q of two variables

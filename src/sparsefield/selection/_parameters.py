@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sparsefield.data import Table
 from sparsefield.fits import Fit
 from sparsefield.model import PairwiseMRF, as_theta, count_once
-from sparsefield.objective import L1, Group, make_penalty
+from sparsefield.objective import L1, Group, Ridge, make_penalty
 
 Mask = NDArray[np.bool_]
 
@@ -19,7 +19,7 @@ def count_nonzero(fit: Fit) -> int:
     return count_once(as_theta(fit.model) if penalty is None else find_nonzero(penalty, fit.model))
 
 
-def find_nonzero(penalty: L1 | Group, model: PairwiseMRF) -> Mask:
+def find_nonzero(penalty: L1 | Group | Ridge, model: PairwiseMRF) -> Mask:
     """Say which parameters are not zero, (size, size); those of a group are so together."""
     return np.asarray(penalty.sizes(penalty.coordinates.of_slots(as_theta(model))) > 0)
 

@@ -105,15 +105,18 @@ def find_edge_noise(here: Stand, move: Move) -> EdgeNoise | None:
     is_edge = (a != b)[some]
     if not is_edge.any():
         return None
+    penalty = here.problem.penalty
     if isinstance(quadratic, SparseQuadratic):
-        return _noise_of_near(quadratic, theta[a, b])
-    covariance, groups, weights = quadratic.covariance(some), here.problem.penalty.groups, here.problem.penalty.weights
-    inverse = _invert(covariance)
+        return _noise_of_near(quadratic, theta[a, b], is_sure=penalty.keeps_support)
+    covariance, groups, weights = quadratic.covariance(some), penalty.groups, penalty.weights
     own = np.flatnonzero(is_edge)
     values = theta[a, b][some]
     if groups is None:
-        errors = np.sqrt(2 * np.diagonal(inverse)[own])
-        return EdgeNoise(np.abs(values[own]), errors, np.abs(values[own]) / errors)
+        bends = None if penalty.bends is None else penalty.bends[a, b][some]
+        errors = np.sqrt(2 * _variances(covariance, bends)[own])
+        sizes = np.full(len(own), np.inf) if penalty.keeps_support else np.abs(values[own]) / errors
+        return EdgeNoise(np.abs(values[own]), errors, sizes)
+    inverse = _invert(covariance)
     assert weights is not None
     members = [own[among] for among in by_group(groups[a, b][some][own])]
     return _noise_of_groups(values, covariance, inverse, weights[a, b][some], members)
@@ -152,13 +155,24 @@ def least_draws(is_enough: Callable[[float], bool]) -> int:
     return int(np.ceil(2**high))
 
 
-def _noise_of_near(quadratic: SparseQuadratic, theta: Values) -> EdgeNoise:
-    """Return the noise of as many edges as stand for all of them, by regressions on what is near and not zero."""
+def _variances(covariance: Matrix, bends: Values | None) -> Values:
+    """Return the variances of parameters on one draw: the curvature is the covariance, and what the penalty adds."""
+    if bends is None or not bends.any():
+        return np.diagonal(_invert(covariance))
+    inverse = _invert(covariance + np.diag(bends))
+    return np.asarray(np.einsum("ij,ij->i", inverse @ covariance, inverse))
+
+
+def _noise_of_near(quadratic: SparseQuadratic, theta: Values, *, is_sure: bool) -> EdgeNoise:
+    """Return the noise of as many edges as stand for all of them, by regressions on what is near and not zero.
+
+    The curvature of a penalty is left out, so that it is no less. Edges that are sure are never lost.
+    """
     edges = np.flatnonzero((theta != 0) & (quadratic.first != quadratic.second))
     edges = edges[np.argsort(np.abs(theta[edges]), kind="stable")]
     some = edges[:: -(-len(edges) // _MOST_REGRESSED)]
     sizes, errors = np.abs(theta[some]), np.sqrt(2 / quadratic.rests(some, theta != 0))
-    return EdgeNoise(sizes, errors, sizes / errors)
+    return EdgeNoise(sizes, errors, np.full(len(sizes), np.inf) if is_sure else sizes / errors)
 
 
 def _noise_of_groups(

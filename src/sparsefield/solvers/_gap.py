@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from sparsefield.certificates import check_confidence
@@ -69,7 +71,9 @@ def bound_gap(
     backend = Cpu() if backend is None else backend
     if count_entries(problem.domain) <= min(max_states, MOST_ENTRIES):
         return _enumerate_gap(problem, theta, backend)
-    return Walk(problem, theta, n_draws, confidence, seed, backend).run()
+    found = Walk(problem.linearised(theta), theta, n_draws, confidence, seed, backend).run()
+    # That the linear problem is lower elsewhere does not say that this one is.
+    return found if problem.penalty.bends is None else replace(found, lower=0.0)
 
 
 def _enumerate_gap(problem: Problem, theta: Matrix, backend: Backend) -> GapBound:
@@ -79,7 +83,7 @@ def _enumerate_gap(problem: Problem, theta: Matrix, backend: Backend) -> GapBoun
         return GapBound(np.inf, "exact", np.inf, 0.0, None, 1.0, 0, None, why)
     end, fall = polish(problem, theta, backend)
     allowance = rounding(problem, theta, end)
-    bound = max(0.0, fall + bound_by_states(problem, end, backend)) + allowance
+    bound = max(0.0, fall + bound_by_states(problem.linearised(end), end, backend)) + allowance
     why = "" if np.isfinite(bound) else "free parameters have no optimum, or none that is found"
     lower = max(0.0, fall - allowance)
     return GapBound(bound, "exact", bound, lower, max(0.0, fall), 1.0, 0, end if lower > 0 else None, why)

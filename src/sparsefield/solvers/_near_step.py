@@ -117,12 +117,15 @@ def find_near_step(
         return None
     a, b = find_candidates(theta, moments.pair, problem.target, penalty.weights)
     start, weights, gradient = theta[a, b], penalty.weights[a, b], moments.pair[a, b] - problem.target[a, b]
+    bends = np.zeros(len(a)) if penalty.bends is None else penalty.bends[a, b]
+    gradient += bends * start  # of the penalty too, where it has a curvature of its own
     violation = subgradient_of_some(start, gradient, weights)
     inside = _choose(start, np.abs(violation), len(theta))
     means = np.clip(moments.pair[a, b], 0.0, 1.0)
     variances = np.maximum(means * (1 - means), units[a, b] * RARE / draws.n)
     missed = float((violation**2 / (2 * variances))[~inside].sum())
-    a, b, start, weights, gradient = a[inside], b[inside], start[inside], weights[inside], gradient[inside]
+    a, b, start, bends = a[inside], b[inside], start[inside], bends[inside]
+    weights, gradient = weights[inside], gradient[inside]
     n_kept = int(min(_MOST_ENTRIES, _MOST_KEPT * len(a) ** 2 / 2))
     near = find_few_near(theta, problem.coordinates.variables, a, b, reach, n_kept) if len(a) >= _FEWEST else None
     if near is None:
@@ -130,15 +133,22 @@ def find_near_step(
     quadratic = SparseQuadratic.of(draws, a, b, near, units[a, b])
     # The objective is an entropy at least, and at zero no more than this: no step gains more.
     highest = float(np.log(problem.domain.n_levels).sum())
-    moves, bends, has_minimum = quadratic.descend(
-        start, gradient, weights, tol=tol(float(np.abs(violation).max(initial=0.0))), max_epochs=most, most=highest
+    moves, along, has_minimum = quadratic.descend(
+        start,
+        gradient,
+        weights,
+        bends,
+        tol=tol(float(np.abs(violation).max(initial=0.0))),
+        max_epochs=most,
+        most=highest,
     )
 
     def cost(share: float) -> float:
-        return float(weights @ (np.abs(start + share * moves) - np.abs(start)))
+        there = start + share * moves
+        return float(weights @ (np.abs(there) - np.abs(start)) + bends @ (there**2 - start**2) / 2)
 
-    bend = float(moves @ bends)
-    promised = -(float(moves @ gradient) + bend / 2 + cost(1.0))
+    bend = float(moves @ along)
+    promised = -(float(moves @ (gradient - bends * start)) + bend / 2 + cost(1.0))
     return NearStep(quadratic, moves, promised, bend, missed, cost, has_minimum)
 
 

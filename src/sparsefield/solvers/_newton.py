@@ -441,6 +441,8 @@ class _NewtonSteps:
         if here.is_exact:
             size = self._problem.domain.n_slots
             return np.zeros((size, size), dtype=bool) if status.code == "converged" else None
+        if self._problem.penalty.keeps_support:
+            return np.zeros((self._problem.domain.n_slots,) * 2, dtype=bool)
         if here.estimate.is_exact:
             return None
         n_first = here.n_asked

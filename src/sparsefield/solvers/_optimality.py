@@ -31,7 +31,17 @@ from sparsefield.inference import (
     make_backend,
 )
 from sparsefield.model import PairwiseMRF
-from sparsefield.objective import L1, Group, GroupSupport, Observed, Problem, Support, expected_moments, make_penalty
+from sparsefield.objective import (
+    L1,
+    Group,
+    GroupSupport,
+    Observed,
+    Problem,
+    Ridge,
+    Support,
+    expected_moments,
+    make_penalty,
+)
 from sparsefield.solvers._duality import USES, Means, bound_by_entropy, entropy_of
 from sparsefield.solvers._enumerated import rounding
 from sparsefield.solvers._gap import bound_gap
@@ -152,7 +162,7 @@ def problem_of(fit: Fit, table: Table, weights: NDArray[np.float64] | None, back
     return Problem(Observed(unseen.fill(moments)), table.domain, penalty)
 
 
-def _penalty_of(fit: Fit) -> L1 | Group | None:
+def _penalty_of(fit: Fit) -> L1 | Group | Ridge | None:
     """Return the penalty of a fit, or None where it is not known."""
     return make_penalty(fit.model.domain, fit.alpha, fit.penalty, fit.penalize_main, fit.support)
 
@@ -191,7 +201,10 @@ def assess(
         here = Means(problem, model, n_draws, seed, 1, share, backend)
     except OutOfReachError:
         return Optimality(np.inf, np.inf, confidence, 0, _OUT_OF_REACH), None
-    by_entropy, n_second = bound_by_entropy(problem, here, entropy, n_draws, seed, share, backend, watch)
+    # The data themselves are feasible only where the penalty is a norm.
+    by_entropy, n_second = np.inf, 0
+    if problem.penalty.bends is None:
+        by_entropy, n_second = bound_by_entropy(problem, here, entropy, n_draws, seed, share, backend, watch)
     left = 1 - (1 - _ENTROPY) * (1 - confidence)
     found = bound_gap(problem, theta, n_draws=n_draws, confidence=left, seed=seed, backend=backend, max_states=0)
     gap, proven = min(found.bound, by_entropy), min(found.proven, by_entropy)
@@ -234,7 +247,9 @@ def _state(
         proven=proven,
         lower=found.lower,
         estimate=found.estimate,
-        n_parameters=problem.penalty.n_parameters if isinstance(problem.penalty, Support | GroupSupport) else None,
+        n_parameters=problem.penalty.n_parameters
+        if isinstance(problem.penalty, Support | GroupSupport | Ridge)
+        else None,
     )
 
 
