@@ -1,0 +1,157 @@
+"""A search for the edges that are worth their price: they come and go one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsefield.structure._nodes import Evidence, Nodes, Pair
+from sparsefield.structure._prior import EdgePrior, learn_prior
+
+Values = NDArray[np.float64]
+
+# Wald's statistics are below likelihood ratios where weights are large, and elsewhere near them: edges are looked at
+# where these are below their price, and once no pair is worth an edge any more, below twice that.
+_SURELY = 2.0
+
+_MOST_ROUNDS, _MOST_PRIORS = 500, 10
+
+_LEAST = 1e-12  # statistic that is divided by
+
+# No weight is known better than to a hundredth: with that the log-odds of an edge change by less than their rounding.
+_LEAST_VARIANCE = 1e-4
+
+
+class Search:
+    """The edges that are worth their price, given all others.
+
+    Parameters
+    ----------
+    nodes : Nodes
+        The regressions of all variables, whose edges are moved.
+    """
+
+    def __init__(self, nodes: Nodes) -> None:
+        design = nodes.design
+        self.nodes = nodes
+        self.prior: EdgePrior | None = None
+        self._degrees, self._variances, self._log_n = design.degrees, design.variances, float(np.log(design.n))
+        self._is_pair = np.triu(design.degrees > 0, 1)
+
+    def run(self) -> EdgePrior:
+        """Search at the price of the Bayesian information criterion, and then at that which the edges found tell.
+
+        It ends when they stay the same. Where cells are missing, what is expected of them is found anew each time.
+        """
+        self._climb()
+        for _ in range(_MOST_PRIORS):
+            before = self.nodes.support.copy()
+            if self.nodes.design.has_missing:
+                self.nodes.fill()
+            self.prior = self._learn_prior()
+            self._climb()
+            if np.array_equal(before, self.nodes.support):
+                break
+        assert self.prior is not None
+        return self.prior
+
+    def _price(self, i: int, j: int, variance: float) -> float:
+        """Return the price of an edge whose weight has this sampling variance."""
+        return float(self._ask(self._degrees[i, j], np.asarray(variance)))
+
+    def _ask(self, degrees: Values, variances: Values) -> Values:
+        """Return the prices of edges with these sampling variances."""
+        return degrees * self._log_n if self.prior is None else self.prior.prices(degrees, variances)
+
+    def _margins(self, pairs: Sequence[Pair]) -> list[float]:
+        """Return by how much pairs are worth more than their prices, by their likelihood ratios."""
+        return [
+            seen.ratio - self._price(i, j, self._variance(seen))
+            for (i, j), seen in zip(pairs, self.nodes.look(pairs), strict=True)
+        ]
+
+    @staticmethod
+    def _variance(seen: Evidence) -> float:
+        """Return the sampling variance of a weight, from its square and its statistic."""
+        return max(seen.square / max(seen.ratio, _LEAST), _LEAST_VARIANCE)
+
+    def _prices(self) -> Values:
+        """Return the prices of all pairs, with the variances that they have where all variables are independent."""
+        return self._ask(self._degrees, self._variances)
+
+    def _lowest(self) -> Values:
+        """Return the least prices that pairs can have, whatever their variances."""
+        tiny = self._ask(self._degrees, np.full_like(self._degrees, _LEAST_VARIANCE))
+        return np.minimum(self._prices(), tiny)
+
+    def _climb(self) -> None:
+        """Add and drop edges until every one is worth its price, and no other pair is."""
+        seen = {self.nodes.support.tobytes()}
+        for _ in range(_MOST_ROUNDS):
+            self._drop(1.0)
+            more = self._find_more()
+            if not more:
+                if self._drop(_SURELY):
+                    continue
+                return
+            self.nodes.set_edges(more, are_there=True)
+            if self.nodes.support.tobytes() in seen:  # edges that come and go leave
+                self.nodes.set_edges(more, are_there=False)
+                return
+            seen.add(self.nodes.support.tobytes())
+
+    def _drop(self, surely: float) -> bool:
+        """Drop the edge that is worth least, and so on, until all are worth their price; say whether any went.
+
+        Edges are not looked at whose Wald statistics are so many times their price.
+        """
+        has_dropped = False
+        while True:
+            unsure = self.nodes.support & self._is_pair & (self.nodes.walds() < surely * self._prices())
+            pairs = [(i, j) for i, j in np.argwhere(unsure).tolist()]
+            margins = self._margins(pairs)
+            worst = int(np.argmin(margins)) if pairs else 0
+            if not pairs or margins[worst] >= 0:
+                return has_dropped
+            self.nodes.set_edges([pairs[worst]], are_there=False)
+            has_dropped = True
+
+    def _find_more(self) -> list[Pair]:
+        """Find pairs that are worth an edge, of which no two share a variable, those worth most first."""
+        scores = self.nodes.scores
+        lowest = self._lowest()
+        pairs = np.argwhere(self._is_pair & ~self.nodes.support & (scores > lowest))
+        i, j = pairs.T
+        order = np.argsort(self._prices()[i, j] - scores[i, j], kind="stable")
+        order_of_pairs = [(a, b) for a, b in pairs[order].tolist()]
+        while True:
+            some = self._take_apart(order_of_pairs)
+            margins = self._margins(some)
+            found = [pair for pair, margin in zip(some, margins, strict=True) if margin > 0]
+            if found or not some:
+                return found
+
+    def _take_apart(self, pairs: Sequence[Pair]) -> list[Pair]:
+        """Return the first pairs of which no two share a variable, but for those that are known to be worth no edge."""
+        taken: set[int] = set()
+        found = []
+        for i, j in pairs:
+            if i in taken or j in taken or (self.nodes.is_known(i, j) and self._margins([(i, j)])[0] <= 0):
+                continue
+            found.append((i, j))
+            taken |= {i, j}
+        return found
+
+    def _learn_prior(self) -> EdgePrior:
+        """Find what all pairs tell of the number of edges, and of their weights."""
+        statistics, variances = self.nodes.scores.copy(), self._variances.copy()
+        squares = statistics * variances
+        looked = self._is_pair & (self.nodes.support | (statistics > self._lowest()))
+        pairs = [(i, j) for i, j in np.argwhere(looked).tolist()]
+        for (i, j), seen in zip(pairs, self.nodes.look(pairs), strict=True):
+            statistics[i, j], squares[i, j] = seen.ratio, seen.square
+            variances[i, j] = self._variance(seen)
+        own = self._is_pair
+        return learn_prior(squares[own], np.maximum(statistics[own], _LEAST), self._degrees[own], variances[own])

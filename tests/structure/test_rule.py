@@ -1,0 +1,177 @@
+"""Which pairs have an edge: the edges of known fields, none of independent variables, the same in any order."""
+
+import time
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import sparsefield as sf
+from sparsefield._deadline import OutOfTimeError, until
+from sparsefield.model import as_theta
+from sparsefield.objective import Ridge
+from sparsefield.solvers import Learner, Options
+from sparsefield.structure import RISK, EdgePrior, find_structure
+from sparsefield.structure._design import Design
+from sparsefield.structure._independence import judge_independence
+from sparsefield.structure._nodes import Nodes
+from sparsefield.structure._prior import learn_prior
+from sparsefield.structure._search import Search
+
+
+def make_rows(kind, n=800, p=9, seed=1):
+    """Return rows of levels from 1 on, which follow one another along a chain."""
+    rng = np.random.default_rng(seed)
+    n_levels = {"binary": 2, "nominal": 3, "ordinal": 4, "missing": 2}[kind]
+    rows = np.ceil(n_levels * rng.random((n, p)) ** 1.3)
+    for j in range(1, p):
+        follows = rng.random(n) < 0.35
+        rows[follows, j] = rows[follows, j - 1]
+    if kind == "missing":
+        rows[rng.random(rows.shape) < 0.1] = np.nan
+    return rows
+
+
+def encode(rows, kind):
+    return sf.encode(rows, ordinal=True if kind == "ordinal" else None)
+
+
+@pytest.mark.parametrize("kind", ["binary", "nominal", "ordinal", "missing"])
+def test_the_order_of_rows_columns_and_levels_changes_no_edge(kind):
+    rows = make_rows(kind)
+    found = find_structure(encode(rows, kind))
+    assert np.count_nonzero(np.diagonal(found.is_edge, 1)) == rows.shape[1] - 1
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        order, most = rng.permutation(rows.shape[1]), int(np.nanmax(rows))
+        other = rows[rng.permutation(len(rows))]
+        for column in other.T:
+            levels = np.arange(most)[::-1] if kind == "ordinal" else rng.permutation(most)
+            if rng.random() < 0.7:
+                known = ~np.isnan(column)
+                column[known] = 1 + levels[column[known].astype(int) - 1]
+        own = find_structure(encode(other[:, order], kind))
+        back = np.argsort(order)
+        np.testing.assert_array_equal(own.is_edge[np.ix_(back, back)], found.is_edge)
+        assert own.prior.share == pytest.approx(found.prior.share, rel=1e-6)
+        assert own.prior.variance == pytest.approx(found.prior.variance, rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["binary", "nominal", "ordinal", "missing"])
+def test_edges_of_many_rows_are_the_true_ones(kind):
+    rows = make_rows(kind, n=6000, seed=2)
+    found = find_structure(encode(rows, kind))
+    near = np.abs(np.subtract.outer(np.arange(9), np.arange(9))) == 1
+    assert np.all(found.is_edge[near])
+    if kind != "ordinal":  # whose chain is not one of scores: what these leave of it is there for other pairs
+        np.testing.assert_array_equal(found.is_edge, near)
+        assert found.support.sum() == near.sum() * (1 if kind != "nominal" else 4)
+
+
+@pytest.mark.parametrize("kind", ["binary", "nominal", "ordinal", "missing"])
+def test_few_tables_of_independent_variables_have_an_edge(kind):
+    n_tables, n_found = 60, 0
+    rng = np.random.default_rng(3)
+    for seed in range(n_tables):
+        rows = make_rows(kind, n=int(rng.choice([60, 150, 400])), seed=seed)
+        for j, column in enumerate(rows.T):
+            rows[:, j] = rng.permutation(column)
+        found = find_structure(encode(rows, kind))
+        n_found += found.n_edges > 0
+        assert found.n_edges == 0 or found.independence.p_value < RISK
+    assert n_found <= stats.binom.isf(1e-4, n_tables, RISK)
+
+
+def test_p_values_of_independence_are_no_smaller_than_they_should_be():
+    rng, p_values = np.random.default_rng(4), []
+    for _ in range(300):
+        frequencies = rng.uniform(0.05, 0.95, 12)
+        rows = (rng.random((150, 12)) < frequencies).astype(np.uint8)
+        nodes = Nodes(Design.of(sf.Table(sf.Domain.binary(12), np.asfortranarray(rows))))
+        p_values.append(judge_independence(nodes).p_value)
+    for level in (0.01, 0.05, 0.2):
+        assert np.sum(np.array(p_values) < level) <= stats.binom.isf(1e-4, 300, level)
+
+
+def test_many_weak_edges_are_seen_together():
+    # None of them is beyond chance by itself.
+    weak = sf.datasets.make_chain(40, strength=(0.35, 0.35), seed=1)
+    nodes = Nodes(Design.of(weak.sample(400, method="perfect", seed=3)))
+    strongest = nodes.scores.max()
+    assert stats.chi2.sf(strongest, 1) * 780 > RISK
+    assert judge_independence(nodes).p_value < RISK
+
+
+def test_strong_associations_of_rare_levels_have_an_edge():
+    rng = np.random.default_rng(5)
+    rows = (rng.random((4000, 20)) < 0.01).astype(np.uint8)
+    for k in range(3):
+        together = rng.random(4000) < 0.006
+        rows[together, 2 * k] = rows[together, 2 * k + 1] = 1
+    found = find_structure(sf.Table(sf.Domain.binary(20), np.asfortranarray(rows)))
+    assert all(found.is_edge[2 * k, 2 * k + 1] for k in range(3))
+    assert found.n_edges <= 4
+
+
+def test_every_edge_is_worth_its_price_and_no_other_pair_is():
+    table = sf.datasets.make_small_world(16, strength=(0.4, 1.0), seed=2).sample(600, method="perfect", seed=1)
+    nodes = Nodes(Design.of(table))
+    search = Search(nodes)
+    prior = search.run()
+    for i in range(16):
+        for j in range(i):
+            seen = nodes.look([(i, j)])[0]
+            variance = max(seen.square / seen.ratio, 1e-4)
+            is_worth = seen.ratio > prior.prices(1.0, variance)
+            # A pair whose score is below its price is not looked at, and scores differ from ratios.
+            if abs(seen.ratio - prior.prices(1.0, variance)) > 1:
+                assert is_worth == nodes.support[i, j]
+
+
+def test_a_prior_is_learned_from_statistics_that_follow_it():
+    rng = np.random.default_rng(6)
+    n, share, variance, error = 20_000, 0.1, 1.5, 0.1
+    weights = np.where(rng.random(n) < share, rng.normal(0, np.sqrt(variance), n), 0.0) + rng.normal(0, error**0.5, n)
+    ones = np.ones(n)
+    found = learn_prior(weights**2, weights**2 / error, ones, error * ones)
+    assert found.share == pytest.approx(share, rel=0.1)
+    assert found.variance == pytest.approx(variance, rel=0.1)
+    # At its price an edge is as probable as none.
+    assert found.log_odds(found.prices(ones, error * ones), ones, error * ones) == pytest.approx(0.0, abs=1e-9)
+    many = EdgePrior(0.1, 1.0)
+    assert many.prices(4.0, 0.1) > many.prices(1.0, 0.1)
+
+
+def test_the_model_of_a_structure_is_that_of_its_regressions():
+    for kind in ("binary", "nominal", "ordinal"):
+        rows = make_rows(kind, n=20_000, p=5, seed=7)
+        table = encode(rows, kind)
+        found = find_structure(table)
+        # With as many rows regressions are near maximum likelihood.
+        penalty = Ridge(table.domain, 0.0, found.support)
+        best = Learner(table, Options()).learn(0.0, penalty=penalty, start=as_theta(found.model)).model
+        assert np.abs(found.model.interactions - best.interactions).max() < 0.1
+        assert np.abs(found.model.moments().pair - best.moments().pair).max() < 0.01
+
+
+def test_constant_columns_and_tables_without_rows_to_speak_of_have_no_edge():
+    rows = make_rows("binary", p=4)
+    rows[:, 2] = 1
+    found = find_structure(sf.Table(sf.Domain.binary(4), np.asfortranarray(rows.astype(np.uint8) - 1)))
+    assert not found.is_edge[2].any()
+    assert np.isfinite(found.model.main).all()
+    one = find_structure(sf.Table(sf.Domain.binary(1), np.zeros((3, 1), np.uint8, order="F")))
+    assert one.n_edges == 0
+    assert "may be independent" in str(one)
+    copied = np.column_stack([rows[:, 0]] * 3)
+    assert find_structure(encode(copied, "binary")).n_edges >= 2
+
+
+def test_what_time_leaves_of_a_search_is_told():
+    table = sf.datasets.make_field(40, edge_probability=0.3, seed=1).sample(3000, n_sweeps=100, seed=1)
+    with until(time.perf_counter() + 0.3):
+        found = find_structure(table)
+    assert not found.is_whole
+    assert "There was no time" in str(found)
+    with pytest.raises(OutOfTimeError), until(time.perf_counter() - 1):
+        find_structure(table)
