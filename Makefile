@@ -9,7 +9,7 @@ export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
 
 .PHONY: browser demo docs paper test lint format bench bench-kernels bench-levels bench-certificates bench-learner bench-tay \
 	bench-newton bench-optimality bench-constants bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap \
-	bench-choice bench-large bench-rows bench-dense bench-machines bench-proteins bench-pseudolikelihood bench-page \
+	bench-choice bench-criteria bench-large bench-rows bench-dense bench-machines bench-proteins bench-pseudolikelihood bench-page \
 	bench-sparsity bench-gpu test-gpu compiler clean
 
 demo: $(INSTALLED)
@@ -60,7 +60,7 @@ format: $(INSTALLED)
 	$(RUN)/ruff check --fix .
 
 bench: bench-kernels bench-levels bench-certificates bench-learner bench-tay bench-newton bench-sparsity bench-optimality \
-	bench-constants bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap bench-choice bench-large \
+	bench-constants bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap bench-choice bench-criteria bench-large \
 	bench-rows bench-dense bench-pseudolikelihood bench-machines bench-page $(if $(SPARSEFIELD_OUTSIDE),bench-proteins)
 
 # `make bench PEERS=1` also measures jax, thrml, skglm and adabmDCA, which it installs.
@@ -116,9 +116,13 @@ bench-partition: $(INSTALLED)
 bench-bootstrap: $(INSTALLED)
 	$(RUN)/python benchmarks/bootstrap.py
 
-# Penalties chosen for fields that are known: about forty minutes of one processor; a run that was stopped goes on.
-bench-choice: $(INSTALLED)
-	$(RUN)/python benchmarks/choice.py
+# Edges and weights of known fields beside what people would use: about twenty minutes; a run that was stopped goes on.
+bench-choice: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
+	$(RUN)/python benchmarks/choice.py $(if $(PEERS),--peers)
+
+# Penalties chosen by every criterion: about forty minutes of one processor; a run that was stopped goes on.
+bench-criteria: $(INSTALLED)
+	$(RUN)/python benchmarks/criteria.py
 
 # A million rows with one edge, and spikes: about two minutes.
 bench-large: $(INSTALLED)

@@ -1,11 +1,9 @@
-"""Which criterion finds the edges of known fields, and which predicts, beside regressions of each variable.
+"""Which edges does the default find, how right are weights, and how long does it take, beside what people would use?
 
     make bench-choice
 
-Edges are those of the fit with the penalty that a criterion chooses. Precision is the share of the edges found that are
-true, recall the share of true edges that are found, and F1 their harmonic mean. Rows that were held out are fresh draws
-from the truth. Seconds are those of one processor. What is finished is kept in .cache, where a run that was stopped
-goes on; it is not used once the commit is another.
+`PEERS=1` also measures abess. Each table is drawn from another field. What is finished is kept in .cache, where a run
+that was stopped goes on; it is not used once the commit is another.
 """
 
 from __future__ import annotations
@@ -13,9 +11,8 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import lru_cache, partial
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -24,261 +21,301 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 import sparsefield as sf
-from measure import store
+from fields_of_choice import EMPTY, KINDS, Kind, draw
+from measure import name_machine, store
 from nodewise import Regressions, fit_cross_validated, fit_isingfit
-from sparsefield.datasets import make_chain, make_field, make_grid, make_small_world
 from sparsefield.experiments import describe_machine
-from sparsefield.experiments._trials import BURN_IN, EDGE_PROBABILITY, STRENGTH
+from sparsefield.objective import Support
 from sparsefield.selection import select
 from sparsefield.solvers import Learner, Options
-from tables_of_choice import BEST, DEFAULT, report
 
-N_HELD_OUT = 20_000
-WEAKER = (0.5, 1.5)  # sizes of the interactions on graphs: with 250 rows some are lost, with 4000 nearly all are found
-SIZES = (50, 100)
-ROWS = (250, 1000, 4000)
-FEW_ROWS = (50, 100, 250)  # of independent variables
-GAP = 0.01  # nats per row, of the fits that are judged
 Row = dict[str, Any]
+Values = NDArray[np.float64]
+Network = tuple[Values, Values]  # main effects and interactions
 
-# What is asked of `select`.
-VARIANTS: dict[str, Row] = {
-    "EBIC, gamma 0.5": {"gamma": 0.5},
-    "EBIC, any noise": {"noise_share": 1.0},
-    "EBIC of shrunken fits": {"refit": "none", "noise_share": 1.0},
-    "BIC": {"criterion": "bic", "noise_share": 1.0},
-}
-JOINT: dict[str, Row] = {"EBIC, joint refits": {"refit": "joint", "noise_share": 1.0}}
-AIC: dict[str, Row] = {"AIC": {"criterion": "aic", "noise_share": 1.0}}
-FOLDS: dict[str, Row] = {"cv": {"criterion": "cv"}}
-STABILITY: dict[str, Row] = {"StARS": {"criterion": "stars"}}
+DEFAULT, PENALISED = "default", "L1, EBIC"
+MOST_STATES = 2**20  # fields whose divergence is exact
+CROSS_VALIDATED = 3  # tables of each kind up to 20 variables that folds take minutes for
+N_EMPTY = 40
+
+COLUMNS = ("F1", "MCC", "precision", "sensitivity", "error", "correlation", "KL", "seconds")
+TEXT = """\
+# Edges and weights of known fields, by the default and by what people would use in its place
+
+Made by `make bench-choice{peers}` on {machine}; versions and commit are in choice.json. Up to {n} tables of each kind,
+each drawn from another field; all methods have the same tables.
+
+- **default**: `sf.learn(table)`. **L1, EBIC**: the likelihood with an L1 penalty that the EBIC of its refitted edges
+  chooses (`SparseMRFCV()`), and its edges **refitted** without the penalty.
+- **IsingFit**: one logistic regression with an L1 penalty for each variable, its penalty by EBIC (gamma 0.25), an edge
+  where both regressions have it (AND) or one has (OR), and those of AND **refitted** by maximum likelihood.
+- **abess**: best subsets of neighbours by GIC (`abess.graph.IsingModel`), which has no main effects.
+- **node-wise CV**: penalties by five folds, as scikit-learn chooses them; {cross_validated} tables of each kind, up to
+  20 variables.
+- **error**: the mean absolute error of the weights of true edges; **correlation**: of all weights with the true ones;
+  **KL**: the divergence of the network from the truth, exact, up to 20 variables; **seconds**: of this process.
+
+## In short
+
+{short}
+
+## F1
+
+{f1}
+
+## Divergence from the truth
+
+{kl}
+
+## Independent variables: the share of {n_empty} tables with an edge
+
+{empty}
+
+## All figures
+
+{figures}
+"""
 
 
-@dataclass(frozen=True)
-class Setting:
-    """A kind of field: how it is made from a seed, its size, numbers of rows, and how rows are drawn."""
-
-    name: str
-    n_variables: int
-    make: Callable[..., sf.PairwiseMRF]
-    rows: tuple[int, ...] = ROWS
-    drawing: tuple[tuple[str, Any], ...] = (("method", "perfect"),)
+def by_default(table: sf.Table) -> Network:
+    """Learn as users do who say nothing."""
+    model = sf.learn(table).model
+    return model.main, model.interactions
 
 
-def make_independent(n_variables: int, *, seed: int) -> sf.PairwiseMRF:
-    """Make independent variables whose ones have frequencies from 0.1 to 0.9."""
-    frequencies = np.random.default_rng(seed).uniform(0.1, 0.9, n_variables)
-    return sf.PairwiseMRF.binary(np.log(frequencies / (1 - frequencies)), np.zeros((n_variables, n_variables)))
+def by_penalty(table: sf.Table) -> Network:
+    """Learn with an L1 penalty that the EBIC chooses."""
+    model = sf.learn(table, select(table).alpha).model
+    return model.main, model.interactions
 
 
-def list_settings() -> list[Setting]:
-    """Return the kinds of fields."""
-    gibbs = (("n_sweeps", BURN_IN),)
-    found = [
-        Setting("paper", n, partial(make_field, n, EDGE_PROBABILITY, STRENGTH), rows, gibbs)
-        for n, rows in ((10, ROWS), (20, (250, 2000)))
-    ]
-    for n in SIZES:
-        side = round(n**0.5)
-        found += [
-            Setting("chain", n, partial(make_chain, n, strength=WEAKER)),
-            Setting("grid", side**2, partial(make_grid, side, side, strength=WEAKER)),
-            Setting("small world", n, partial(make_small_world, n, strength=WEAKER)),
-        ]
-    found += [Setting("independent", n, partial(make_independent, n), FEW_ROWS) for n in (15, 50)]
+def by_isingfit(table: sf.Table) -> Regressions:
+    """Regress each variable on all others, as IsingFit does."""
+    return fit_isingfit(np.asarray(table.codes))
+
+
+def by_abess(table: sf.Table) -> Network:
+    """Find the best subsets of neighbours of each variable."""
+    from abess.graph import IsingModel
+
+    spins = IsingModel().fit(2.0 * np.asarray(table.codes) - 1).theta_
+    return -2 * spins.sum(axis=1), 4 * spins
+
+
+def refit(table: sf.Table, network: Network) -> Network:
+    """Maximise the likelihood of edges, each of which pays as much as half a row, so that weights are finite."""
+    n = table.n_rows
+    penalty = Support(table.domain, 1 / (2 * n), 0.0, network[1] != 0)
+    model = Learner(table, Options(gap=0.01)).learn(penalty.alpha, penalty=penalty, marks=False).model
+    return model.main, model.interactions
+
+
+def measure_table(table: sf.Table, kind: Kind, seed: int, has_peers: bool) -> dict[str, tuple[Network, float]]:
+    """Return the networks that methods make of a table, and their seconds."""
+    found: dict[str, tuple[Network, float]] = {}
+
+    def keep(name: str, make: Callable[[], Network]) -> None:
+        began = time.perf_counter()
+        network = make()
+        found[name] = network, time.perf_counter() - began
+
+    keep(DEFAULT, lambda: by_default(table))
+    began = time.perf_counter()
+    regressions = by_isingfit(table)
+    seconds = time.perf_counter() - began
+    for rule in ("and", "or"):
+        found[f"IsingFit {rule.upper()}"] = (regressions.intercepts, regressions.network(rule)), seconds
+    if kind in EMPTY:
+        return found
+    keep("IsingFit AND, refitted", lambda: refit(table, found["IsingFit AND"][0]))
+    keep(PENALISED, lambda: by_penalty(table))
+    keep(f"{PENALISED}, refitted", lambda: refit(table, found[PENALISED][0]))
+    if has_peers:
+        keep("abess", lambda: by_abess(table))
+    if table.domain.n_variables <= 20 and seed <= CROSS_VALIDATED and table.n_rows <= 1000:
+        keep("node-wise CV", lambda: _join(fit_cross_validated(np.asarray(table.codes))))
     return found
 
 
-@lru_cache(maxsize=64)
-def draw_truth(setting: Setting, seed: int) -> tuple[sf.PairwiseMRF, NDArray[np.float64], sf.Table, float]:
-    """Return a field, its held-out rows as numbers and as a table, and their log-likelihood under it."""
-    truth = setting.make(seed=seed)
-    fresh = truth.sample(N_HELD_OUT, seed=10_000 + seed, n_threads=1, **dict(setting.drawing))
-    known = float(truth.log_prob(fresh.codes, log_partition=truth.log_partition(seed=seed, n_threads=1)).mean())
-    return truth, np.asarray(fresh.codes, dtype=np.float64), fresh, known
+def _join(regressions: Regressions) -> Network:
+    return regressions.intercepts, regressions.network("and")
 
 
-def predict(main: NDArray[np.float64], interactions: NDArray[np.float64], states: NDArray[np.float64]) -> float:
-    """Return the mean pseudo-log-likelihood of states: log-probabilities of each variable given others, added up."""
-    log_odds = main + states @ interactions
-    return float((states * log_odds - np.logaddexp(0.0, log_odds)).sum(axis=1).mean())
+class Truth:
+    """A known field, and how far networks are from it."""
 
+    def __init__(self, model: sf.PairwiseMRF) -> None:
+        self._pairs = np.triu_indices(model.domain.n_variables, 1)
+        self._model, self._weights = model, model.interactions[self._pairs]
+        self._has_law = 2**model.domain.n_variables <= MOST_STATES
+        if self._has_law:
+            self._moments, self._log_partition = model.moments().pair, float(model.log_partition())
 
-class Table:
-    """A table of one field, and how well others find its edges and predict fresh rows."""
-
-    def __init__(self, setting: Setting, n_rows: int, seed: int) -> None:
-        self.truth, self._states, self._fresh, self._known = draw_truth(setting, seed)
-        self.rows = self.truth.sample(n_rows, seed=seed, n_threads=1, **dict(setting.drawing))
-        self._best = predict(self.truth.main, self.truth.interactions, self._states)
-
-    def score(self, main: NDArray[np.float64], interactions: NDArray[np.float64], seconds: float) -> Row:
+    def score(self, network: Network, seconds: float) -> Row:
         """Compare a network with the truth."""
-        pairs = np.triu_indices(len(main), 1)
-        found, true = interactions[pairs] != 0, self.truth.interactions[pairs] != 0
-        n_found, n_true, n_both = int(found.sum()), int(true.sum()), int((found & true).sum())
+        own = network[1][self._pairs]
+        found, true = own != 0, self._weights != 0
+        right, wrong, missed = (int(np.count_nonzero(x)) for x in (found & true, found & ~true, ~found & true))
+        rest = len(own) - right - wrong - missed
+        scale = np.sqrt(float(right + wrong) * (right + missed) * (rest + wrong) * (rest + missed))
+        varies = own.std() > 0 and self._weights.std() > 0
         return {
-            "edges": n_found,
-            "true edges": n_true,
-            "precision": n_both / n_found if n_found else None,
-            "recall": n_both / n_true if n_true else None,
-            "F1": 2 * n_both / (n_found + n_true) if n_true else None,
-            "pseudo-loss": self._best - predict(main, interactions, self._states),
+            "edges": right + wrong,
+            "F1": 2 * right / (2 * right + wrong + missed) if true.any() else None,
+            "MCC": (right * rest - wrong * missed) / scale if scale else 0.0,
+            "precision": right / (right + wrong) if right + wrong else None,
+            "sensitivity": right / (right + missed) if true.any() else None,
+            "error": float(np.abs(own - self._weights)[true].mean()) if true.any() else None,
+            "correlation": float(np.corrcoef(own, self._weights)[0, 1]) if varies else 0.0,
+            "KL": self._diverge(network) if self._has_law else None,
             "seconds": seconds,
         }
 
-    def f1(self, model: sf.PairwiseMRF) -> float:
-        """Return the F1 of the edges of a model."""
-        found, true = model.interactions != 0, self.truth.interactions != 0
-        return float(2 * (found & true).sum() / (found.sum() + true.sum()))
-
-    def judge(self, alpha: float, seconds: float) -> Row:
-        """Compare the fit with a penalty that was chosen with the truth."""
-        model = Learner(self.rows, Options(gap=GAP, seed=1, n_threads=1)).learn(alpha, marks=False).model
-        log_partition = model.log_partition(seed=1, n_threads=1)
-        return {
-            **self.score(model.main, model.interactions, seconds),
-            "loss": self._known - float(model.log_prob(self._fresh.codes, log_partition=log_partition).mean()),
-            "alpha": alpha,
-        }
-
-    def compare(self, regressions: Regressions, name: str, seconds: float) -> dict[str, Row]:
-        """Compare the networks of regressions with the truth, by both rules."""
-        return {
-            f"{name}, {rule.upper()}": self.score(regressions.intercepts, regressions.network(rule), seconds)
-            for rule in ("and", "or")
-        }
+    def _diverge(self, network: Network) -> float:
+        """Return the divergence of a network from the truth: what exponents and partition functions differ by."""
+        other = sf.PairwiseMRF.binary(*network)
+        main = (self._model.main - other.main) @ np.diagonal(self._moments)
+        pair = ((self._model.interactions - other.interactions) * self._moments)[self._pairs].sum()
+        return float(main + pair - self._log_partition + float(other.log_partition()))
 
 
-def choose(asked: dict[str, Row], table: Table, seed: int) -> dict[str, Row]:
-    """Choose by some criteria; seconds are those of the choice."""
-    found = {}
-    for name, options in asked.items():
-        began = time.process_time()
-        choice = select(table.rows, seed=seed, n_jobs=1, n_threads=1, **options)
-        found[name] = table.judge(choice.alpha, time.process_time() - began)
-    return found
-
-
-def find_best(table: Table, seed: int) -> dict[str, Row]:
-    """Find the penalty of a path whose edges are best."""
-    if not table.truth.interactions.any():
-        return {}
-    began = time.process_time()
-    fits = sf.path(table.rows, likelihoods=False, gap=GAP, seed=seed, n_threads=1).fits
-    best = max((fit.model for fit in fits), key=table.f1)
-    return {BEST: table.score(best.main, best.interactions, time.process_time() - began)}
-
-
-def by_isingfit(table: Table, seed: int) -> dict[str, Row]:  # noqa: ARG001
-    """Regress each variable on the others, as IsingFit does."""
-    began = time.process_time()
-    found = fit_isingfit(np.asarray(table.rows.codes))
-    return table.compare(found, "IsingFit", time.process_time() - began)
-
-
-def by_scikit_learn(table: Table, seed: int) -> dict[str, Row]:  # noqa: ARG001
-    """Regress each variable on the others by cross-validation."""
-    began = time.process_time()
-    found = fit_cross_validated(np.asarray(table.rows.codes))
-    return table.compare(found, "LogisticRegressionCV", time.process_time() - began)
-
-
-Way = Callable[[Table, int], dict[str, Row]]
-WAYS: dict[str, Way] = {
-    "default": partial(choose, {DEFAULT: {}}),
-    "variants": partial(choose, VARIANTS),
-    "best": find_best,
-    "IsingFit": by_isingfit,
-    "cv": partial(choose, FOLDS),
-    "StARS": partial(choose, STABILITY),
-    "scikit-learn": by_scikit_learn,
-    "AIC": partial(choose, AIC),
-    "joint": partial(choose, JOINT),
-}
-# How many seeds each has, as time allows: up to 20 variables; about 50 with up to 1000 rows, and with 4000; 100 with up
-# to 1000 rows, and with 4000; 15 independent variables, and 50.
-SEEDS: dict[str, tuple[int, ...]] = {
-    "default": (10, 10, 10, 10, 10, 50, 20),
-    "variants": (10, 10, 3, 3, 1, 20, 10),
-    "best": (10, 10, 3, 3, 1, 0, 0),
-    "IsingFit": (10, 10, 10, 10, 2, 50, 20),
-    "cv": (5, 1, 1, 1, 0, 10, 2),
-    "StARS": (5, 1, 1, 1, 0, 10, 2),
-    "scikit-learn": (5, 1, 0, 0, 0, 5, 2),
-    "AIC": (5, 1, 1, 1, 0, 10, 5),
-    "joint": (5, 1, 0, 0, 0, 10, 2),
-}
-QUICK = ("default", "IsingFit")
-
-
-def count_seeds(way: str, setting: Setting, n_rows: int, n_seeds: int) -> int:
-    """Return how many seeds a kind of table has, where fields have `n_seeds` at most."""
-    p = setting.n_variables
-    if setting.name == "independent":
-        return min(SEEDS[way][5 + (p > 20)], 5 * n_seeds)
-    kind = 0 if p <= 20 else 1 + 2 * (p > 50) + (n_rows > 1000)
-    return min(SEEDS[way][kind], n_seeds)
-
-
-def list_work(options: argparse.Namespace) -> list[tuple[str, Setting, int, int]]:
-    """Return what is to be measured: first a few seeds of the quick ways, then of all ways, then the rest."""
-    found = [
-        (way, setting, n_rows, seed)
-        for setting in list_settings()
-        for n_rows in setting.rows
-        for way in WAYS
-        for seed in range(1, count_seeds(way, setting, n_rows, options.seeds) + 1)
-        if not options.fields or f"{setting.name} {setting.n_variables}" in options.fields
-        if not options.rows or n_rows in options.rows
-    ]
-    return sorted(found, key=find_round)
-
-
-def find_round(work: tuple[str, Setting, int, int]) -> tuple[int, int]:
-    """Say when a part is measured: in which round, and of that with which seed."""
-    way, setting, n_rows, seed = work
-    is_large = setting.n_variables > 50 and n_rows > 1000
-    seed_of_field = -(-seed // 5) if setting.name == "independent" else seed
-    if way in QUICK and not is_large:
-        return 0 if seed_of_field <= 2 else 2, seed_of_field
-    return 1 if seed_of_field <= 1 and not is_large else 3, seed_of_field
+@lru_cache(maxsize=1)
+def _commit() -> str:
+    return str(describe_machine()["commit"])
 
 
 def measure(options: argparse.Namespace, console: Console) -> list[Row]:
     """Measure what is not in the file yet, until time is up; return all that is known."""
-    commit, path, began = describe_machine()["commit"], options.kept, time.perf_counter()
+    path, began = options.kept, time.perf_counter()
     path.parent.mkdir(parents=True, exist_ok=True)
     kept = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    known = {tuple(row["key"]): row for row in kept if row["commit"] == commit}
-    found = []
-    for way, setting, n_rows, seed in list_work(options):
-        key = (way, setting.name, setting.n_variables, n_rows, seed)
-        if key not in known:
-            if time.perf_counter() - began > 60 * options.minutes:
-                continue
-            methods = WAYS[way](Table(setting, n_rows, seed), seed)
-            known[key] = {"commit": commit, "key": list(key), "methods": methods}
-            with path.open("a") as file:
-                file.write(json.dumps(known[key]) + "\n")
-            console.print(f"{key}: { {name: own['F1'] or own['edges'] for name, own in methods.items()} }")
-        found.append(known[key])
+    known = {tuple(row["key"]): row for row in kept if row["commit"] == _commit()}
+    work = [(kind, seed) for seed in range(1, options.tables + 1) for kind in KINDS]
+    work += [(kind, seed) for seed in range(1, N_EMPTY + 1) for kind in EMPTY]
+    for kind, seed in work:
+        key = kind.name, kind.n_rows, seed
+        if key in known or time.perf_counter() - began > 60 * options.minutes:
+            continue
+        model, table = draw(kind, seed)
+        truth = Truth(model)
+        networks = measure_table(table, kind, seed, options.peers)
+        methods = {name: truth.score(*own) for name, own in networks.items()}
+        row: Row = {"commit": _commit(), "key": list(key), "methods": methods}
+        known[key] = row
+        with path.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+        console.print(f"{key}: { {name: own['F1'] for name, own in methods.items()} }")
+    return list(known.values())
+
+
+def gather(rows: Sequence[Row], kinds: Sequence[Kind]) -> dict[Kind, dict[str, list[Row]]]:
+    """Return the figures of each kind and method."""
+    found: dict[Kind, dict[str, list[Row]]] = {}
+    for kind in kinds:
+        for row in rows:
+            if tuple(row["key"][:2]) == (kind.name, kind.n_rows):
+                for method, figures in row["methods"].items():
+                    found.setdefault(kind, {}).setdefault(method, []).append(figures)
     return found
 
 
+def mean(figures: Sequence[Row], column: str, *, is_geometric: bool = False) -> float | None:
+    """Return the mean of a figure over tables, of those that have it."""
+    values = [own[column] for own in figures if own[column] is not None]
+    if not values:
+        return None
+    return float(np.exp(np.mean(np.log(values)))) if is_geometric else float(np.mean(values))
+
+
+def lay_out(head: Sequence[str], lines: Sequence[Sequence[Any]], digits: int = 2) -> str:
+    """Return a table."""
+
+    def write(cell: Any) -> str:
+        return "" if cell is None else f"{cell:.{digits}f}" if isinstance(cell, float) else str(cell)
+
+    return "\n".join(
+        ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
+        + ["| " + " | ".join(map(write, line)) + " |" for line in lines]
+    )
+
+
+def compare_kinds(known: dict[Kind, dict[str, list[Row]]], column: str, digits: int) -> str:
+    """Return a figure of all kinds and methods."""
+    methods = list(dict.fromkeys(name for own in known.values() for name in own))
+    lines = [
+        [kind.name, kind.n_rows, *(mean(own.get(name, ()), column) for name in methods)] for kind, own in known.items()
+    ]
+    return lay_out(("field, variables", "rows", *methods), lines, digits)
+
+
+def summarise(known: dict[Kind, dict[str, list[Row]]]) -> str:
+    """Return means over kinds, of methods that have all of them, and how often the default is better."""
+    methods = list(dict.fromkeys(name for own in known.values() for name in own))
+    lines = []
+    for name in methods:
+        kinds = [own for own in known.values() if name in own]
+        own = {column: [mean(kind[name], column) for kind in kinds] for column in COLUMNS}
+        base = [mean(kind[DEFAULT], "F1") for kind in kinds]
+        ahead = sum(a is not None and b is not None and a > b for a, b in zip(base, own["F1"], strict=True))
+        ratios = [
+            np.log(a["KL"] / b["KL"])
+            for kind in kinds
+            for a, b in zip(kind[DEFAULT], kind[name], strict=False)
+            if a["KL"] and b["KL"]
+        ]
+        cells = [None if None in (v := own[c]) and c != "KL" else _mean_of(v) for c in COLUMNS]
+        ratio = float(np.exp(np.mean(ratios))) if ratios else None
+        lines.append([name, len(kinds), *cells, "" if name == DEFAULT else f"{ahead} of {len(kinds)}", ratio])
+    head = ("method", "kinds", *COLUMNS, "kinds in which the default has a larger F1", "KL of the default over its own")
+    return lay_out(head, lines)
+
+
+def _mean_of(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None
+
+
+def report(rows: Sequence[Row], *, n_tables: int, has_peers: bool) -> str:
+    """Return the page of results."""
+    known, none = gather(rows, KINDS), gather(rows, EMPTY)
+    methods = list(dict.fromkeys(name for own in none.values() for name in own))
+    empty = [
+        [kind.name, kind.n_rows, *(float(np.mean([one["edges"] > 0 for one in own[name]])) for name in methods)]
+        for kind, own in none.items()
+    ]
+    figures = [
+        [kind.name, kind.n_rows, name, len(own[name]), *(mean(own[name], column) for column in COLUMNS)]
+        for kind, own in known.items()
+        for name in own
+    ]
+    return TEXT.format(
+        peers=" PEERS=1" if has_peers else "",
+        machine=name_machine(),
+        n=n_tables,
+        cross_validated=CROSS_VALIDATED,
+        n_empty=N_EMPTY,
+        short=summarise(known),
+        f1=compare_kinds(known, "F1", 2),
+        kl=compare_kinds({kind: own for kind, own in known.items() if own[DEFAULT][0]["KL"] is not None}, "KL", 3),
+        empty=lay_out(("field, variables", "rows", *methods), empty),
+        figures=lay_out(("field, variables", "rows", "method", "tables", *COLUMNS), figures),
+    )
+
+
 def main() -> None:
-    """Measure all fields, print and store."""
+    """Measure all kinds of fields, print and store."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=10, help="how many fields of each kind")
-    parser.add_argument("--rows", type=int, nargs="+", help="numbers of rows, of those that there are")
-    parser.add_argument("--fields", nargs="+", help='kinds of fields, such as "chain 50"; all unless given')
+    parser.add_argument("--tables", type=int, default=10, help="how many tables of each kind")
     parser.add_argument("--minutes", type=float, default=np.inf, help="time after which nothing more is begun")
+    parser.add_argument("--peers", action="store_true", help="also measure abess")
     parser.add_argument("--kept", type=Path, default=Path(".cache/choice.jsonl"), help="the file of finished parts")
     parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
     options = parser.parse_args()
     console = Console(soft_wrap=True)
+    by_default(draw(KINDS[0], 0)[1])  # kernels are compiled
+    by_isingfit(draw(KINDS[0], 0)[1])
     rows = measure(options, console)
-    text = report(rows)
+    text = report(rows, n_tables=options.tables, has_peers=options.peers)
     console.print(text)
     store({"rows": [{key: row[key] for key in ("key", "methods")} for row in rows]}, options.output / "choice.json")
     (options.output / "choice.md").write_text(text)

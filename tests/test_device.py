@@ -189,7 +189,7 @@ def test_a_penalty_is_chosen_on_the_device_of_the_fit(monkeypatch):
         return selection.select(*inputs, **options, n_alphas=3)
 
     monkeypatch.setattr(_learn, "select", watched)
-    sf.learn(TABLE, seed=1, device="auto")
+    sf.learn(TABLE, penalty="l1", seed=1, device="auto")
     assert asked["device"] == "auto"
 
 

@@ -34,7 +34,7 @@ def test_a_path_is_told_and_written_as_the_estimator_finds_it(answers):
 
 
 def test_fits_take_the_penalty_that_a_path_chooses(answers):
-    words = [str(word) for word in (answers, "--id", "person", "--seed", 3, "--json")]
+    words = [str(word) for word in (answers, "--id", "person", "--seed", 3, "--penalty", "l1", "--json")]
     path, fit = (json.loads(CliRunner().invoke(app, [name, *words]).stdout) for name in ("path", "fit"))
     assert path["alpha"] == fit["alpha"]
     assert path["sentence"] == fit["choice"]

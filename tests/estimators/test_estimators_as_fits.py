@@ -79,7 +79,7 @@ def test_levels_are_those_of_the_model_and_not_of_the_rows():
 
 
 def test_a_report_of_an_estimator_has_its_choice(tmp_path, mrf):
-    chosen = sf.SparseMRF(random_state=1).fit(TABLE)
+    chosen = sf.SparseMRFCV(random_state=1).fit(TABLE)
     write_report(chosen, tmp_path / "one.html", table=TABLE.codes)
     write_report(chosen.fit_, tmp_path / "other.html", table=TABLE, choice=chosen.choice_)
     page = (tmp_path / "one.html").read_text(encoding="utf-8")
@@ -104,7 +104,7 @@ def test_displays_of_an_estimator_are_drawn_at_once_and_show_its_fit(kind, mrf):
 def test_a_choice_is_drawn_where_there_is_one(mrf):
     chosen = sf.SparseMRFCV([0.1, 0.03], random_state=1).fit(TABLE)
     assert ChoiceDisplay.from_estimator(chosen).choice is chosen.choice_
-    with pytest.raises(ValueError, match="was given its alpha"):
+    with pytest.raises(ValueError, match="chose no penalty"):
         ChoiceDisplay.from_estimator(mrf)
 
 

@@ -286,7 +286,7 @@ def test_alternatives_are_few_and_have_the_penalty_of_the_fit():
     alphas = tuple(np.geomspace(1.0, 0.01, 40).tolist())
     values = np.array([rng.normal(size=66) * (np.arange(66) < k) for k in range(40)])
     path = PathWeights(alphas, tuple(SYMPTOMS), pairs, values)
-    near = replace(fit, settings={"alpha": alphas[17]})
+    near = replace(fit, penalty="L1", alpha=alphas[17])
     found = describe_alternatives(path, near)
     assert len(found["alphas"]) == 12
     assert found["alphas"][found["second"]] == float(f"{alphas[17]:.3g}")
@@ -330,7 +330,7 @@ def test_a_path_is_compared_where_it_is_given(tmp_path, visit):
 
 def test_an_estimator_brings_its_path(tmp_path):
     table = sf.datasets.make_field(5, strength=(1.0, 1.5), seed=3).sample(500, method="perfect", seed=1)
-    write_report(sf.SparseMRF(random_state=1).fit(table), tmp_path / "a.html")
+    write_report(sf.SparseMRFCV(random_state=1).fit(table), tmp_path / "a.html")
     text = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert 'id="compare"' in text
     assert 'id="path-plot"' in text

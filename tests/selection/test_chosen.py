@@ -18,10 +18,10 @@ TABLE = make_table(6, 600)
 
 
 def test_a_fit_has_the_penalty_that_is_chosen():
-    fit, choice = sf.learn(TABLE, seed=3), select(TABLE, seed=3)
+    fit, choice = sf.learn(TABLE, penalty="l1", seed=3), select(TABLE, penalty="l1", seed=3)
     assert fit.alpha == choice.alpha
     assert fit.settings["choice"] == str(choice)
-    alone = sf.learn(TABLE, choice.alpha, seed=3)
+    alone = sf.learn(TABLE, choice.alpha, penalty="l1", seed=3)
     np.testing.assert_array_equal(theta_of(fit), theta_of(alone))
     assert "choice" not in alone.settings
 
@@ -115,6 +115,9 @@ def test_incomplete_independent_tables_have_noise_as_often_as_promised():
 
 def test_time_is_shared_by_the_choice_and_the_fit():
     fit = sf.learn(TABLE, max_seconds=0.0)
+    assert fit.model.n_edges == 0
+    assert "no time to look for edges" in fit.settings["choice"]
+    fit = sf.learn(TABLE, penalty="l1", max_seconds=0.0)
     assert fit.alpha == pytest.approx(sf.alpha_max(TABLE))
     assert fit.status.code == "time"
     assert "no time to try others" in fit.settings["choice"]

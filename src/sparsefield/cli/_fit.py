@@ -100,8 +100,8 @@ def fit(
         )
         learner = Learner(table, asked, rows.weights)
         chosen = choose_shown(learner, clock, out.progress) if alpha is None else alpha
-        if isinstance(chosen, Choice):
-            out.say(chosen.sentence)
+        if not isinstance(chosen, float):
+            out.say(str(chosen))
         with ProgressBar(out.progress, asked.most_steps(learner.table)) as watch:
             found = learn_with(learner, chosen, began=clock, watch=watch)
         found = replace(found, settings={"random_state": seed, **found.settings})
@@ -167,7 +167,7 @@ def as_numbers(found: Fit, network: Network) -> dict[str, Any]:
     return {
         "status": found.status.code,
         "sentence": respell(found.status.sentence),
-        "alpha": found.alpha,
+        "alpha": found.sparsity,
         "choice": found.settings.get("choice"),
         "n_variables": len(network.names),
         "n_edges": network.n_edges,
@@ -199,7 +199,7 @@ def _draw(
     if picture is not None:
         from sparsefield.plotting import NetworkDisplay
 
-        NetworkDisplay.from_fit(network, groups=groups.group_of, alpha=found.alpha).save(picture)
+        NetworkDisplay.from_fit(network, groups=groups.group_of, alpha=found.sparsity).save(picture)
         files.append(picture)
     return files
 

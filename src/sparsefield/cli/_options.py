@@ -33,7 +33,8 @@ Alpha = Annotated[
     typer.Option(
         parser=_read_alpha,
         metavar="NUMBER",
-        help="Strength of the penalty: larger gives fewer edges; chosen by the EBIC unless given, or with auto.",
+        help="Strength of the penalty: larger gives fewer edges. Unless given, or with auto, edges are found "
+        "without a penalty.",
     ),
 ]
 FieldFile = Annotated[Path, typer.Argument(help="A fitted field, as `sparsefield fit` writes it.")]

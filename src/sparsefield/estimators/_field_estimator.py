@@ -21,6 +21,7 @@ from sparsefield.estimators._seeds import seed_of
 from sparsefield.fits import Fit
 from sparsefield.network import make_graph
 from sparsefield.selection import Choice, Objective
+from sparsefield.structure import Structure
 
 
 class FieldEstimator(FieldAnswers, BaseEstimator):  # type: ignore[misc]
@@ -73,10 +74,13 @@ class FieldEstimator(FieldAnswers, BaseEstimator):  # type: ignore[misc]
         if self.fit_.is_serious:
             warnings.warn(fit.status.sentence, ConvergenceWarning, stacklevel=3)
 
-    def _store_choice(self, chosen: float | Choice) -> None:
-        """Keep the penalty, and why it was chosen if it was."""
-        self.choice_ = chosen if isinstance(chosen, Choice) else None
-        self.alpha_ = chosen.alpha if isinstance(chosen, Choice) else float(chosen)
+    def _store_choice(self, chosen: float | Choice | Structure) -> None:
+        """Keep the penalty, if edges are by one, and why they or it were chosen if they were."""
+        self.choice_ = chosen if isinstance(chosen, Choice | Structure) else None
+        if isinstance(chosen, Structure):
+            self.alpha_ = None
+        else:
+            self.alpha_ = chosen.alpha if isinstance(chosen, Choice) else float(chosen)
 
     def sample(self, n: int, *, random_state: Any = None, **options: Any) -> Table:
         """Draw from the fitted field.

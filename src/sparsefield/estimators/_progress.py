@@ -22,8 +22,9 @@ from rich.text import Text
 
 from sparsefield._kernels._compiling import describe_compiling
 from sparsefield.fits import StepInfo
-from sparsefield.selection import Choice, choose
+from sparsefield.selection import Choice, Objective, choose, choose_alpha
 from sparsefield.solvers import Learner
+from sparsefield.structure import Structure
 
 WatchPieces = Callable[[int, int, float | None], object]
 
@@ -166,7 +167,13 @@ class _PiecesLeft(_Line):
         return Text(f"{done}, about {left} left, since")
 
 
-def choose_shown(learner: Learner, began: float | None, wanted: bool | str, **options: Any) -> Choice:
-    """Choose a penalty (`selection.choose`), with a progress bar where it is wanted."""
+def choose_shown(learner: Learner, began: float | None, wanted: bool | str) -> Choice | Structure:
+    """Choose edges or a penalty (`selection.choose`), with a progress bar where it is wanted."""
     with PiecesBar(wanted, "penalties") as watch:
-        return choose(learner, began=began, watch=watch, **options)
+        return choose(learner, began=began, watch=watch)
+
+
+def choose_alpha_shown(learner: Learner, wanted: bool | str, objective: Objective = "likelihood") -> Choice:
+    """Choose a penalty (`selection.choose_alpha`), with a progress bar where it is wanted."""
+    with PiecesBar(wanted, "penalties") as watch:
+        return choose_alpha(learner, objective=objective, watch=watch)

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from sparsefield.data import WAYS_WITH_MISSING, Ordinal, Table, describe_rows, encode, resolve_missing, take_counted
 from sparsefield.estimators._field_estimator import FieldEstimator
-from sparsefield.estimators._progress import ProgressBar, choose_shown
+from sparsefield.estimators._progress import ProgressBar, choose_alpha_shown
 from sparsefield.estimators._seeds import seed_of
 from sparsefield.objective import PenaltyKind
 from sparsefield.selection import Alpha, Choice, Objective
@@ -124,7 +124,7 @@ class PseudoLikelihood(FieldEstimator):
             seed=seed_of(self.random_state) if self._fills(table) else 0,
         )
         objective: Objective = "likelihood" if self._fills(table) else "pseudolikelihood"
-        return choose_shown(Learner(table, options, sample_weight), None, self.progress, objective=objective)
+        return choose_alpha_shown(Learner(table, options, sample_weight), self.progress, objective)
 
     def _fills(self, table: Table) -> bool:
         """Say whether missing values of a table are drawn."""

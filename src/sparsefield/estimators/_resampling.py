@@ -173,7 +173,8 @@ def _find_seed(seed: Any, random_state: Any) -> int:
 
 def _find_alpha(estimator: FieldEstimator, table: Table, sample_weight: ArrayLike | None) -> float:
     """Return the penalty that an estimator has, by itself or by a choice, or the one that it chooses now."""
-    if estimator.get_params().get("alpha", "auto") == "auto" and _is_fitted(estimator, "alpha_"):
+    is_chosen = estimator.get_params().get("alpha", "auto") == "auto" and _is_fitted(estimator, "alpha_")
+    if is_chosen and estimator.alpha_ is not None:
         return float(estimator.alpha_)
     chosen = estimator._choose_for(table, sample_weight)
     return chosen.alpha if isinstance(chosen, Choice) else float(chosen)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from sparsefield.data import WAYS_WITH_MISSING, Ordinal, Table
 from sparsefield.estimators._field_estimator import FieldEstimator
-from sparsefield.estimators._progress import ProgressBar, RowsBar, choose_shown
+from sparsefield.estimators._progress import ProgressBar, RowsBar, choose_alpha_shown, choose_shown
 from sparsefield.estimators._seeds import seed_of
 from sparsefield.gradients import CertificateKind, Schedule
 from sparsefield.inference import Backend, DeviceName
@@ -17,6 +17,7 @@ from sparsefield.model import PairwiseMRF
 from sparsefield.objective import PenaltyKind
 from sparsefield.selection import Alpha, Choice, learn_with
 from sparsefield.solvers import Learner, Options
+from sparsefield.structure import Structure
 
 
 class SparseMRF(FieldEstimator):
@@ -240,8 +241,10 @@ class SparseMRF(FieldEstimator):
         given = {name: value for name, value in self.get_params().items() if name not in own}
         return Options(seed=seed_of(self.random_state), **given)
 
-    def _choose(self, learner: Learner, began: float | None = None) -> float | Choice:
+    def _choose(self, learner: Learner, began: float | None = None) -> float | Choice | Structure:
         return choose_shown(learner, began, self.progress) if self.alpha == "auto" else self.alpha
 
     def _choose_for(self, table: Table, sample_weight: ArrayLike | None) -> float | Choice:
-        return self._choose(Learner(table, self._make_options(), sample_weight))
+        if self.alpha != "auto":
+            return self.alpha
+        return choose_alpha_shown(Learner(table, self._make_options(), sample_weight), self.progress)

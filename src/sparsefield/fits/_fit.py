@@ -103,9 +103,14 @@ class Fit:
     @property
     def _size(self) -> str:
         """How many variables and edges there are, and at which penalty."""
-        known = self.settings.get("alpha") if self.alpha is None else self.alpha
-        alpha = f", alpha = {known:.3g}" if isinstance(known, int | float) else ""
+        alpha = "" if self.sparsity is None else f", alpha = {self.sparsity:.3g}"
         return f"{count(self.model.domain.n_variables, 'variable')}, {count(self.model.n_edges, 'edge')}{alpha}"
+
+    @property
+    def sparsity(self) -> float | None:
+        """The penalty that decided which pairs have an edge; None where none did, or where it is not known."""
+        known = self.settings.get("alpha") if self.alpha is None else self.alpha
+        return float(known) if isinstance(known, int | float) and self.penalty != "Ridge" else None
 
     @property
     def _bound(self) -> str:

@@ -62,8 +62,10 @@ class ChoiceDisplay(Display):
         """Draw why a fitted estimator has its penalty, on these axes or on new ones."""
         as_fit(estimator)  # which says what is wrong with others
         choice = getattr(estimator, "choice_", None)
-        if choice is None:
-            raise ValueError("The estimator was given its alpha: there is no choice to draw.")
+        if not isinstance(choice, Choice):
+            raise ValueError(
+                "The estimator chose no penalty: it was given one, or found edges without. SparseMRFCV() chooses one."
+            )
         return cls(choice).plot(ax)
 
     @property

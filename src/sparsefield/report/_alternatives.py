@@ -36,8 +36,8 @@ def describe_alternatives(path: PathWeights, fit: Fit) -> dict[str, Any] | None:
         raise ValueError(
             f"The alternatives are about other variables than the fit ({odd!r}): give those of the same table."
         )
-    alpha = fit.settings.get("alpha", fit.alpha)
-    kept = _choose_alphas(path, None if alpha is None else float(alpha))
+    alpha = fit.sparsity
+    kept = _choose_alphas(path, alpha)
     if len(kept) < 2:
         return None
     index = np.array([own.index(name) for name in others])
@@ -48,7 +48,7 @@ def describe_alternatives(path: PathWeights, fit: Fit) -> dict[str, Any] | None:
         weights = path.values[k]
         order = [j for j in np.argsort(-np.abs(weights), kind="stable") if weights[j] != 0]
         edges.append([[int(first[j]), int(second[j]), float(f"{weights[j]:.3g}"), bool(is_signed[j])] for j in order])
-    near = 0 if alpha is None else int(np.argmin([abs(path.alphas[k] - float(alpha)) for k in kept]))
+    near = 0 if alpha is None else int(np.argmin([abs(path.alphas[k] - alpha) for k in kept]))
     left, right = sorted((near, near - 1 if near else 1))
     return {
         "alphas": [float(f"{path.alphas[k]:.3g}") for k in kept],

@@ -71,6 +71,7 @@ def describe_certificate(fit: Fit) -> str:
         return ""
     far = "less than a millionth of a nat" if known.gap < _NOTHING else f"at most {at_most(known.gap)} nats"
     best = "for this penalty" if fit.support is None else "that has no other edges"
+    best += " (with the same prior of their weights)" if fit.penalty == "Ridge" else ""
     surely = "" if known.kind == "exact" else f", with confidence {as_confidence(known.confidence)}"
     by = " by the central limit theorem" if known.kind == "asymptotic" else ""
     return f"The fit is certified to be {far} per row from the best one {best}{surely}{by}."
@@ -81,13 +82,19 @@ ABSENT = "A pair without an edge is not proven to be independent: with this pena
 
 def describe_limits(fit: Fit) -> list[str]:
     """Say what edges do not mean."""
-    alpha = alpha_of(fit)
+    alpha = fit.sparsity
     at = "" if alpha is None else f" (alpha = {alpha:.3g})"
+    weak = "for these rows" if fit.penalty == "Ridge" else f"for this penalty{at}"
     said = [
         "Edges are not causes: they say which variables go together once all others in the table are known, not why.",
-        f"A pair without an edge is not proven to be independent: what is too weak for this penalty{at} is left out.",
+        f"A pair without an edge is not proven to be independent: what is too weak {weak} is left out.",
     ]
-    if fit.support is not None:
+    if fit.penalty == "Ridge":
+        said.append(
+            "The weights are the most probable ones of the edges that were found, and not shrunken by a penalty that "
+            "chooses edges. The same rows found the edges, which makes weak ones rather too large than too small."
+        )
+    elif fit.support is not None:
         said.append(
             "The weights are those of the chosen edges without their penalty; the same rows chose the edges, which "
             "makes their weights rather too large than too small."
@@ -102,7 +109,7 @@ def describe_limits(fit: Fit) -> list[str]:
 
 def advise(fit: Fit, *, has_edges: bool) -> tuple[str, str]:
     """Return what to do next, and the command that does it."""
-    alpha = alpha_of(fit)
+    alpha = fit.sparsity
     words = ["sparsefield", "bootstrap" if has_edges else "fit", "DATA"]
     words += ["--objective", "pseudolikelihood"] if is_pseudo(fit) and has_edges else []
     if has_edges:
@@ -110,18 +117,17 @@ def advise(fit: Fit, *, has_edges: bool) -> tuple[str, str]:
         return "To see how many of the edges other rows would show, resample the rows:", shlex.join(
             [*words, "--report", "page.html"]
         )
+    if fit.penalty == "Ridge":
+        said = (
+            "More rows would show weaker edges. Penalties, down to ones at which edges are mostly noise, are told by:"
+        )
+        return said, shlex.join(["sparsefield", "path", "DATA", "--report", "page.html"])
     if "choice" in fit.settings:
         half = [] if not alpha else ["--alpha", f"{alpha / 2:.3g}"]
         said = "More rows would show weaker edges. A smaller penalty shows edges of which some may be noise:"
         return said, shlex.join([*words, *half, "--report", "page.html"])
     said = "Take a smaller penalty, or leave it out to have it chosen:"
     return said, shlex.join([*words, "--report", "page.html"])
-
-
-def alpha_of(fit: Fit) -> float | None:
-    """Return the penalty of a fit, where it is known."""
-    known = fit.settings.get("alpha") if fit.alpha is None else fit.alpha
-    return float(known) if isinstance(known, int | float) else None
 
 
 def is_pseudo(fit: Fit) -> bool:

@@ -86,7 +86,8 @@ def write_report(
     >>> mrf = sf.SparseMRF(0.05, random_state=1).fit(table)
     >>> write_report(mrf, "fit.html", table=table)
     """
-    choice = getattr(fit, "choice_", None) if choice is None else choice
+    own = getattr(fit, "choice_", None)
+    choice = own if choice is None and isinstance(own, Choice) else choice
     if alternatives is None and choice is not None:
         alternatives = choice.weights
     fit = as_fit(fit)

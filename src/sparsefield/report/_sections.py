@@ -119,11 +119,11 @@ def short(value: float) -> float:
 
 def _compare_alphas(what: str, alpha: float | None, fit: Fit) -> str:
     """Say that something is about another penalty than the fit is, where it is."""
-    own = fit.settings.get("alpha", fit.alpha)
+    own = fit.sparsity
     # Not by all digits: an alpha may have gone through a file.
-    if alpha is None or own is None or np.isclose(float(own), alpha, rtol=1e-6, atol=0):
+    if alpha is None or own is None or np.isclose(own, alpha, rtol=1e-6, atol=0):
         return ""
-    return f"{what} alpha = {alpha:.3g}, but the fit of this page has alpha = {float(own):.3g}."
+    return f"{what} alpha = {alpha:.3g}, but the fit of this page has alpha = {own:.3g}."
 
 
 def _as_text(value: Any) -> str:

@@ -13,7 +13,6 @@ from sparsefield.network import Clusters, Network
 from sparsefield.report._certainty import (
     ABSENT,
     advise,
-    alpha_of,
     describe_certificate,
     describe_end,
     describe_limits,
@@ -155,9 +154,11 @@ def _describe_none(fit: Fit, network: Network) -> list[str]:
     p = len(network.names)
     if p < 2:
         return [f"There is {count(p, 'variable')}, and an edge takes two."]
-    alpha = alpha_of(fit)
+    alpha = fit.sparsity
     at = "" if alpha is None else f", alpha = {alpha:.3g},"
-    if "choice" in fit.settings:
+    if fit.penalty == "Ridge":
+        why = "These rows do not show any more clearly than chance would: the variables may all be independent."
+    elif "choice" in fit.settings:
         why = (
             f"The penalty{at} was chosen so that few of the edges are noise, and the rows do not show any edge "
             "more clearly than that."

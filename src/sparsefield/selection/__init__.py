@@ -5,7 +5,7 @@ from sparsefield.selection._bootstrap import Bootstrap, bootstrap
 from sparsefield.selection._choose import Criterion, select
 from sparsefield.selection._criteria import Choice, information
 from sparsefield.selection._ends import Ends
-from sparsefield.selection._learn import Alpha, choose, learn, learn_with
+from sparsefield.selection._learn import Alpha, choose, choose_alpha, learn, learn_with
 from sparsefield.selection._likelihoods import Likelihood
 from sparsefield.selection._path import Objective, Path, path
 from sparsefield.selection._path_weights import PathWeights
@@ -27,6 +27,7 @@ __all__ = [
     "alpha_max",
     "bootstrap",
     "choose",
+    "choose_alpha",
     "information",
     "learn",
     "learn_with",

@@ -6,14 +6,16 @@ import time
 from dataclasses import fields, replace
 from typing import Any, Literal
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from sparsefield._deadline import until
 from sparsefield.data import CountedTable, Ordinal, Table, TableError, open_rows
 from sparsefield.fits import Fit
 from sparsefield.gradients import CertificateKind, Schedule
 from sparsefield.inference import Backend, DeviceName
-from sparsefield.model import PairwiseMRF
-from sparsefield.objective import Penalty, PenaltyKind
+from sparsefield.model import PairwiseMRF, as_theta
+from sparsefield.objective import Penalty, PenaltyKind, Ridge
 from sparsefield.selection._alpha_max import largest_alpha
 from sparsefield.selection._choose import describe_noise, select
 from sparsefield.selection._criteria import Choice
@@ -21,6 +23,7 @@ from sparsefield.selection._noise import edge_of_noise
 from sparsefield.selection._path import Objective, count_edges
 from sparsefield.selection._pieces import Watch
 from sparsefield.solvers import Learner, Options, WatchSteps
+from sparsefield.structure import Structure, find_structure, is_feasible
 
 Alpha = float | Literal["auto"]
 
@@ -122,7 +125,29 @@ missing, certify
     return learn_with(learner, chosen, began=clock, watch=watch)
 
 
-def choose(
+def choose(learner: Learner, *, began: float | None = None, watch: Watch | None = None) -> Choice | Structure:
+    """Choose the edges of a table, in half of the time that there is; where a kind of penalty was asked for, its alpha.
+
+    So it is where some variable has more than nine levels without an order.
+
+    Parameters
+    ----------
+    learner : Learner
+        The table, and what is asked of its fit.
+    began : float, optional
+        When the fit began, by `time.perf_counter`; now unless given.
+    watch : callable, optional
+        Called with the number of penalties that are done, that of all, and the seconds that are left.
+    """
+    options = learner.options
+    if options.penalty != "auto" or options.penalize_main or not is_feasible(learner.table.domain):
+        return choose_alpha(learner, began=began, watch=watch)
+    table, left = _take_rows(learner), _seconds_left(options, began)
+    with until(np.inf if left is None else time.perf_counter() + left):
+        return find_structure(table, learner.weights, n_threads=options.n_threads)
+
+
+def choose_alpha(
     learner: Learner, *, objective: Objective = "likelihood", began: float | None = None, watch: Watch | None = None
 ) -> Choice:
     """Choose the penalty of a table by the default criterion, in half of the time that there is.
@@ -141,28 +166,14 @@ def choose(
     watch : callable, optional
         Called with the number of penalties that are done, that of all, and the seconds that are left.
     """
-    options, table = learner.options, learner.table
-    if isinstance(table, CountedTable):
-        if table.sample.n_rows < table.n_rows:
-            raise TableError(
-                f"The {table.n_rows} rows of this table are counted and not in memory, and the choice of a penalty "
-                "needs them",
-                f"give {{option}}: noise alone makes edges below {edge_of_noise(learner):.2g}, and there are none from "
-                f"{largest_alpha(learner):.2g} on; or encode the whole table where it fits into memory",
-                option="alpha",
-            )
-        table = table.sample
-    left = None
-    if options.max_seconds is not None:
-        passed = 0.0 if began is None else time.perf_counter() - began
-        left = max(0.0, _SHARE_OF_CHOICE * options.max_seconds - passed)
+    options = learner.options
     return select(
-        table,
+        _take_rows(learner),
         objective=objective,
         sample_weight=learner.weights,
         penalty=options.penalty,
         penalize_main=options.penalize_main,
-        max_seconds=left,
+        max_seconds=_seconds_left(options, began),
         seed=options.seed,
         n_jobs=1,
         n_threads=options.n_threads,
@@ -172,10 +183,44 @@ def choose(
     )
 
 
+def _take_rows(learner: Learner) -> Table:
+    """Return the rows that a choice is made by, which must be in memory."""
+    table = learner.table
+    if not isinstance(table, CountedTable):
+        return table
+    if table.sample.n_rows < table.n_rows:
+        raise TableError(
+            f"The {table.n_rows} rows of this table are counted and not in memory, and the choice of its edges needs "
+            "them",
+            f"give {{option}}: noise alone makes edges below {edge_of_noise(learner):.2g}, and there are none from "
+            f"{largest_alpha(learner):.2g} on; or encode the whole table where it fits into memory",
+            option="alpha",
+        )
+    return table.sample
+
+
+def _seconds_left(options: Options, began: float | None) -> float | None:
+    """Return how many seconds there are for a choice; None where time is not limited."""
+    if options.max_seconds is None:
+        return None
+    passed = 0.0 if began is None else time.perf_counter() - began
+    return max(0.0, _SHARE_OF_CHOICE * options.max_seconds - passed)
+
+
 def learn_with(
-    learner: Learner, alpha: float | Choice, *, began: float | None = None, watch: WatchSteps | None = None
+    learner: Learner,
+    alpha: float | Choice | Structure,
+    *,
+    began: float | None = None,
+    watch: WatchSteps | None = None,
 ) -> Fit:
-    """Learn a table with a penalty that was given or chosen, and say what that means for its edges."""
+    """Learn a table with edges or a penalty that were given or chosen, and say what that means for its edges."""
+    if isinstance(alpha, Structure):
+        penalty = Ridge(learner.table.domain, alpha.ridge, alpha.support)
+        is_told = isinstance(learner.options.init, PairwiseMRF) or learner.options.init == "zero"
+        start = None if is_told else as_theta(alpha.model)
+        fit = learner.learn(penalty.alpha, penalty=penalty, start=start, began=began, watch=watch)
+        return replace(fit, settings={**fit.settings, "choice": str(alpha)})
     if isinstance(alpha, Choice):
         fit = learner.learn(alpha.alpha, began=began, watch=watch)
         return replace(fit, settings={**fit.settings, "choice": alpha.sentence})

@@ -2,6 +2,6 @@
 
 from sparsefield.structure._independence import Independence
 from sparsefield.structure._prior import EdgePrior
-from sparsefield.structure._rule import RISK, Structure, find_structure
+from sparsefield.structure._rule import RISK, Structure, find_structure, is_feasible
 
-__all__ = ["RISK", "EdgePrior", "Independence", "Structure", "find_structure"]
+__all__ = ["RISK", "EdgePrior", "Independence", "Structure", "find_structure", "is_feasible"]

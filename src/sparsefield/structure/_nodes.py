@@ -14,7 +14,7 @@ from scipy.linalg import cho_solve, solve_triangular
 from sparsefield._deadline import check_time
 from sparsefield._kernels._node_regressions import regress, weigh_rows
 from sparsefield._threads import one_for_products, run, share
-from sparsefield.structure._design import Design
+from sparsefield.structure._design import Design, Variable
 
 Values = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -61,6 +61,13 @@ class Regression:
     slopes: Values
     likelihood: float
     factor: Values
+
+    @classmethod
+    def alone(cls, variable: Variable) -> Regression:
+        """Return the regression of a variable that has no neighbours, up to its likelihood."""
+        none, d = np.zeros(0, dtype=np.int64), variable.features.shape[1]
+        size = max(0, len(variable.log_odds) - 1)
+        return cls(none, np.zeros(1, dtype=np.int64), variable.log_odds, np.zeros((d, 0)), 0.0, np.eye(size))
 
     def slopes_of(self, neighbour: int) -> Values:
         """Return the slopes of a neighbour, (d, its number of features); none where it is not one."""

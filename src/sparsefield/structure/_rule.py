@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +15,15 @@ from sparsefield.model import PairwiseMRF
 from sparsefield.objective import Features
 from sparsefield.structure._design import Design
 from sparsefield.structure._independence import Independence, judge_independence
-from sparsefield.structure._nodes import Nodes
+from sparsefield.structure._nodes import Nodes, Regression
 from sparsefield.structure._prior import FIRST_GUESS, EdgePrior
 from sparsefield.structure._search import Search
 
 Values = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+
+# With eight features a pair has 64 slopes, and a variable with ten neighbours a curvature of 640 x 640 numbers.
+_MOST_FEATURES = 8
 
 # So many tables of independent variables may be given an edge.
 RISK = 0.05
@@ -60,6 +65,11 @@ class Structure:
         return int(np.count_nonzero(np.triu(self.is_edge, 1)))
 
     @property
+    def ridge(self) -> float:
+        """The strength of the ridge that is the prior of the weights: 1 / (n variance)."""
+        return 0.0 if self.prior is None else 1 / (self.n * self.prior.variance)
+
+    @property
     def support(self) -> Mask:
         """The interactions of the edges, (n_slots, n_slots)."""
         variables = self.domain.slot_variables
@@ -67,18 +77,28 @@ class Structure:
 
     def __str__(self) -> str:
         """Say how the edges were found, and what they cost."""
+        if self.prior is None and not self.is_whole:
+            return "There was no time to look for edges: give more seconds, or an alpha."
         if self.prior is None:
             return (
                 f"There is no edge: all variables may be independent (p = {self.independence.p_value:.2g} by the "
                 f"strongest pair and by all pairs together, and {RISK} is asked for)."
             )
-        size = np.sqrt(self.prior.variance)
-        ended = "" if self.is_whole else " There was no time to find all of them: give more seconds."
-        return (
-            f"{count(self.n_edges, 'edge').capitalize()}: each is more probable than none given all others, by what "
-            f"the table tells of edges: {self.prior.share:.2g} of all pairs have one, with weights of about "
-            f"{size:.2g} in size.{ended}"
+        found = (
+            f"{count(self.n_edges, 'edge')}: given all the others, each is more probable than no edge. As the table "
+            f"tells, about {self.prior.share:.0%} of all pairs have an edge, with weights of about "
+            f"{np.sqrt(self.prior.variance):.2g} in size."
         )
+        return found if self.is_whole else f"{found} There was no time to find all of them: give more seconds."
+
+
+def is_feasible(domain: Domain) -> bool:
+    """Say whether the edges of such a table can be found: regressions hold the curvature of all slopes of a variable.
+
+    Of variables without an order an edge has the product of their numbers of levels, less one each.
+    """
+    own = np.where(domain.is_ordered, 1, domain.n_levels - 1)
+    return bool(own.max(initial=0) <= _MOST_FEATURES)
 
 
 def find_structure(table: Table, weights: Values | None = None, *, n_threads: int | None = None) -> Structure:
@@ -98,27 +118,36 @@ def find_structure(table: Table, weights: Values | None = None, *, n_threads: in
         Threads to use; the result does not depend on it.
     """
     design = Design.of(table, weights)
-    nodes = Nodes(design, n_threads)
-    independence = judge_independence(nodes)
-    prior, is_whole = None, True
-    if independence.p_value < RISK:
+    alone = [Regression.alone(variable) for variable in design.variables]
+    found = Structure(
+        table.domain,
+        np.zeros((design.n_variables,) * 2, dtype=bool),
+        _make_model(design, alone),
+        Independence(1.0),
+        prior=None,
+        n=design.n,
+        is_whole=False,
+    )
+    with suppress(OutOfTimeError):
+        nodes = Nodes(design, n_threads)
+        found = replace(found, independence=judge_independence(nodes))
+        if found.independence.p_value >= RISK:
+            return replace(found, is_whole=True)
         search = Search(nodes)
-        try:
-            search.run()
-        except OutOfTimeError:
-            is_whole = False
+        is_whole = search.run()
         prior = FIRST_GUESS if search.prior is None else search.prior
-    return Structure(table.domain, nodes.support, _make_model(nodes), independence, prior, design.n, is_whole)
+        model = _make_model(design, nodes.fits)
+        found = replace(found, is_edge=nodes.support, model=model, prior=prior, is_whole=is_whole)
+    return found
 
 
-def _make_model(nodes: Nodes) -> PairwiseMRF:
+def _make_model(design: Design, fits: Sequence[Regression]) -> PairwiseMRF:
     """Make a field of regressions: slopes in contrasts, and intercepts less what the means of neighbours add."""
-    design = nodes.design
     coordinates = Features(design.domain, "contrasts")
     basis = coordinates.basis
     theta = np.zeros((coordinates.size,) * 2)
     at = [np.flatnonzero((basis.variables == i) & basis.interacts) for i in range(design.n_variables)]
-    for i, fit in enumerate(nodes.fits):
+    for i, fit in enumerate(fits):
         own = design.variables[i]
         for j in fit.neighbours.tolist():
             slopes = own.axes @ fit.slopes_of(j) @ design.variables[j].axes.T / 2
@@ -126,7 +155,7 @@ def _make_model(nodes: Nodes) -> PairwiseMRF:
             theta[np.ix_(at[j], at[i])] += slopes.T
     ends = np.cumsum(design.domain.n_levels)
     main = np.zeros(coordinates.size)
-    for i, (fit, n_levels) in enumerate(zip(nodes.fits, design.domain.n_levels, strict=True)):
+    for i, (fit, n_levels) in enumerate(zip(fits, design.domain.n_levels, strict=True)):
         levels = slice(ends[i] - n_levels, ends[i])
         # A level that no row shows is as rare as half a row of the rarest that some do.
         exponents = np.full(n_levels, fit.intercepts.min() - np.log(2))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield._deadline import OutOfTimeError
 from sparsefield.structure._nodes import Evidence, Nodes, Pair
 from sparsefield.structure._prior import EdgePrior, learn_prior
 
@@ -40,22 +41,25 @@ class Search:
         self._degrees, self._variances, self._log_n = design.degrees, design.variances, float(np.log(design.n))
         self._is_pair = np.triu(design.degrees > 0, 1)
 
-    def run(self) -> EdgePrior:
+    def run(self) -> bool:
         """Search at the price of the Bayesian information criterion, and then at that which the edges found tell.
 
-        It ends when they stay the same. Where cells are missing, what is expected of them is found anew each time.
+        It ends when they stay the same. Where cells are missing, what is expected of them is found anew each time. Says
+        whether it came to that, or time was up.
         """
-        self._climb()
-        for _ in range(_MOST_PRIORS):
-            before = self.nodes.support.copy()
-            if self.nodes.design.has_missing:
-                self.nodes.fill()
-            self.prior = self._learn_prior()
+        try:
             self._climb()
-            if np.array_equal(before, self.nodes.support):
-                break
-        assert self.prior is not None
-        return self.prior
+            for _ in range(_MOST_PRIORS):
+                before = self.nodes.support
+                if self.nodes.design.has_missing:
+                    self.nodes.fill()
+                self.prior = self._learn_prior()
+                self._climb()
+                if np.array_equal(before, self.nodes.support):
+                    break
+        except OutOfTimeError:
+            return False
+        return True
 
     def _price(self, i: int, j: int, variance: float) -> float:
         """Return the price of an edge whose weight has this sampling variance."""

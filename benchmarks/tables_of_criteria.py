@@ -12,7 +12,7 @@ from measure import name_machine
 Row = dict[str, Any]
 Table = tuple[str, int, int]  # kind of field, variables, rows
 
-BEST, DEFAULT = "best of the path", "EBIC (default)"
+BEST, DEFAULT = "best of the path", "EBIC"
 ORDER = (
     BEST,
     DEFAULT,
@@ -33,13 +33,13 @@ COLUMNS = ("edges", "precision", "recall", "F1", "loss", "pseudo-loss", "seconds
 TEXT = """\
 # Which criterion finds the edges of known fields, and which predicts
 
-Made by `make bench-choice` on {machine}; versions and commit are in choice.json.
+Made by `make bench-criteria` on {machine}; versions and commit are in criteria.json.
 
 Fields: the paper's (each pair has an edge with probability 0.3, of size 1 to 2), and chains, grids and small worlds
 (degree 4, a tenth of the edges moved) with edges of size 0.5 to 1.5 and levels that are equally frequent. Each cell is
 a mean over as many tables as "n" says, each of another field; where n is smaller, more would have taken too long.
 
-- **EBIC (default)**: what `SparseMRF` takes where no alpha is given: gamma 0.25, taken of edges that are refitted
+- **EBIC**: gamma 0.25, taken of edges that are refitted
   variable by variable, among the penalties at which noise explains at most a tenth of the edges. **any noise**: among
   all penalties, as for the criteria after it. **joint refits**: of edges that are refitted by the likelihood.
   **shrunken fits**: of the fits themselves.
