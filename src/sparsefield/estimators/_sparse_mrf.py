@@ -26,12 +26,15 @@ class SparseMRF(FieldEstimator):
     Parameters
     ----------
     alpha : float or "auto"
-        Strength of the penalty: larger gives fewer edges. "auto" chooses it, by the extended BIC of the edges of a path
-        of penalties (`selection.select`; `SparseMRFCV` has other ways), and `choice_` says why. Its natural unit is a
-        difference of two frequencies: a pair whose frequency the model misses by less than alpha gets no edge. Where no
-        pair's frequency differs by more than alpha from that of independent variables, there is no edge at all, as long
-        as main effects are free. With more than two levels it is the same for the frequencies of all pairs of levels
-        taken together, on the scale of two levels (`objective.Group`).
+        Strength of the penalty: larger gives fewer edges. "auto" finds edges without one: a pair has an edge where that
+        is more probable than none, given all others, by the likelihoods of both variables and what the table tells of
+        edges (`choice_` says how); weights are the most probable ones of these edges, with a normal prior. No random
+        number decides on edges. Where `penalty` or `penalize_main` is given, "auto" chooses a penalty, by the extended
+        BIC of the edges of a path of penalties (`selection.select`; `SparseMRFCV` has other ways). The natural unit of
+        alpha is a difference of two frequencies: a pair whose frequency the model misses by less than alpha gets no
+        edge. Where no pair's frequency differs by more than alpha from that of independent variables, there is no edge
+        at all, as long as main effects are free. With more than two levels it is the same for the frequencies of all
+        pairs of levels taken together, on the scale of two levels (`objective.Group`).
     solver : "newton" or "spg"
         "newton": proximal Newton steps on draws whose covariance is the curvature, a few of them. "spg": the paper's
         proximal gradient steps, hundreds of them. A fit whose objective is not surely below that of its start is the
@@ -112,10 +115,10 @@ class SparseMRF(FieldEstimator):
 
     Attributes
     ----------
-    alpha_ : float
-        The penalty, given or chosen.
-    choice_ : Choice or None
-        Where it was chosen: why, in a sentence (`print(mrf.choice_)`), with a table of all penalties.
+    alpha_ : float or None
+        The penalty, given or chosen; None where edges were found without one.
+    choice_ : Structure, Choice or None
+        How edges were found, or why the penalty was chosen, in a sentence (`print(mrf.choice_)`).
     model_ : PairwiseMRF
         The fitted field.
     main_effects_ : ndarray of shape (n_slots,)
@@ -137,9 +140,9 @@ class SparseMRF(FieldEstimator):
 
     Notes
     -----
-    Why these defaults (`make bench-choice`, `make bench-newton`, `make bench-learner`). Penalty: the extended BIC of
-    refitted edges, where noise explains few of them, finds the edges of known fields as well as IsingFit's recipe does
-    (a mean F1 of 0.83 and 0.82), and gives an edge to a tenth of the tables of independent variables at most. Solver:
+    Why these defaults (`make bench-choice`, `make bench-newton`, `make bench-learner`). Edges: a price that the table
+    tells finds more of the edges of known fields than penalties do, and weights that are not shrunken are nearer to the
+    truth; docs/measured.md has the figures. Solver:
     in the paper's 20-variable setting Newton steps are at the optimum after 0.05 to 0.13 seconds, and the paper's are
     0.002 to 0.005 above it after 4 to 6. Start: the pseudo-likelihood, which needs no draws and takes about a twentieth
     of the whole time at 500 variables. The paper's steps: the sharp bound is at least twice as close as the paper's at

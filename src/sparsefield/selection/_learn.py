@@ -70,7 +70,8 @@ def learn(
         Observations, one row each; see `encode`. Folders of files, lazy frames of polars, and data frames and arrays of
         Dask are counted part by part where they do not fit into memory, and so are large files (`count_data`).
     alpha : float or "auto"
-        Strength of the penalty; "auto" chooses it (`selection.select`), and says why in `fit.settings["choice"]`.
+        Strength of the penalty; "auto" finds edges without one, or chooses one where `penalty` or `penalize_main` is
+        given (`selection.select`), and says how in `fit.settings["choice"]`.
     solver, schedule, certificate, chains, n_chains, gap, step_size, penalize_main, max_iter, max_sweeps, tol, init, \
 missing, certify
         As for `SparseMRF`.

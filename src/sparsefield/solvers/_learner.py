@@ -35,6 +35,7 @@ from sparsefield.objective import (
     Observed,
     Penalty,
     Problem,
+    Ridge,
     choose_penalty,
     describe_penalty,
     make_penalty,
@@ -52,6 +53,10 @@ from sparsefield.solvers._start import keep_if_lower
 # Missing values that are drawn to compare a fit with its start have this use of the seeds of iteration 0, of which
 # certificates have 1 to 8 and those from 10 on.
 _COMPARED = 9
+
+# Where edges are known and only their weights are to be found, simulation error adds this part to the variance that the
+# rows leave of them: of parameters / (2 n) in the objective.
+_DRAWS_EACH_ROW = 20
 
 
 class Learner:
@@ -168,6 +173,8 @@ class Learner:
         elif options.solver == "newton":
             # A gap that cannot be certified has no share to leave to that.
             gap = options.largest_gap * (OWN_SHARE if options.certify and problem.data.is_fixed else 1.0)
+            if isinstance(own, Ridge) and options.gap == "auto":
+                gap = min(gap, own.n_parameters / (2 * _DRAWS_EACH_ROW * self.unseen.n))
             fit, self.stand = run_newton(
                 problem,
                 way,
