@@ -110,3 +110,29 @@ def test_a_promise_that_cannot_be_kept_costs_no_draws(certify):
     other = sf.learn(sf.encode(rows), alpha, certify=not certify, seed=1)
     assert [step.n_chains for step in fit.steps] == [step.n_chains for step in other.steps]
     np.testing.assert_array_equal(fit.model.interactions, other.model.interactions)
+
+
+DEFAULTS = {
+    "binary": (make_binary(30), False),
+    "ordinal": (make_scales(6, 5, 400, 3), True),
+    "nominal": (make_scales(8, 3, 500, 4), False),
+    "missing": (drop_cells(make_binary(14), 0.1), False),
+}
+
+
+@pytest.mark.parametrize("case", DEFAULTS)
+def test_the_default_has_the_same_edges_whatever_the_seed_and_how_a_table_is_written(case):
+    rows, is_ordinal = DEFAULTS[case]
+    first, own, _ = fit_otherwise(rows, "auto", is_ordinal, 0)
+    assert np.count_nonzero(np.triu(own, 1)) >= 3
+    n_beyond = n_compared = 0
+    for seed in SEEDS:
+        fit, weights, marked = fit_otherwise(rows, "auto", is_ordinal, seed)
+        np.testing.assert_array_equal(weights != 0, own != 0)
+        assert not marked.any()
+        assert fit.penalty == "Ridge"
+        # What is printed has three digits: fits that are enumerated have them all.
+        allowed = max(fit.spread, first.spread) + 1e-3
+        n_beyond += np.count_nonzero(np.triu(np.abs(weights - own), 1) > allowed)
+        n_compared += np.count_nonzero(np.triu(own, 1))
+    assert n_beyond <= stats.binom.isf(FALSE_ALARM, n_compared, 0.01) if first.spread else n_beyond == 0

@@ -14,6 +14,7 @@ from sparsefield.fits import Optimality, Status
 from sparsefield.inference import expand
 from sparsefield.network import Network, find_clusters
 from sparsefield.report import write_report
+from sparsefield.report._certainty import describe_limits
 from sparsefield.report._odds import as_times, describe_edge
 from sparsefield.report._words import describe
 from sparsefield.selection import Bootstrap, Ends
@@ -358,3 +359,20 @@ def test_numbers_of_times_are_readable():
         "2,345",
     ]
     assert as_times(float(np.log(expit(2.0)))) == "0.88"
+
+
+def test_edges_that_no_penalty_chose_are_told_without_one(tmp_path):
+    table = sf.datasets.make_chain(6, strength=(0.8, 1.2), seed=2).sample(800, method="perfect", seed=1)
+    fit = sf.learn(table, seed=1)
+    said = " ".join(describe_limits(fit))
+    assert "penalty shrinks" not in said
+    assert "for this penalty" not in said
+    assert "not shrunken by a penalty" in said
+    write_report(fit, tmp_path / "a.html")
+    text = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert "Why these edges" in text
+    assert "Why this penalty" not in text
+    rows = np.random.default_rng(1).integers(0, 2, (300, 6))
+    empty = sf.learn(sf.encode(rows), seed=1)
+    assert empty.model.n_edges == 0
+    assert "may all be independent" in str(tell(empty))

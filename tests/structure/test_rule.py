@@ -2,6 +2,7 @@
 
 import time
 
+import networkx as nx
 import numpy as np
 import pytest
 from scipy import stats
@@ -12,6 +13,7 @@ from sparsefield.model import as_theta
 from sparsefield.objective import Ridge
 from sparsefield.solvers import Learner, Options
 from sparsefield.structure import RISK, EdgePrior, find_structure
+from sparsefield.structure._bridges import find_links
 from sparsefield.structure._design import Design
 from sparsefield.structure._independence import judge_independence
 from sparsefield.structure._nodes import Nodes
@@ -180,3 +182,46 @@ def test_what_time_leaves_of_a_search_is_told():
     assert found.n_edges == 0
     main = 1 / (1 + np.exp(-found.model.main))
     np.testing.assert_allclose(main, sf.moments_of_table(table).main, atol=1e-12)
+
+
+def test_links_are_bridges_and_pairs_of_different_components():
+    rng = np.random.default_rng(8)
+    for _ in range(50):
+        upper = np.triu(rng.random((9, 9)) < 0.18, 1)
+        is_edge = upper | upper.T
+        graph = nx.from_numpy_array(is_edge)
+        found = find_links(is_edge)
+        bridges = {frozenset(edge) for edge in nx.bridges(graph)}
+        for i in range(9):
+            for j in range(i):
+                is_apart = not nx.has_path(graph, i, j)
+                assert found[i, j] == found[j, i] == (is_apart or {i, j} in bridges)
+
+
+def test_the_likelihood_ratio_of_a_bridge_is_that_of_its_two_variables():
+    table = sf.datasets.make_chain(5, strength=(0.8, 1.2), seed=3).sample(500, method="perfect", seed=1)
+    nodes = Nodes(Design.of(table))
+    nodes.set_edges([(0, 1), (1, 2), (2, 3), (3, 4)], are_there=True)
+
+    def likelihood(pairs):
+        support = np.zeros((5, 5), dtype=bool)
+        for i, j in pairs:
+            support[i, j] = support[j, i] = True
+        penalty = Ridge(table.domain, 0.0, support)
+        model = Learner(table, Options(tol=1e-8)).learn(0.0, penalty=penalty).model
+        return model.log_prob(np.asarray(table.codes)).sum()
+
+    whole = likelihood([(0, 1), (1, 2), (2, 3), (3, 4)])
+    exact = 2 * (whole - likelihood([(0, 1), (2, 3), (3, 4)]))
+    # A prior takes a little of it, to second order in the weight: PRECISION / 2 times its square, at most.
+    assert nodes.look([(1, 2)])[0].ratio == pytest.approx(exact, abs=0.1)
+
+
+def test_copies_of_a_column_are_joined():
+    rng = np.random.default_rng(9)
+    first = (rng.random(300) < 0.4).astype(np.uint8)
+    rows = np.column_stack([first, first, first, first, (rng.random((300, 2)) < 0.5)]).astype(np.uint8)
+    found = find_structure(sf.Table(sf.Domain.binary(6), np.asfortranarray(rows)))
+    # Given one copy all others say nothing more; but one way or another all four are joined.
+    assert nx.is_connected(nx.from_numpy_array(found.is_edge[:4, :4]))
+    assert not found.is_edge[4:].any()

@@ -14,6 +14,7 @@ from scipy.linalg import cho_solve, solve_triangular
 from sparsefield._deadline import check_time
 from sparsefield._kernels._node_regressions import regress, weigh_rows
 from sparsefield._threads import one_for_products, run, share
+from sparsefield.structure._bridges import find_links
 from sparsefield.structure._design import Design, Variable
 
 Values = NDArray[np.float64]
@@ -159,6 +160,8 @@ class Nodes:
     ----------
     support : ndarray of shape (p, p), bool
         The edges.
+    links : ndarray of shape (p, p), bool
+        The pairs that alone join two parts of the graph, or would: bridges, and pairs of different components.
     scores : ndarray of shape (p, p)
         Rao's score statistic of each pair that is no edge, the mean of both ends: how much of a likelihood ratio an
         edge would have, to second order.
@@ -175,9 +178,11 @@ class Nodes:
         none = np.zeros(0, dtype=np.int64)
         self.fits = [self._fit(i, none, None) for i in range(p)]
         self._trials: dict[tuple[int, bytes, int], Evidence] = {}
-        self._one_sided = np.zeros((p, p))
-        self.scores = np.zeros((p, p))
+        self._one_sided, self._given = np.zeros((p, p)), np.zeros((p, p))
+        self.links, self._alone = find_links(self.support), np.zeros((p, p))
         self._score(range(p))
+        self._alone = self._given.copy()
+        self.scores = self._compose_scores()
 
     def fill(self) -> None:
         """Put what the regressions as they are now say of missing neighbours in their place, and fit all again."""
@@ -187,6 +192,7 @@ class Nodes:
         self._trials.clear()
         self.fits = self._share(self._fit, [(i, fit.neighbours, fit) for i, fit in enumerate(self.fits)])
         self._score(range(len(self.fits)))
+        self.scores = self._compose_scores()
 
     def set_edges(self, pairs: Iterable[Pair], *, are_there: bool) -> None:
         """Make edges of pairs, or none, and fit their variables again."""
@@ -198,18 +204,27 @@ class Nodes:
         fits = self._share(self._fit, [(i, np.flatnonzero(support[i]), self.fits[i]) for i in variables])
         for i, fit in zip(variables, fits, strict=True):
             self.fits[i] = fit
-        self.support = support
+        self.support, self.links = support, find_links(support)
         self._score(variables)
+        self.scores = self._compose_scores()
 
     def walds(self) -> Values:
-        """Return Wald's statistics of the edges, means of both ends; zero elsewhere."""
+        """Return Wald's statistics of the edges, means of both ends; zero elsewhere.
+
+        Of a link it is no more than the score statistic of its two variables by themselves.
+        """
         found = np.zeros(self.support.shape)
         for i, fit in enumerate(self.fits):
             found[i, fit.neighbours] = fit.wald
-        return (found + found.T) / 2
+        found = (found + found.T) / 2
+        return np.where(self.links, np.minimum(found, self._alone), found)
 
     def look(self, pairs: Sequence[Pair]) -> list[Evidence]:
-        """Return what the rows tell of pairs, each given all edges but its own."""
+        """Return what the rows tell of pairs, each given all edges but its own.
+
+        Without its edge, the two variables of a link are independent, and the likelihood ratio of the whole field is
+        that of these two variables by themselves.
+        """
         ends = [end for i, j in pairs for end in ((i, j), (j, i))]
         new = [end for end in dict.fromkeys(ends) if self._key(*end) not in self._trials]
         for end, found in zip(new, self._share(self._try, new), strict=True):
@@ -225,13 +240,15 @@ class Nodes:
         return self._key(i, j) in self._trials and self._key(j, i) in self._trials
 
     def _key(self, i: int, j: int) -> tuple[int, bytes, int]:
-        return i, self.support[i].tobytes(), j
+        return i, b"" if self.links[i, j] else self.support[i].tobytes(), j
 
     def _try(self, i: int, j: int) -> Evidence:
         """Return what neighbour j tells of variable i."""
         here = self.fits[i]
         others = here.neighbours[here.neighbours != j]
-        if self.support[i, j]:
+        if self.links[i, j]:
+            without, whole = self._fit(i, others[:0], None), self._fit(i, np.array([j]), None, _TRIAL)
+        elif self.support[i, j]:
             without, whole = self._fit(i, others, here, _TRIAL), here
         else:
             without, whole = here, self._fit(i, np.sort(np.append(others, j)), here, _TRIAL)
@@ -307,9 +324,12 @@ class Nodes:
         if part:
             self._score_part(part)
         rows = np.asarray(changed, dtype=np.int64)
-        self.scores[rows] = (self._one_sided[rows] + self._one_sided[:, rows].T) / 2
-        self.scores[rows] = np.where(self.support[rows], 0.0, self.scores[rows])
-        self.scores[:, rows] = self.scores[rows].T
+        self._given[rows] = (self._one_sided[rows] + self._one_sided[:, rows].T) / 2
+        self._given[:, rows] = self._given[rows].T
+
+    def _compose_scores(self) -> Values:
+        """Return the score statistics of pairs given all edges, and of links by themselves; zero for edges."""
+        return np.where(self.support, 0.0, np.where(self.links, self._alone, self._given))
 
     def _score_part(self, part: Sequence[int]) -> None:
         """Find what all variables tell of some variables, given their neighbours."""

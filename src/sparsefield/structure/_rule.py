@@ -25,6 +25,8 @@ Mask = NDArray[np.bool_]
 # With eight features a pair has 64 slopes, and a variable with ten neighbours a curvature of 640 x 640 numbers.
 _MOST_FEATURES = 8
 
+_SHARES = 2.0  # as for other weights, which say how often rows count
+
 # So many tables of independent variables may be given an edge.
 RISK = 0.05
 
@@ -84,6 +86,11 @@ class Structure:
                 f"There is no edge: all variables may be independent (p = {self.independence.p_value:.2g} by the "
                 f"strongest pair and by all pairs together, and {RISK} is asked for)."
             )
+        if not self.n_edges:
+            return (
+                f"There is no edge: all variables are hardly independent (p = {self.independence.p_value:.2g}), but no "
+                "pair is more probably joined than not."
+            )
         found = (
             f"{count(self.n_edges, 'edge')}: given all the others, each is more probable than no edge. As the table "
             f"tells, about {self.prior.share:.0%} of all pairs have an edge, with weights of about "
@@ -113,10 +120,12 @@ def find_structure(table: Table, weights: Values | None = None, *, n_threads: in
     table : Table
         Observations, some of which may be missing.
     weights : ndarray of shape (n_rows,), optional
-        How often each row counts.
+        How often each row counts; weights that add up to less than two are shares of the rows.
     n_threads : int, optional
         Threads to use; the result does not depend on it.
     """
+    if weights is not None and weights.sum() < _SHARES:
+        weights = weights * (table.n_rows / weights.sum())
     design = Design.of(table, weights)
     alone = [Regression.alone(variable) for variable in design.variables]
     found = Structure(
