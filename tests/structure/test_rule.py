@@ -190,12 +190,13 @@ def test_links_are_bridges_and_pairs_of_different_components():
         upper = np.triu(rng.random((9, 9)) < 0.18, 1)
         is_edge = upper | upper.T
         graph = nx.from_numpy_array(is_edge)
-        found = find_links(is_edge)
+        found, components = find_links(is_edge)
         bridges = {frozenset(edge) for edge in nx.bridges(graph)}
         for i in range(9):
             for j in range(i):
                 is_apart = not nx.has_path(graph, i, j)
                 assert found[i, j] == found[j, i] == (is_apart or {i, j} in bridges)
+                assert (components[i] != components[j]) == is_apart
 
 
 def test_the_likelihood_ratio_of_a_bridge_is_that_of_its_two_variables():

@@ -8,15 +8,19 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 Mask = NDArray[np.bool_]
+Index = NDArray[np.int64]
 
 
-def find_links(is_edge: Mask) -> Mask:
-    """Mark pairs that alone join two parts of a graph, or would: bridges, and pairs of different components."""
-    _, component = connected_components(csr_array(is_edge), directed=False)
-    found = np.asarray(component[:, None] != component)
+def find_links(is_edge: Mask) -> tuple[Mask, Index]:
+    """Mark pairs that alone join two parts of a graph, or would: bridges, and pairs of different components.
+
+    Returns the component of each node too.
+    """
+    _, components = connected_components(csr_array(is_edge), directed=False)
+    found = np.asarray(components[:, None] != components)
     for i, j in _find_bridges(is_edge):
         found[i, j] = found[j, i] = True
-    return found
+    return found, np.asarray(components, dtype=np.int64)
 
 
 def _find_bridges(is_edge: Mask) -> list[tuple[int, int]]:

@@ -162,6 +162,8 @@ class Nodes:
         The edges.
     links : ndarray of shape (p, p), bool
         The pairs that alone join two parts of the graph, or would: bridges, and pairs of different components.
+    components : ndarray of shape (p,), integers
+        The component of the graph that each variable is in.
     scores : ndarray of shape (p, p)
         Rao's score statistic of each pair that is no edge, the mean of both ends: how much of a likelihood ratio an
         edge would have, to second order.
@@ -177,9 +179,13 @@ class Nodes:
         self._squares = design.columns**2 if (self._sizes <= 1).all() else None
         none = np.zeros(0, dtype=np.int64)
         self.fits = [self._fit(i, none, None) for i in range(p)]
-        self._trials: dict[tuple[int, bytes, int], Evidence] = {}
+        # What is known of pairs: of each variable given its neighbours, and of links by themselves.
+        self._trials: list[dict[int, Evidence]] = []
+        self._link_trials: list[dict[int, Evidence]] = []
+        self._forget()
         self._one_sided, self._given = np.zeros((p, p)), np.zeros((p, p))
-        self.links, self._alone = find_links(self.support), np.zeros((p, p))
+        self.links, self.components = find_links(self.support)
+        self._alone = np.zeros((p, p))
         self._score(range(p))
         self._alone = self._given.copy()
         self.scores = self._compose_scores()
@@ -189,10 +195,15 @@ class Nodes:
         self._filled = [
             _Filling.of(self.design, j, fit) if len(self.design.missing[j]) else None for j, fit in enumerate(self.fits)
         ]
-        self._trials.clear()
+        self._forget()
         self.fits = self._share(self._fit, [(i, fit.neighbours, fit) for i, fit in enumerate(self.fits)])
         self._score(range(len(self.fits)))
         self.scores = self._compose_scores()
+
+    def _forget(self) -> None:
+        """Forget what was known of pairs."""
+        self._trials = [{} for _ in self.fits]
+        self._link_trials = [{} for _ in self.fits]
 
     def set_edges(self, pairs: Iterable[Pair], *, are_there: bool) -> None:
         """Make edges of pairs, or none, and fit their variables again."""
@@ -203,8 +214,9 @@ class Nodes:
         variables = sorted(changed)
         fits = self._share(self._fit, [(i, np.flatnonzero(support[i]), self.fits[i]) for i in variables])
         for i, fit in zip(variables, fits, strict=True):
-            self.fits[i] = fit
-        self.support, self.links = support, find_links(support)
+            self.fits[i], self._trials[i] = fit, {}
+        self.support = support
+        self.links, self.components = find_links(support)
         self._score(variables)
         self.scores = self._compose_scores()
 
@@ -226,10 +238,10 @@ class Nodes:
         that of these two variables by themselves.
         """
         ends = [end for i, j in pairs for end in ((i, j), (j, i))]
-        new = [end for end in dict.fromkeys(ends) if self._key(*end) not in self._trials]
-        for end, found in zip(new, self._share(self._try, new), strict=True):
-            self._trials[self._key(*end)] = found
-        both = [self._trials[self._key(*end)] for end in ends]
+        new = [(i, j) for i, j in dict.fromkeys(ends) if j not in self._known(i, j)]
+        for (i, j), found in zip(new, self._share(self._try, new), strict=True):
+            self._known(i, j)[j] = found
+        both = [self._known(i, j)[j] for i, j in ends]
         return [
             Evidence((first.ratio + second.ratio) / 2, (first.square + second.square) / 2)
             for first, second in zip(both[::2], both[1::2], strict=True)
@@ -237,10 +249,11 @@ class Nodes:
 
     def is_known(self, i: int, j: int) -> bool:
         """Say whether a pair has been looked at since an edge of its variables came or went."""
-        return self._key(i, j) in self._trials and self._key(j, i) in self._trials
+        return j in self._known(i, j) and i in self._known(j, i)
 
-    def _key(self, i: int, j: int) -> tuple[int, bytes, int]:
-        return i, b"" if self.links[i, j] else self.support[i].tobytes(), j
+    def _known(self, i: int, j: int) -> dict[int, Evidence]:
+        """Return what is known of variable i, of the kind that counts for a pair."""
+        return (self._link_trials if self.links[i, j] else self._trials)[i]
 
     def _try(self, i: int, j: int) -> Evidence:
         """Return what neighbour j tells of variable i."""

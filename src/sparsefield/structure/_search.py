@@ -12,6 +12,8 @@ from sparsefield.structure._nodes import Evidence, Nodes, Pair
 from sparsefield.structure._prior import EdgePrior, learn_prior
 
 Values = NDArray[np.float64]
+Index = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 # Wald's statistics are below likelihood ratios where weights are large, and elsewhere near them: edges are looked at
 # where these are below their price, and once no pair is worth an edge any more, below twice that.
@@ -107,46 +109,41 @@ class Search:
             seen.add(self.nodes.support.tobytes())
 
     def _drop(self, surely: float) -> bool:
-        """Drop the edge that is worth least, and so on, until all are worth their price; say whether any went.
+        """Drop edges, those worth least first, until all are worth their price; say whether any went.
 
-        Edges are not looked at whose Wald statistics are so many times their price.
+        No two that share a variable go at one time, since one may be worth more without the other. Edges are not looked
+        at whose Wald statistics are so many times their price.
         """
         has_dropped = False
         while True:
             unsure = self.nodes.support & self._is_pair & (self.nodes.walds() < surely * self._prices())
             pairs = [(i, j) for i, j in np.argwhere(unsure).tolist()]
             margins = self._margins(pairs)
-            worst = int(np.argmin(margins)) if pairs else 0
-            if not pairs or margins[worst] >= 0:
+            order = np.argsort(margins, kind="stable")
+            less = _take_apart([pairs[k] for k in order if margins[k] < 0])
+            if not less:
                 return has_dropped
-            self.nodes.set_edges([pairs[worst]], are_there=False)
+            self.nodes.set_edges(less, are_there=False)
             has_dropped = True
 
     def _find_more(self) -> list[Pair]:
-        """Find pairs that are worth an edge, of which no two share a variable, those worth most first."""
+        """Find pairs that are worth an edge, those worth most first.
+
+        No two share a variable, and no two join the same parts of the graph, which one link does.
+        """
         scores = self.nodes.scores
         lowest = self._lowest()
         pairs = np.argwhere(self._is_pair & ~self.nodes.support & (scores > lowest))
         i, j = pairs.T
         order = np.argsort(self._prices()[i, j] - scores[i, j], kind="stable")
-        order_of_pairs = [(a, b) for a, b in pairs[order].tolist()]
+        left = [(a, b) for a, b in pairs[order].tolist()]
         while True:
-            some = self._take_apart(order_of_pairs)
+            left = [pair for pair in left if not self.nodes.is_known(*pair) or self._margins([pair])[0] > 0]
+            some = _leave_links(_take_apart(left), self.nodes.links, self.nodes.components)
             margins = self._margins(some)
             found = [pair for pair, margin in zip(some, margins, strict=True) if margin > 0]
             if found or not some:
                 return found
-
-    def _take_apart(self, pairs: Sequence[Pair]) -> list[Pair]:
-        """Return the first pairs of which no two share a variable, but for those that are known to be worth no edge."""
-        taken: set[int] = set()
-        found = []
-        for i, j in pairs:
-            if i in taken or j in taken or (self.nodes.is_known(i, j) and self._margins([(i, j)])[0] <= 0):
-                continue
-            found.append((i, j))
-            taken |= {i, j}
-        return found
 
     def _learn_prior(self) -> EdgePrior:
         """Find what all pairs tell of the number of edges, and of their weights."""
@@ -159,3 +156,27 @@ class Search:
             variances[i, j] = self._variance(seen)
         own = self._is_pair
         return learn_prior(squares[own], np.maximum(statistics[own], _LEAST), self._degrees[own], variances[own])
+
+
+def _take_apart(pairs: Sequence[Pair]) -> list[Pair]:
+    """Return the first pairs, of which no two share a variable."""
+    taken: set[int] = set()
+    found = []
+    for i, j in pairs:
+        if i not in taken and j not in taken:
+            found.append((i, j))
+            taken |= {i, j}
+    return found
+
+
+def _leave_links(pairs: Sequence[Pair], links: Mask, components: Index) -> list[Pair]:
+    """Return the pairs without links between parts that others before them join already (Kruskal 1956)."""
+    part = components.copy()
+    found = []
+    for i, j in pairs:
+        if links[i, j]:
+            if part[i] == part[j]:
+                continue
+            part[part == part[j]] = part[i]
+        found.append((i, j))
+    return found
