@@ -28,7 +28,7 @@ print(f"{senate.votes.mask.mean():.1%} of the votes were not cast")
 #
 # What the EBIC keeps
 # -------------------
-# With a penalty and no `alpha`, the EBIC chooses how strong it is. It shows which votes go together most, and few edges.
+# With a penalty and no `alpha`, the EBIC chooses how strong it is: few edges, of votes that go together most.
 mrf = sf.SparseMRF(penalty="l1", random_state=1).fit(senate.votes)
 alpha = mrf.choice_.alpha
 print(f"alpha = {alpha:.3g} has the least EBIC of {len(mrf.choice_.table)} penalties")
