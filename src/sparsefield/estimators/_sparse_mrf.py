@@ -145,8 +145,8 @@ class SparseMRF(FieldEstimator):
     L1 penalty chosen by the EBIC has 0.70 and IsingFit's recipe 0.72 and 0.73), and weights that are not shrunken are
     nearer to the truth (a mean error of 0.30 in place of 0.69, and 0.45 to 0.47). At most one table of independent
     variables in twenty is given an edge. Solver:
-    in the paper's 20-variable setting Newton steps are at the optimum after 0.05 to 0.13 seconds, and the paper's are
-    0.002 to 0.005 above it after 4 to 6. Start: the pseudo-likelihood, which needs no draws and takes about a twentieth
+    in the paper's 20-variable setting Newton steps are at the optimum after 0.05 to 0.15 seconds, and the paper's are
+    0.003 to 0.011 above it after 6. Start: the pseudo-likelihood, which needs no draws and takes about a twentieth
     of the whole time at 500 variables. The paper's steps: the sharp bound is at least twice as close as the paper's at
     the same cost, and holds for any number of levels; "coalescence" certifies every gradient of that setting where
     "sharp" certifies one in twenty, and in half the time, but with 10 variables, where "sharp" certifies all, its
