@@ -174,7 +174,7 @@ class Learner:
             # A gap that cannot be certified has no share to leave to that.
             gap = options.largest_gap * (OWN_SHARE if options.certify and problem.data.is_fixed else 1.0)
             if isinstance(own, Ridge) and options.gap == "auto":
-                gap = min(gap, own.n_parameters / (2 * _DRAWS_EACH_ROW * self.unseen.n))
+                gap = min(gap, max(1, own.n_parameters) / (2 * _DRAWS_EACH_ROW * self.unseen.n))
             fit, self.stand = run_newton(
                 problem,
                 way,
