@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sparsefield._kernels._cholesky import factor, solve
 from sparsefield._kernels._compiling import compiled
 
 # Sums may be made in any order, which is the same whenever the same kernel runs.
@@ -131,37 +132,6 @@ def _log_probability(z, code, features, intercepts, slopes, along, exponents):
 
 
 @compiled(error_model="numpy")
-def _factor(matrix, size):
-    """Put the Cholesky factor of a matrix in its lower triangle; say whether it is positive definite."""
-    for j in range(size):
-        own = matrix[j, j]
-        for m in range(j):
-            own -= matrix[j, m] * matrix[j, m]
-        if not own > 0.0:
-            return False
-        matrix[j, j] = np.sqrt(own)
-        for i in range(j + 1, size):
-            total = matrix[i, j]
-            for m in range(j):
-                total -= matrix[i, m] * matrix[j, m]
-            matrix[i, j] = total / matrix[j, j]
-    return True
-
-
-@compiled(error_model="numpy")
-def _solve(factor, values, size):
-    """Solve for a right-hand side, in place, with the Cholesky factor of a matrix."""
-    for i in range(size):
-        for m in range(i):
-            values[i] -= factor[i, m] * values[m]
-        values[i] /= factor[i, i]
-    for i in range(size - 1, -1, -1):
-        for m in range(i + 1, size):
-            values[i] -= factor[m, i] * values[m]
-        values[i] /= factor[i, i]
-
-
-@compiled(error_model="numpy")
 def regress(codes, counts, features, columns, precision, intercepts, slopes, tolerance, most_steps, curvature):
     """Maximise the log-likelihood plus that of a normal prior, from where parameters are.
 
@@ -214,10 +184,10 @@ def regress(codes, counts, features, columns, precision, intercepts, slopes, tol
             _move(intercepts, slopes, step, -share)
             continue
         last, share = value, 1.0
-        if not _factor(curvature, size):
+        if not factor(curvature, size):
             return likelihood, False
         step[:] = gradient
-        _solve(curvature, step, size)
+        solve(curvature, step, size)
         gain = 0.0
         for a in range(size):
             gain += gradient[a] * step[a]

@@ -1,7 +1,22 @@
 """Which pairs of variables have an edge: regressions of variables on their neighbours, and a price for each edge."""
 
+from sparsefield.structure._design import Design, Variable
 from sparsefield.structure._independence import Independence
+from sparsefield.structure._neighbours import find_neighbours
+from sparsefield.structure._nodes import Nodes, Regression
 from sparsefield.structure._prior import EdgePrior
 from sparsefield.structure._rule import RISK, Structure, find_structure, is_feasible
 
-__all__ = ["RISK", "EdgePrior", "Independence", "Structure", "find_structure", "is_feasible"]
+__all__ = [
+    "RISK",
+    "Design",
+    "EdgePrior",
+    "Independence",
+    "Nodes",
+    "Regression",
+    "Structure",
+    "Variable",
+    "find_neighbours",
+    "find_structure",
+    "is_feasible",
+]

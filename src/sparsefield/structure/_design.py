@@ -86,9 +86,10 @@ class Design:
     missing: tuple[Index, ...]
 
     @classmethod
-    def of(cls, table: Table, weights: Values | None = None) -> Design:
-        """Make the features of a table, whose rows count as often as weights say."""
-        codes, counts = _gather(table.codes, np.ones(table.n_rows) if weights is None else weights)
+    def of(cls, table: Table, weights: Values | None = None, *, gather: bool = True) -> Design:
+        """Make the features of a table, whose rows count as often as weights say; equal rows are one, unless told."""
+        counts = np.ones(table.n_rows) if weights is None else weights
+        codes, counts = _gather(table.codes, counts) if gather else (np.ascontiguousarray(table.codes), counts)
         basis = Features(table.domain, "contrasts").basis
         ends = np.cumsum(table.domain.n_levels)
         made = []

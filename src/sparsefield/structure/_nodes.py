@@ -346,7 +346,7 @@ class Nodes:
 
     def _score_part(self, part: Sequence[int]) -> None:
         """Find what all variables tell of some variables, given their neighbours."""
-        weighed = self._share(self._weigh, [(i,) for i in part])
+        weighed = self._share(self.weigh, [(i,) for i in part])
         z = self.design.columns
         with one_for_products():
             residuals = np.hstack([own for own, _, _ in weighed]).T @ z
@@ -369,7 +369,7 @@ class Nodes:
                 found[i] = 0.0
                 self._one_sided[i] = found
 
-    def _weigh(self, i: int) -> tuple[Values, Values, Values]:
+    def weigh(self, i: int) -> tuple[Values, Values, Values]:
         """Return residuals, spreads and what they have in common with the parameters, row by row (`weigh_rows`)."""
         fit, own = self.fits[i], self.design.variables[i]
         n, d = len(own.codes), int(self._sizes[i])

@@ -34,13 +34,17 @@ class Search:
     ----------
     nodes : Nodes
         The regressions of all variables, whose edges are moved.
+    price : float, optional
+        What an edge costs for each of its parameters before a prior is known; that of the Bayesian information
+        criterion, log n, unless given.
     """
 
-    def __init__(self, nodes: Nodes) -> None:
+    def __init__(self, nodes: Nodes, price: float | None = None) -> None:
         design = nodes.design
         self.nodes = nodes
         self.prior: EdgePrior | None = None
-        self._degrees, self._variances, self._log_n = design.degrees, design.variances, float(np.log(design.n))
+        self._degrees, self._variances = design.degrees, design.variances
+        self._first_price = float(np.log(design.n)) if price is None else price
         self._is_pair = np.triu(design.degrees > 0, 1)
 
     def run(self) -> bool:
@@ -50,13 +54,13 @@ class Search:
         whether it came to that, or time was up.
         """
         try:
-            self._climb()
+            self.climb()
             for _ in range(_MOST_PRIORS):
                 before = self.nodes.support
                 if self.nodes.design.has_missing:
                     self.nodes.fill()
                 self.prior = self._learn_prior()
-                self._climb()
+                self.climb()
                 if np.array_equal(before, self.nodes.support):
                     break
         except OutOfTimeError:
@@ -69,7 +73,7 @@ class Search:
 
     def _ask(self, degrees: Values, variances: Values) -> Values:
         """Return the prices of edges with these sampling variances."""
-        return degrees * self._log_n if self.prior is None else self.prior.prices(degrees, variances)
+        return degrees * self._first_price if self.prior is None else self.prior.prices(degrees, variances)
 
     def _margins(self, pairs: Sequence[Pair]) -> list[float]:
         """Return by how much pairs are worth more than their prices, by their likelihood ratios."""
@@ -92,7 +96,7 @@ class Search:
         tiny = self._ask(self._degrees, np.full_like(self._degrees, _LEAST_VARIANCE))
         return np.minimum(self._prices(), tiny)
 
-    def _climb(self) -> None:
+    def climb(self) -> None:
         """Add and drop edges until every one is worth its price, and no other pair is."""
         seen = {self.nodes.support.tobytes()}
         for _ in range(_MOST_ROUNDS):
