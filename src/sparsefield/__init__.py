@@ -9,6 +9,7 @@ __all__ = [
     "CountedTable",
     "Domain",
     "Fit",
+    "Inference",
     "Merged",
     "Moments",
     "Optimality",
@@ -31,10 +32,12 @@ __all__ = [
     "encode",
     "export",
     "gradients",
+    "infer",
     "inference",
     "learn",
     "make_graph",
     "moments_of_table",
+    "pairs",
     "path",
     "rank_contacts",
     "read_adabmdca",
@@ -48,7 +51,7 @@ __all__ = [
 
 _ROOMS = (
     *("certificates", "data", "datasets", "estimators", "experiments", "fits", "gradients", "inference", "model"),
-    *("network", "objective", "plotting", "report", "selection", "solvers"),
+    *("network", "objective", "pairs", "plotting", "report", "selection", "solvers"),
 )
 
 # A room is entered when something of it is first asked for: scikit-learn takes a second to import, numba, scipy and
@@ -67,6 +70,7 @@ if TYPE_CHECKING:
         model,
         network,
         objective,
+        pairs,
         plotting,
         report,
         selection,
@@ -88,10 +92,11 @@ if TYPE_CHECKING:
         read_table,
         sequence_weights,
     )
-    from sparsefield.estimators import PseudoLikelihood, SparseMRF, SparseMRFCV, bootstrap, stability
+    from sparsefield.estimators import PseudoLikelihood, SparseMRF, SparseMRFCV, bootstrap, infer, stability
     from sparsefield.fits import Fit, Optimality, Status
     from sparsefield.model import PairwiseMRF, read_adabmdca, write_adabmdca
     from sparsefield.network import centrality_table, edge_table, export, make_graph, rank_contacts
+    from sparsefield.pairs import Inference
     from sparsefield.selection import alpha_max, learn, path
     from sparsefield.solvers import certify
 else:
@@ -100,10 +105,11 @@ else:
             *("Alignment", "CountedTable", "Domain", "Merged", "Moments", "ReadingWarning", "Table", "TableError"),
             *("count_data", "encode", "moments_of_table", "read_alignment", "read_table", "sequence_weights"),
         ),
-        "estimators": ("PseudoLikelihood", "SparseMRF", "SparseMRFCV", "bootstrap", "stability"),
+        "estimators": ("PseudoLikelihood", "SparseMRF", "SparseMRFCV", "bootstrap", "infer", "stability"),
         "fits": ("Fit", "Optimality", "Status"),
         "model": ("PairwiseMRF", "read_adabmdca", "write_adabmdca"),
         "network": ("centrality_table", "edge_table", "export", "make_graph", "rank_contacts"),
+        "pairs": ("Inference",),
         "selection": ("alpha_max", "learn", "path"),
         "solvers": ("certify",),
     }

@@ -251,23 +251,31 @@ def _move_theta(parameters, inverse, n_products, shift, moved):
 
 
 @compiled(error_model="numpy")
-def _influence(states, row, pattern, count, z, z_other, own, other, index, value, parameters, inverse, found):
-    """Add to found[b, t] by how much row t moves Theta[b], to first order: its score times the inverse information."""
+def _influence(states, row, pattern, count, z, z_other, own, other, index, value, parameters, inverse, moves, parts):
+    """Add by how much each row moves Theta, to first order: its score times the inverse information.
+
+    moves[b, t] is that of Theta[b], and parts[b, t] what variance it has by the model, which adds up to that of Theta[b].
+    """
     last, product = lay_out(own, other)[3], lay_out(own, other)[6]
     r = len(parameters) - last
     n_base = product + r
     coefficients, probabilities, means = np.empty(n_base), np.empty(len(index)), np.empty(n_base)
-    along, centre = np.empty((len(z), r, n_base)), np.empty((len(z), r))
+    along, centre, spread = np.empty((len(z), r, n_base)), np.empty((len(z), r)), np.empty((len(z), r))
     for c in range(len(z)):
         project(parameters, own, other, z[c], z_other[c], coefficients)
         expect(coefficients, index, value, probabilities, means)
         for b in range(r):
             project(inverse[last + b], own, other, z[c], z_other[c], along[c, b])
             centre[c, b] = (along[c, b] * means).sum()
+            spread[c, b] = 0.0
+            for y in range(len(index)):
+                off = read_state(y, index, value, along[c, b]) - centre[c, b]
+                spread[c, b] += probabilities[y] * off * off
     for t in range(len(row)):
         c = pattern[t]
         for b in range(r):
-            found[b, row[t]] += count[t] * (read_state(states[t], index, value, along[c, b]) - centre[c, b])
+            moves[b, row[t]] += count[t] * (read_state(states[t], index, value, along[c, b]) - centre[c, b])
+            parts[b, row[t]] += count[t] * spread[c, b]
 
 
 @compiled(error_model="numpy")
@@ -305,7 +313,9 @@ def _take_hidden(states, row, pattern, count, z, z_other, own, other, index, val
 
 
 @compiled(error_model="numpy")
-def fit_pair(i, j, codes, counts, columns, starts, kinds, near, twins, regressions, filled, features, links, z_ends, found):
+def fit_pair(
+    i, j, codes, counts, columns, starts, kinds, near, twins, regressions, filled, features, links, z_ends, found
+):
     """Fit a pair: with neighbours of their own, without an edge and with one, and with all neighbours for both.
 
     Parameters
@@ -330,8 +340,9 @@ def fit_pair(i, j, codes, counts, columns, starts, kinds, near, twins, regressio
         How many standard errors the ends of intervals are away, where they are to be found on the profile; 0 for none.
     found : tuple of arrays
         Set: Theta with all neighbours (r,), its covariance (r, r), that with own neighbours (r, r), what missing
-        neighbours make of each (r, r) and (r, r), the statistic and the ends of the interval (3,), and what each row
-        moves Theta by, (r, n) or (r, 0) for none, with own neighbours and with all.
+        neighbours make of each (r, r) and (r, r), the statistic and the ends of the interval (3,), what each row
+        moves Theta by and the variance that it has a part in, (r, n) or (r, 0) for none, with own neighbours; and these
+        with all.
 
     Returns
     -------
@@ -339,7 +350,7 @@ def fit_pair(i, j, codes, counts, columns, starts, kinds, near, twins, regressio
         Whether all fits came to their end.
     """
     n_levels, scores, sizes, is_plain = kinds
-    theta, covariance, own_covariance, hidden, own_hidden, numbers, own_moves, moves = found
+    theta, covariance, own_covariance, hidden, own_hidden, numbers, own_moves, own_parts, moves, parts = found
     joint = near[i] | near[j]
     joint[i] = joint[j] = False
     around = np.flatnonzero(joint)
@@ -380,10 +391,11 @@ def fit_pair(i, j, codes, counts, columns, starts, kinds, near, twins, regressio
     for turn in range(2):
         if turn == 1:
             if is_same:
-                theta[:] = parameters[len(parameters) - r:]
+                theta[:] = parameters[len(parameters) - r :]
                 covariance[:] = own_covariance
                 hidden[:] = own_hidden
                 moves[:] = own_moves
+                parts[:] = own_parts
                 break
             # Slopes that were found go on from where they are, others from zero.
             own_k, other_k = keep.sum(), keep_other.sum()
@@ -417,16 +429,14 @@ def fit_pair(i, j, codes, counts, columns, starts, kinds, near, twins, regressio
             weights, z_i, z_j, own, other, f, g, index, value, observed, parameters, size, curvature, inverse
         )
         is_fine &= ended
-        part = inverse[size - r:, size - r:]
+        part = inverse[size - r :, size - r :]
         target = own_covariance if turn == 0 else covariance
         target_hidden = own_hidden if turn == 0 else hidden
         target[:] = part
         target_hidden[:] = part
         if has_missing and len(row) > 0 and z.shape[0] > 0:
             information = curvature.copy()
-            _take_hidden(
-                states, row, pattern, count, z_i, z_j, own, other, index, value, parameters, information
-            )
+            _take_hidden(states, row, pattern, count, z_i, z_j, own, other, index, value, parameters, information)
             if factor(information, size):
                 line = np.empty(size)
                 for a in range(r):
@@ -435,21 +445,23 @@ def fit_pair(i, j, codes, counts, columns, starts, kinds, near, twins, regressio
                     solve(information, line, size)
                     for b in range(r):
                         target_hidden[a, b] = line[size - r + b]
-        own_found = own_moves if turn == 0 else moves
-        if own_found.shape[1]:
+        target_moves = own_moves if turn == 0 else moves
+        target_parts = own_parts if turn == 0 else parts
+        if target_moves.shape[1]:
             _influence(
-                states, row, pattern, count, z_i, z_j, own, other, index, value, parameters, inverse, own_found
-            )
+                states, row, pattern, count, z_i, z_j, own, other, index, value, parameters, inverse, target_moves,
+                target_parts
+            )  # fmt: skip
         if turn == 0:
             null, second, third = np.empty(size), np.empty((size, size)), np.empty((size, size))
-            _move_theta(parameters, inverse, r, -parameters[size - r:], null)
+            _move_theta(parameters, inverse, r, -parameters[size - r :], null)
             value_null, ended = maximise(
                 weights, z_i, z_j, own, other, f, g, index, value, observed, null, size - r, second, third
             )
             is_fine &= ended
             ratio = max(0.0, 2.0 * (value_best - value_null))
         else:
-            theta[:] = parameters[size - r:]
+            theta[:] = parameters[size - r :]
             covariance[:] = part
     numbers[0] = ratio
     error = np.sqrt(covariance[0, 0])

@@ -310,7 +310,9 @@ def _add_row(count, own, other, z, z_other, means, spread, expected, curvature):
 
 
 @compiled(fastmath=_SUMS, error_model="numpy")
-def _add_leverage(count, own, other, z, z_other, index, value, probabilities, means, inverse, fixed, quadratic, gradient):
+def _add_leverage(
+    count, own, other, z, z_other, index, value, probabilities, means, inverse, fixed, quadratic, gradient
+):
     """Add the gradient of half the logarithm of the determinant of the curvature that a row has a part in.
 
     Each state counts half of its leverage, e' D V D' e, more (Firth 1993).

@@ -2,16 +2,18 @@
 
 from typing import TYPE_CHECKING, Any
 
-from sparsefield.estimators._progress import PiecesBar, ProgressBar, RowsBar, choose_shown
+from sparsefield.estimators._progress import PairsBar, PiecesBar, ProgressBar, RowsBar, choose_shown
 from sparsefield.estimators._seeds import seed_of
 
 if TYPE_CHECKING:
+    from sparsefield.estimators._infer import infer
     from sparsefield.estimators._pseudolikelihood import PseudoLikelihood
     from sparsefield.estimators._resampling import bootstrap, stability
     from sparsefield.estimators._sparse_mrf import SparseMRF
     from sparsefield.estimators._sparse_mrf_cv import SparseMRFCV
 
 __all__ = [
+    "PairsBar",
     "PiecesBar",
     "ProgressBar",
     "PseudoLikelihood",
@@ -20,6 +22,7 @@ __all__ = [
     "SparseMRFCV",
     "bootstrap",
     "choose_shown",
+    "infer",
     "seed_of",
     "stability",
 ]
@@ -31,6 +34,7 @@ if not TYPE_CHECKING:
         "SparseMRF": "_sparse_mrf",
         "SparseMRFCV": "_sparse_mrf_cv",
         "bootstrap": "_resampling",
+        "infer": "_infer",
         "stability": "_resampling",
     }
 

@@ -118,6 +118,34 @@ class PiecesBar(_Bar):
         return watch
 
 
+class PairsBar(_Bar):
+    """How many pairs are done, from ten seconds on; nothing of work that takes less."""
+
+    _patience = 10.0
+    _is_begun = False
+
+    def __enter__(self) -> Callable[[int, int], object] | None:
+        if not self._is_shown:
+            return None
+        began = monotonic()
+
+        def watch(n_done: int, n_all: int) -> None:
+            passed = monotonic() - began
+            if passed < self._patience:
+                return
+            if not self._is_begun:
+                self._task = self._start(_PiecesLeft(), total=n_all, what="pairs", end=None)
+                self._is_begun = True
+            end = monotonic() + passed * (n_all - n_done) / n_done
+            self._progress.update(self._task, completed=n_done, total=n_all, end=end)
+
+        return watch
+
+    def __exit__(self, *_: object) -> None:
+        if self._is_begun:
+            super().__exit__()
+
+
 class _Line(ProgressColumn):
     """A text that is never cut: the bar is shorter where it is long."""
 

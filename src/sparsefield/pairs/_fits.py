@@ -39,8 +39,10 @@ class PairFit:
         How much larger variances are because neighbours are missing; 1 where none is.
     ends : tuple of float, or None
         Where the penalised likelihood falls by as much as the level of the interval asks for.
-    moves, own_moves : ndarray of shape (r, n), or None
-        By how much each row moves the interactions, with all neighbours and with own ones.
+    moves, parts : ndarray of shape (r, n), or None
+        By how much each row moves the interactions, and the variance that it has a part in.
+    own_moves, own_parts : ndarray of shape (r, n), or None
+        The same where each variable has its own neighbours.
     is_whole : bool
         Whether steps came to their end.
     """
@@ -53,7 +55,9 @@ class PairFit:
     own_effect: float = 1.0
     ends: tuple[float, float] | None = None
     moves: Values | None = None
+    parts: Values | None = None
     own_moves: Values | None = None
+    own_parts: Values | None = None
     is_whole: bool = True
 
 
@@ -105,12 +109,12 @@ def fit_pairs(
         i, j = (int(v) for v in pairs[k])
         r = int(rows.kinds.sizes[i] * rows.kinds.sizes[j])
         theta, blocks, numbers = np.zeros(r), [np.zeros((r, r)) for _ in range(4)], np.zeros(3)
-        moved = [np.zeros((r, n_rows if with_moves else 0)) for _ in range(2)]
+        moved = [np.zeros((r, n_rows if with_moves else 0)) for _ in range(4)]
         whole = fit_pair(i, j, *known, float(z_ends[k]), (theta, *blocks, numbers, *moved))
         covariance, own_covariance, hidden, own_hidden = blocks
         ends = (float(numbers[1]), float(numbers[2])) if z_ends[k] > 0 and r == 1 else None
         effects = [_compare(*two) for two in ((hidden, covariance), (own_hidden, own_covariance))]
-        moves = (moved[1], moved[0]) if with_moves else (None, None)
+        moves = (*moved[2:], *moved[:2]) if with_moves else (None,) * 4
         return PairFit(theta, covariance, own_covariance, float(numbers[0]), *effects, ends, *moves, bool(whole))
 
     def fit_part(part: range) -> list[PairFit]:

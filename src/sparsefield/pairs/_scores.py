@@ -145,9 +145,7 @@ def _explain(rows: Rows, left: Residuals, i: int) -> Values:
     return solved.reshape(len(factor), mixed.shape[2], -1)
 
 
-def _find_blocks(
-    rows: Rows, left: Residuals
-) -> tuple[dict[tuple[int, int], Values], dict[tuple[int, int], Values]]:
+def _find_blocks(rows: Rows, left: Residuals) -> tuple[dict[tuple[int, int], Values], dict[tuple[int, int], Values]]:
     """Return the covariances of the scores of pairs one of which has several features, before anything is taken out."""
     sizes, starts, counts = rows.design.sizes, rows.design.starts, rows.design.counts
     own: dict[tuple[int, int], Values] = {}

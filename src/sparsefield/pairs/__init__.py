@@ -1,0 +1,8 @@
+"""How sure every pair is: estimates, intervals and tests by the likelihood of two variables given all others."""
+
+from sparsefield.pairs._fits import Watch
+from sparsefield.pairs._infer import infer_table
+from sparsefield.pairs._inference import UNTOLD, Inference
+from sparsefield.pairs._rates import RATES, Rate, adjust
+
+__all__ = ["RATES", "UNTOLD", "Inference", "Rate", "Watch", "adjust", "infer_table"]

@@ -1,0 +1,328 @@
+"""From a table to an estimate, an interval, a p-value and a q-value for every pair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import chi2, f, norm, t
+
+from sparsefield._deadline import check_time
+from sparsefield.data import Table
+from sparsefield.pairs._design_effects import Sample, compare_products, find_structured, moderate
+from sparsefield.pairs._fits import PairFit, Watch, fit_pairs
+from sparsefield.pairs._inference import Inference
+from sparsefield.pairs._rates import Rate, adjust, largest_discovery
+from sparsefield.pairs._rows import Kinds, Rows
+from sparsefield.pairs._scores import Residuals, Scores, score_pairs
+from sparsefield.structure import Design, find_neighbours
+
+Values = NDArray[np.float64]
+Index = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+# Pairs whose score tests have larger p-values are not fitted: one step from zero is their estimate. Larger tables are
+# given fewer fits, as their discoveries begin at smaller p-values.
+_CLEARLY, _LEAST_CLEARLY, _PAIRS = 0.05, 0.0027, 50.0
+
+# Expected count of the rarest cell of two levels below which one step from zero is trusted only where it is short
+# (p-values above 0.3), and Wald's intervals are not.
+_RARE, _SHORT, _VERY_RARE = 5.0, 0.3, 10.0
+
+_STRONG = 2.5  # log-odds from which on Wald's intervals are too narrow
+
+_POWER = 0.8  # with which a detectable weight is found: a convention
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """What is known of each pair, in the order of `pairs`; arrays are filled as fits arrive."""
+
+    estimate: Values
+    error: Values
+    low: Values
+    high: Values
+    statistic: Values
+    detectable_scale: Values
+    effect: Values
+    own_effect: Values
+    ratio: Values
+    own_ratio: Values
+    number: Values
+    own_number: Values
+    curvature: Values
+    noise: Values
+    thetas: dict[int, tuple[Values, Values]]
+
+    @classmethod
+    def empty(cls, n: int) -> _Found:
+        """Make room for n pairs."""
+        nothing = [np.full(n, np.nan) for _ in range(6)]
+        ones = [np.ones(n) for _ in range(4)]
+        return cls(*nothing, *ones, np.full(n, np.inf), np.full(n, np.inf), np.zeros(n), np.zeros(n), {})
+
+
+def infer_table(
+    table: Table,
+    weights: Values | None = None,
+    *,
+    counts_rows: bool = False,
+    clusters: Index | None = None,
+    fdr: float = 0.1,
+    rate: Rate = "bh",
+    level: float = 0.95,
+    n_threads: int | None = None,
+    watch: Watch | None = None,
+) -> Inference:
+    """Find what a table tells of every pair of its variables; `sparsefield.infer` says how.
+
+    Parameters
+    ----------
+    table : Table
+        Observations, some of which may be missing.
+    weights : ndarray of shape (n_rows,), optional
+        Weights of a survey, whose scale does not matter; or how often each row counts.
+    counts_rows : bool
+        Whether weights are counts of equal rows.
+    clusters : ndarray of shape (n_rows,), integers, optional
+        Which rows belong together, numbered from zero.
+    fdr, rate, level, n_threads, watch
+        As for `sparsefield.infer`.
+    """
+    is_plain = clusters is None and (weights is None or counts_rows)
+    n_effective = float(table.n_rows)
+    if weights is not None:
+        n_effective = float(weights.sum() if counts_rows else weights.sum() ** 2 / (weights**2).sum())
+        weights = weights * (n_effective / weights.sum())
+    design = Design.of(table, weights, gather=is_plain)
+    rows = Rows(design, find_neighbours(design, n_threads), Kinds.of(design))
+    left = Residuals.of(rows)
+    own, both = score_pairs(rows, left, n_threads)
+    pairs = np.column_stack(np.triu_indices(design.n_variables, 1)).astype(np.int64)
+    degrees = design.degrees[pairs[:, 0], pairs[:, 1]]
+    found = _Found.empty(len(pairs))
+    _take_steps(found, rows, pairs, own, both)
+    sample = None if is_plain else Sample(np.arange(len(design.counts)) if clusters is None else clusters)
+    chosen = _choose_fits(found, rows, pairs, degrees, both)
+    z = float(norm.isf((1 - level) / 2))
+    ends = np.where(_needs_profile(rows, pairs[chosen]) & is_plain & (not design.has_missing), z, 0.0)
+
+    def use(k: int, fit: PairFit) -> None:
+        """Keep what the fit of a pair says."""
+        at = int(chosen[k])
+        _take_fit(found, rows, at, *pairs[at].tolist(), fit)
+        if sample is not None:
+            _compare_moves(found, at, fit, sample)
+
+    if sample is not None:
+        _compare_residuals(found, rows, left, sample, pairs)
+    how = {"with_moves": sample is not None, "n_threads": n_threads, "watch": watch}
+    fit_pairs(rows, pairs[chosen], use, z_ends=ends, **how)
+    check_time()
+    p_values, wide = _judge(found, rows, left, sample, pairs, degrees, level)
+    is_known = degrees > 0
+    cut = largest_discovery(np.where(is_known, p_values, 1.0), fdr, rate)
+    _bound(found, degrees, wide)
+    detectable = _find_detectable(found, degrees, cut)
+    return Inference(
+        domain=table.domain,
+        pairs=pairs,
+        estimate=found.estimate,
+        error=found.error * np.sqrt(found.effect),
+        low=found.low,
+        high=found.high,
+        p_value=np.where(is_known, p_values, np.nan),
+        q_value=adjust(np.where(is_known, p_values, 1.0), rate),
+        detectable=np.where(is_known, detectable, np.inf),
+        degrees=degrees.astype(np.int64),
+        fdr=fdr,
+        rate=rate,
+        level=level,
+        n_rows=table.n_rows,
+        n_effective=n_effective,
+        design_effect=float(np.median(found.effect[is_known])) if is_known.any() else 1.0,
+        n_clusters=None if clusters is None else int(clusters.max()) + 1,
+        rows=rows,
+        sample=sample,
+    )
+
+
+def _take_steps(found: _Found, rows: Rows, pairs: Index, own: Scores, both: Scores) -> None:
+    """Take one step from zero for every pair."""
+    design, kinds = rows.design, rows.kinds
+    starts, sizes = design.starts, design.sizes
+    i, j = pairs.T
+    single = (sizes[i] == 1) & (sizes[j] == 1)
+    a, b = i[single], j[single]
+    turn = np.array([own_turn[0, 0] if own_turn.size == 1 else np.nan for own_turn in kinds.turns])
+    size = np.array([float(spread[0, 0]) if spread.size == 1 else np.nan for spread in kinds.spreads])
+    scale = turn[a] * turn[b] * 4 * np.sqrt(size[a] * size[b])
+    information = np.maximum(both.information[starts[a], starts[b]], both.least)
+    own_information = np.maximum(own.information[starts[a], starts[b]], own.least)
+    found.estimate[single] = scale * both.scores[starts[a], starts[b]] / information
+    found.error[single] = np.abs(scale) / np.sqrt(information)
+    found.detectable_scale[single] = np.abs(scale) / np.sqrt(own_information)
+    found.statistic[single] = own.scores[starts[a], starts[b]] ** 2 / own_information
+    for at in np.flatnonzero((sizes[i] * sizes[j] > 1)).tolist():
+        _take_block_step(found, rows, at, int(i[at]), int(j[at]), own, both)
+
+
+def _take_block_step(found: _Found, rows: Rows, at: int, i: int, j: int, own: Scores, both: Scores) -> None:
+    """Take one step from zero for a pair that has several interactions."""
+    score, covariance = both.of(j, i)  # blocks are kept with the larger number first
+    own_score, own_covariance = own.of(j, i)
+    turn = np.kron(rows.kinds.turns[j], rows.kinds.turns[i])
+    inverse, own_inverse = np.linalg.pinv(covariance), np.linalg.pinv(own_covariance)
+    theta = turn @ inverse @ score
+    order = np.arange(len(theta)).reshape(rows.design.sizes[j], rows.design.sizes[i]).T.ravel()
+    scaled, own_scaled = ((turn @ some @ turn.T)[np.ix_(order, order)] for some in (inverse, own_inverse))
+    found.statistic[at] = own_score @ own_inverse @ own_score
+    _keep(found, at, theta[order], scaled, own_scaled, rows.kinds.scale(i, j))
+
+
+def _take_fit(found: _Found, rows: Rows, at: int, i: int, j: int, fit: PairFit) -> None:
+    """Keep the fit of a pair."""
+    scale = rows.kinds.scale(i, j)
+    found.statistic[at] = fit.ratio
+    found.effect[at], found.own_effect[at] = fit.effect, fit.own_effect
+    _keep(found, at, fit.theta, fit.covariance, fit.own_covariance, scale)
+    if fit.ends is not None:
+        found.low[at], found.high[at] = np.sqrt(scale[0, 0]) * np.array(fit.ends)
+
+
+def _keep(found: _Found, at: int, theta: Values, covariance: Values, own_covariance: Values, scale: Values) -> None:
+    """Keep interactions as a weight.
+
+    That of several is the root of Theta' M Theta less what sampling adds to it in the mean, tr(M V).
+    """
+    r = len(theta)
+    spread = scale @ covariance
+    found.detectable_scale[at] = np.sqrt(np.trace(scale @ own_covariance) / r)
+    if r == 1:
+        found.estimate[at], found.error[at] = theta[0] * np.sqrt(scale[0, 0]), np.sqrt(spread[0, 0])
+        return
+    square = float(theta @ scale @ theta)
+    found.estimate[at] = np.sqrt(max(0.0, square - np.trace(spread)))
+    found.curvature[at] = float(theta @ spread @ scale @ theta) / max(square, 1e-300)
+    found.noise[at] = float(np.trace(spread @ spread))
+    found.error[at] = np.sqrt(found.curvature[at])
+    found.thetas[at] = theta, covariance
+
+
+def _choose_fits(found: _Found, rows: Rows, pairs: Index, degrees: Values, both: Scores) -> Index:
+    """Return the places of the pairs that one step from zero does not settle."""
+    i, j = pairs.T
+    is_known = degrees > 0
+    clearly = min(_CLEARLY, max(_LEAST_CLEARLY, _PAIRS / max(1, len(pairs))))
+    p_values = np.where(is_known, chi2.sf(found.statistic, np.maximum(degrees, 1.0)), 1.0)
+    single = degrees == 1
+    z = np.zeros(len(pairs))
+    z[single] = found.estimate[single] / np.maximum(found.error[single], 1e-300)
+    least = np.where(single, np.minimum(p_values, 2 * norm.sf(np.abs(z))), p_values)
+    is_twin = rows.twins.any(axis=1)
+    is_open = rows.near[i, j] | is_twin[i] | is_twin[j] | (least < clearly)
+    is_open |= (_count_rarest(rows, pairs) < _RARE) & (least < _SHORT)
+    return np.flatnonzero(is_open & is_known)
+
+
+def _count_rarest(rows: Rows, pairs: Index) -> Values:
+    """Return how often the rarest levels of two variables are expected together, were they independent."""
+    least = np.array([float(np.exp(own.log_odds).min() / np.exp(own.log_odds).sum()) for own in rows.design.variables])
+    i, j = pairs.T
+    return np.asarray(rows.design.n_together[i, j] * least[i] * least[j])
+
+
+def _needs_profile(rows: Rows, pairs: Index) -> Mask:
+    """Say which intervals of two-level variables are found on the profile of the likelihood."""
+    i, j = pairs.T
+    two = (rows.kinds.n_levels[i] == 2) & (rows.kinds.n_levels[j] == 2)
+    slopes = rows.regressions[1]
+    links = np.abs(slopes[i, 0, rows.design.starts[j]] * _turn(rows, j)) if len(pairs) else np.zeros(0)
+    return np.asarray(two & ((_count_rarest(rows, pairs) < _VERY_RARE) | (links > _STRONG) | rows.twins[i, j]))
+
+
+def _turn(rows: Rows, variables: Index) -> Values:
+    """Return what a unit of the first feature of the design is in indicators."""
+    return np.array([rows.kinds.turns[v].ravel()[0] if rows.kinds.turns[v].size else 0.0 for v in variables])
+
+
+def _compare_residuals(found: _Found, rows: Rows, left: Residuals, sample: Sample, pairs: Index) -> None:
+    """Find by how much products of residuals vary more than by the model."""
+    for i in range(rows.n_variables):
+        check_time()
+        mine = np.flatnonzero(pairs[:, 0] == i)
+        if len(mine) and rows.design.sizes[i]:
+            ratios, numbers = compare_products(rows, left, sample, i)
+            found.ratio[mine] = found.own_ratio[mine] = ratios[pairs[mine, 1]]
+            found.number[mine] = found.own_number[mine] = numbers[pairs[mine, 1]]
+
+
+def _compare_moves(found: _Found, at: int, fit: PairFit, sample: Sample) -> None:
+    """Find by how much a fit varies more than by the model."""
+    for moves, parts, ratio, number in (
+        (fit.moves, fit.parts, found.ratio, found.number),
+        (fit.own_moves, fit.own_parts, found.own_ratio, found.own_number),
+    ):
+        assert moves is not None and parts is not None
+        whole = np.maximum(parts.sum(axis=1, keepdims=True), 1e-300)
+        ratios, numbers = sample.compare((moves / np.sqrt(whole)).T, (parts / whole).T)
+        ratio[at], number[at] = ratios.mean(), numbers.sum()
+
+
+def _judge(
+    found: _Found, rows: Rows, left: Residuals, sample: Sample | None, pairs: Index, degrees: Values, level: float
+) -> tuple[Values, Values]:
+    """Return p-values, and how many standard errors intervals reach; put design effects where they belong."""
+    tail, r = (1 - level) / 2, np.maximum(degrees, 1.0)
+    if sample is None:
+        return chi2.sf(found.statistic / found.own_effect, r), np.full(len(pairs), norm.isf(tail))
+    structured = find_structured(rows, left, sample)[pairs[:, 0], pairs[:, 1]]
+    known = degrees > 0
+    effects, freedoms = [], []
+    for ratio, number in ((found.ratio, found.number), (found.own_ratio, found.own_number)):
+        effect, freedom = np.ones(len(pairs)), np.full(len(pairs), np.inf)
+        more, freedom[known] = moderate(ratio[known] / structured[known], number[known])
+        effect[known] = structured[known] * np.maximum(1.0, more)
+        effects.append(effect)
+        freedoms.append(freedom)
+    found.effect[:] *= effects[0]
+    found.own_effect[:] *= effects[1]
+    p_values = f.sf(found.statistic / found.own_effect / r, r, np.minimum(freedoms[1], 1e6))
+    return p_values, t.isf(tail, np.minimum(freedoms[0], 1e6))
+
+
+def _bound(found: _Found, degrees: Values, wide: Values) -> None:
+    """Set the ends of the intervals that are not there yet.
+
+    The squared weight of several interactions has the standard error (2 tr(MVMV) + 4 w^2 c)^(1/2), c being
+    Theta' MVM Theta / Theta' M Theta: weights w are in the interval whose own standard error leads to the estimate.
+    """
+    error = found.error * np.sqrt(found.effect)
+    left = np.isnan(found.low)
+    one = left & (degrees == 1)
+    found.low[one] = found.estimate[one] - wide[one] * error[one]
+    found.high[one] = found.estimate[one] + wide[one] * error[one]
+    more = left & (degrees > 1)
+    square = found.estimate[more] ** 2
+    c, noise = found.curvature[more] * found.effect[more], found.noise[more] * found.effect[more] ** 2
+    z2 = wide[more] ** 2
+    middle, half = square + 2 * z2 * c, np.sqrt(np.maximum(4 * z2 * c * (square + z2 * c) + 2 * z2 * noise, 0.0))
+    found.low[more], found.high[more] = np.sqrt(np.maximum(middle - half, 0.0)), np.sqrt(middle + half)
+
+
+def _find_detectable(found: _Found, degrees: Values, cut: float) -> Values:
+    """Return the weight that would be found four times out of five, were the p-value that decides what it is here."""
+    asked = np.zeros(len(degrees))
+    for r in np.unique(degrees[degrees > 0]):
+        asked[degrees == r] = _noncentrality(float(r), cut)
+    return np.asarray(np.sqrt(asked * found.own_effect) * found.detectable_scale)
+
+
+def _noncentrality(degrees: float, cut: float) -> float:
+    """Return the noncentrality with which a chi-square is above its quantile four times out of five."""
+    from scipy.optimize import brentq
+    from scipy.stats import ncx2
+
+    quantile = float(chi2.isf(cut, degrees))
+    return float(brentq(lambda x: ncx2.sf(quantile, degrees, x) - _POWER, 1e-9, 4 * quantile + 100))
