@@ -340,8 +340,8 @@ def fit_pair(
         How many standard errors the ends of intervals are away, where they are to be found on the profile; 0 for none.
     found : tuple of arrays
         Set: Theta with all neighbours (r,), its covariance (r, r), that with own neighbours (r, r), what missing
-        neighbours make of each (r, r) and (r, r), the statistic and the ends of the interval (3,), what each row
-        moves Theta by and the variance that it has a part in, (r, n) or (r, 0) for none, with own neighbours; and these
+        neighbours make of each (r, r) and (r, r), the roots of the statistics with own neighbours and with all,
+        signed where Theta is a single number, and the ends of the interval (4,), what each row moves Theta by and the variance that it has a part in, (r, n) or (r, 0) for none, with own neighbours; and these
         with all.
 
     Returns
@@ -385,7 +385,6 @@ def fit_pair(
     for l in range(width):
         is_same &= keep[l] and keep_other[l]
     is_fine, has_missing = True, len(row) > 0 and len(filled[1]) > 0
-    ratio = 0.0
     value_best = 0.0
     parameters = np.zeros(0)
     for turn in range(2):
@@ -394,6 +393,7 @@ def fit_pair(
                 theta[:] = parameters[len(parameters) - r :]
                 covariance[:] = own_covariance
                 hidden[:] = own_hidden
+                numbers[1] = numbers[0]
                 moves[:] = own_moves
                 parts[:] = own_parts
                 break
@@ -452,20 +452,20 @@ def fit_pair(
                 states, row, pattern, count, z_i, z_j, own, other, index, value, parameters, inverse, target_moves,
                 target_parts
             )  # fmt: skip
-        if turn == 0:
-            null, second, third = np.empty(size), np.empty((size, size)), np.empty((size, size))
-            _move_theta(parameters, inverse, r, -parameters[size - r :], null)
-            value_null, ended = maximise(
-                weights, z_i, z_j, own, other, f, g, index, value, observed, null, size - r, second, third
-            )
-            is_fine &= ended
-            ratio = max(0.0, 2.0 * (value_best - value_null))
-        else:
+        null, second, third = np.empty(size), np.empty((size, size)), np.empty((size, size))
+        _move_theta(parameters, inverse, r, -parameters[size - r :], null)
+        value_null, ended = maximise(
+            weights, z_i, z_j, own, other, f, g, index, value, observed, null, size - r, second, third
+        )
+        is_fine &= ended
+        numbers[turn] = np.sqrt(max(0.0, 2.0 * (value_best - value_null)))
+        if r == 1 and parameters[size - 1] < 0.0:
+            numbers[turn] = -numbers[turn]
+        if turn == 1:
             theta[:] = parameters[size - r :]
             covariance[:] = part
-    numbers[0] = ratio
     error = np.sqrt(covariance[0, 0])
-    numbers[1], numbers[2] = theta[0] - z_ends * error, theta[0] + z_ends * error
+    numbers[2], numbers[3] = theta[0] - z_ends * error, theta[0] + z_ends * error
     if z_ends > 0.0 and r == 1:
         size = len(parameters)
         trial, second, third = np.empty(size), np.empty((size, size)), np.empty((size, size))
@@ -489,5 +489,5 @@ def fit_pair(
                     t = low + (high - low) * (z_ends - low_root) / (high_root - low_root)
                 else:
                     t *= min(max(z_ends / max(root, 0.1), 1.2), 2.5)
-            numbers[1 + side] = theta[0] + sign * t
+            numbers[2 + side] = theta[0] + sign * t
     return is_fine

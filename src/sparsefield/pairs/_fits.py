@@ -33,8 +33,9 @@ class PairFit:
         Their covariance.
     own_covariance : ndarray of shape (r, r)
         That where each variable has its own neighbours.
-    ratio : float
-        The penalised likelihood ratio statistic of Theta = 0, each variable having its own neighbours.
+    root, own_root : float
+        The root of the penalised likelihood ratio statistic of Theta = 0, with the sign of Theta where that is a single
+        number: with all neighbours, and where each variable has its own.
     effect, own_effect : float
         How much larger variances are because neighbours are missing; 1 where none is.
     ends : tuple of float, or None
@@ -50,7 +51,8 @@ class PairFit:
     theta: Values
     covariance: Values
     own_covariance: Values
-    ratio: float
+    root: float
+    own_root: float
     effect: float = 1.0
     own_effect: float = 1.0
     ends: tuple[float, float] | None = None
@@ -108,14 +110,15 @@ def fit_pairs(
     def fit(k: int) -> PairFit:
         i, j = (int(v) for v in pairs[k])
         r = int(rows.kinds.sizes[i] * rows.kinds.sizes[j])
-        theta, blocks, numbers = np.zeros(r), [np.zeros((r, r)) for _ in range(4)], np.zeros(3)
+        theta, blocks, numbers = np.zeros(r), [np.zeros((r, r)) for _ in range(4)], np.zeros(4)
         moved = [np.zeros((r, n_rows if with_moves else 0)) for _ in range(4)]
         whole = fit_pair(i, j, *known, float(z_ends[k]), (theta, *blocks, numbers, *moved))
         covariance, own_covariance, hidden, own_hidden = blocks
-        ends = (float(numbers[1]), float(numbers[2])) if z_ends[k] > 0 and r == 1 else None
+        ends = (float(numbers[2]), float(numbers[3])) if z_ends[k] > 0 and r == 1 else None
         effects = [_compare(*two) for two in ((hidden, covariance), (own_hidden, own_covariance))]
         moves = (*moved[2:], *moved[:2]) if with_moves else (None,) * 4
-        return PairFit(theta, covariance, own_covariance, float(numbers[0]), *effects, ends, *moves, bool(whole))
+        roots = float(numbers[1]), float(numbers[0])
+        return PairFit(theta, covariance, own_covariance, *roots, *effects, ends, *moves, bool(whole))
 
     def fit_part(part: range) -> list[PairFit]:
         return [fit(k) for k in part]

@@ -43,8 +43,10 @@ class _Found:
     error: Values
     low: Values
     high: Values
-    statistic: Values
-    detectable_scale: Values
+    root: Values
+    own_root: Values
+    scale: Values
+    own_scale: Values
     effect: Values
     own_effect: Values
     ratio: Values
@@ -58,7 +60,7 @@ class _Found:
     @classmethod
     def empty(cls, n: int) -> _Found:
         """Make room for n pairs."""
-        nothing = [np.full(n, np.nan) for _ in range(6)]
+        nothing = [np.full(n, np.nan) for _ in range(8)]
         ones = [np.ones(n) for _ in range(4)]
         return cls(*nothing, *ones, np.full(n, np.inf), np.full(n, np.inf), np.zeros(n), np.zeros(n), {})
 
@@ -104,21 +106,22 @@ def infer_table(
     found = _Found.empty(len(pairs))
     _take_steps(found, rows, pairs, own, both)
     sample = None if is_plain else Sample(np.arange(len(design.counts)) if clusters is None else clusters)
-    chosen = _choose_fits(found, rows, pairs, degrees, both)
+    chosen = _choose_fits(found, rows, pairs, degrees)
     z = float(norm.isf((1 - level) / 2))
     ends = np.where(_needs_profile(rows, pairs[chosen]) & is_plain & (not design.has_missing), z, 0.0)
 
     def use(k: int, fit: PairFit) -> None:
         """Keep what the fit of a pair says."""
         at = int(chosen[k])
-        _take_fit(found, rows, at, *pairs[at].tolist(), fit)
+        _take_fit(found, rows, at, int(pairs[at, 0]), int(pairs[at, 1]), fit)
         if sample is not None:
             _compare_moves(found, at, fit, sample)
 
     if sample is not None:
         _compare_residuals(found, rows, left, sample, pairs)
-    how = {"with_moves": sample is not None, "n_threads": n_threads, "watch": watch}
-    fit_pairs(rows, pairs[chosen], use, z_ends=ends, **how)
+    fit_pairs(
+        rows, pairs[chosen], use, z_ends=ends, with_moves=sample is not None, n_threads=n_threads, watch=watch
+    )
     check_time()
     p_values, wide = _judge(found, rows, left, sample, pairs, degrees, level)
     is_known = degrees > 0
@@ -161,9 +164,10 @@ def _take_steps(found: _Found, rows: Rows, pairs: Index, own: Scores, both: Scor
     information = np.maximum(both.information[starts[a], starts[b]], both.least)
     own_information = np.maximum(own.information[starts[a], starts[b]], own.least)
     found.estimate[single] = scale * both.scores[starts[a], starts[b]] / information
-    found.error[single] = np.abs(scale) / np.sqrt(information)
-    found.detectable_scale[single] = np.abs(scale) / np.sqrt(own_information)
-    found.statistic[single] = own.scores[starts[a], starts[b]] ** 2 / own_information
+    found.scale[single] = found.error[single] = np.abs(scale) / np.sqrt(information)
+    found.own_scale[single] = np.abs(scale) / np.sqrt(own_information)
+    found.root[single] = both.scores[starts[a], starts[b]] / np.sqrt(information)
+    found.own_root[single] = own.scores[starts[a], starts[b]] / np.sqrt(own_information)
     for at in np.flatnonzero((sizes[i] * sizes[j] > 1)).tolist():
         _take_block_step(found, rows, at, int(i[at]), int(j[at]), own, both)
 
@@ -177,14 +181,15 @@ def _take_block_step(found: _Found, rows: Rows, at: int, i: int, j: int, own: Sc
     theta = turn @ inverse @ score
     order = np.arange(len(theta)).reshape(rows.design.sizes[j], rows.design.sizes[i]).T.ravel()
     scaled, own_scaled = ((turn @ some @ turn.T)[np.ix_(order, order)] for some in (inverse, own_inverse))
-    found.statistic[at] = own_score @ own_inverse @ own_score
+    found.root[at] = np.sqrt(max(0.0, score @ inverse @ score))
+    found.own_root[at] = np.sqrt(max(0.0, own_score @ own_inverse @ own_score))
     _keep(found, at, theta[order], scaled, own_scaled, rows.kinds.scale(i, j))
 
 
 def _take_fit(found: _Found, rows: Rows, at: int, i: int, j: int, fit: PairFit) -> None:
     """Keep the fit of a pair."""
     scale = rows.kinds.scale(i, j)
-    found.statistic[at] = fit.ratio
+    found.root[at], found.own_root[at] = fit.root, fit.own_root
     found.effect[at], found.own_effect[at] = fit.effect, fit.own_effect
     _keep(found, at, fit.theta, fit.covariance, fit.own_covariance, scale)
     if fit.ends is not None:
@@ -198,7 +203,7 @@ def _keep(found: _Found, at: int, theta: Values, covariance: Values, own_covaria
     """
     r = len(theta)
     spread = scale @ covariance
-    found.detectable_scale[at] = np.sqrt(np.trace(scale @ own_covariance) / r)
+    found.scale[at], found.own_scale[at] = np.sqrt(np.trace(spread) / r), np.sqrt(np.trace(scale @ own_covariance) / r)
     if r == 1:
         found.estimate[at], found.error[at] = theta[0] * np.sqrt(scale[0, 0]), np.sqrt(spread[0, 0])
         return
@@ -210,16 +215,13 @@ def _keep(found: _Found, at: int, theta: Values, covariance: Values, own_covaria
     found.thetas[at] = theta, covariance
 
 
-def _choose_fits(found: _Found, rows: Rows, pairs: Index, degrees: Values, both: Scores) -> Index:
+def _choose_fits(found: _Found, rows: Rows, pairs: Index, degrees: Values) -> Index:
     """Return the places of the pairs that one step from zero does not settle."""
     i, j = pairs.T
     is_known = degrees > 0
     clearly = min(_CLEARLY, max(_LEAST_CLEARLY, _PAIRS / max(1, len(pairs))))
-    p_values = np.where(is_known, chi2.sf(found.statistic, np.maximum(degrees, 1.0)), 1.0)
-    single = degrees == 1
-    z = np.zeros(len(pairs))
-    z[single] = found.estimate[single] / np.maximum(found.error[single], 1e-300)
-    least = np.where(single, np.minimum(p_values, 2 * norm.sf(np.abs(z))), p_values)
+    largest = np.where(is_known, np.maximum(np.abs(found.root), np.abs(found.own_root)), 0.0)
+    least = chi2.sf(largest**2, np.maximum(degrees, 1.0))
     is_twin = rows.twins.any(axis=1)
     is_open = rows.near[i, j] | is_twin[i] | is_twin[j] | (least < clearly)
     is_open |= (_count_rarest(rows, pairs) < _RARE) & (least < _SHORT)
@@ -276,7 +278,7 @@ def _judge(
     """Return p-values, and how many standard errors intervals reach; put design effects where they belong."""
     tail, r = (1 - level) / 2, np.maximum(degrees, 1.0)
     if sample is None:
-        return chi2.sf(found.statistic / found.own_effect, r), np.full(len(pairs), norm.isf(tail))
+        return chi2.sf(_join(found), r), np.full(len(pairs), norm.isf(tail))
     structured = find_structured(rows, left, sample)[pairs[:, 0], pairs[:, 1]]
     known = degrees > 0
     effects, freedoms = [], []
@@ -288,8 +290,20 @@ def _judge(
         freedoms.append(freedom)
     found.effect[:] *= effects[0]
     found.own_effect[:] *= effects[1]
-    p_values = f.sf(found.statistic / found.own_effect / r, r, np.minimum(freedoms[1], 1e6))
+    p_values = f.sf(_join(found) / r, r, np.minimum(np.minimum(*freedoms), 1e6))
     return p_values, t.isf(tail, np.minimum(freedoms[0], 1e6))
+
+
+def _join(found: _Found) -> Values:
+    """Return the statistics by which pairs are tested: the squared mean of the roots of both tests, standardised.
+
+    Own neighbours have more power; one of theirs that was missed moves that root at first order, and the other root only
+    by the product of two misses. The estimate of the former is efficient, so that the correlation of both roots is the
+    ratio of their standard errors (Hausman 1978).
+    """
+    error, own_error = found.scale * np.sqrt(found.effect), found.own_scale * np.sqrt(found.own_effect)
+    mean = found.root / np.sqrt(found.effect) + found.own_root / np.sqrt(found.own_effect)
+    return np.asarray(mean**2 / (2 + 2 * np.minimum(own_error / error, 1.0)))
 
 
 def _bound(found: _Found, degrees: Values, wide: Values) -> None:
@@ -316,7 +330,9 @@ def _find_detectable(found: _Found, degrees: Values, cut: float) -> Values:
     asked = np.zeros(len(degrees))
     for r in np.unique(degrees[degrees > 0]):
         asked[degrees == r] = _noncentrality(float(r), cut)
-    return np.asarray(np.sqrt(asked * found.own_effect) * found.detectable_scale)
+    error, own_error = found.scale * np.sqrt(found.effect), found.own_scale * np.sqrt(found.own_effect)
+    standard = np.sqrt(2 + 2 * np.minimum(own_error / error, 1.0))
+    return np.asarray(np.sqrt(asked) * standard / (1 / error + 1 / own_error))
 
 
 def _noncentrality(degrees: float, cut: float) -> float:
