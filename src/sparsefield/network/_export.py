@@ -17,6 +17,7 @@ from sparsefield.fits import Fit, Fitted, as_fit
 from sparsefield.model import PairwiseMRF
 from sparsefield.network._graph import make_graph
 from sparsefield.network._network import Network
+from sparsefield.pairs import Inference
 
 Attributes = Mapping[str, Mapping[str, Any]]
 
@@ -88,6 +89,7 @@ def export(
     *,
     format: str | None = None,
     nodes: Attributes | None = None,
+    inference: Inference | None = None,
 ) -> None:
     """Write the network of a field to a file.
 
@@ -102,6 +104,8 @@ def export(
         nodes, edges and how the fit ended. Told by the ending of the path unless given (.csv: edges).
     nodes : mapping of variable to attributes, optional
         Further attributes of nodes, such as a group, for the formats that have them.
+    inference : Inference, optional
+        How sure every pair is (`infer`): edges have its estimates, intervals and q-values, as in `edge_table`.
 
     Examples
     --------
@@ -118,4 +122,4 @@ def export(
     if kind not in FORMATS:
         raise ValueError(f"format is {kind!r}: use {', '.join(FORMATS)}.")
     fit = None if isinstance(fitted, PairwiseMRF | Network) else as_fit(fitted)
-    write_text(path, FORMATS[kind](Network.of(fitted), nodes, fit))
+    write_text(path, FORMATS[kind](Network.of(fitted, inference), nodes, fit))

@@ -22,7 +22,9 @@ def make_graph(
     Parameters
     ----------
     fitted : PairwiseMRF, Fit, fitted estimator or Network
-        The field. The edges of a fit that knows which of them its noise leaves open have an attribute `undecided`.
+        The field. The edges of a fit that knows which of them its noise leaves open have an attribute `undecided`, and
+        those of `Network.of(fit, inference)` have `estimate`, `low`, `high`, `p`, `q` and `detectable` where these are
+        known.
     nodes : mapping of variable to attributes, optional
         Further attributes, such as a group. Those with a single main effect have it as `main`.
 
@@ -48,7 +50,7 @@ def make_graph(
     for edge in network.edges.filter(pl.col("weight") != 0).iter_rows(named=True):
         first, second = edge.pop("first"), edge.pop("second")
         edge.pop("signed", None)  # told where it is not so
-        graph.add_edge(first, second, **edge)
+        graph.add_edge(first, second, **{name: value for name, value in edge.items() if value is not None})
         if not network.is_signed[network.index[first], network.index[second]]:
             graph.edges[first, second]["signed"] = False
     return graph
@@ -56,6 +58,9 @@ def make_graph(
 
 def centrality_table(network: nx.Graph | PairwiseMRF | Fit | Fitted | Network) -> pl.DataFrame:
     """Return how central each node of a network is; nodes without edges have zeros.
+
+    These are numbers of one network, without intervals. What other rows would show of the strength and influence of
+    nodes is in `Inference.nodes`, whose edges are those at its rate, and whose weights are not shrunken.
 
     Parameters
     ----------

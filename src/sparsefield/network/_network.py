@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from sparsefield.data import count
 from sparsefield.fits import Fit, Fitted, as_fit, as_model
 from sparsefield.model import PairwiseMRF, has_sign, pair_weights
+from sparsefield.network._inferred import check_inference, find_places, make_columns
+from sparsefield.pairs import Inference
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +35,8 @@ class Network:
         The main effect of each variable that has a single one.
     undecided : ndarray of shape (n_variables, n_variables), optional
         Whether the noise of the draws leaves open that a pair has an edge, or has none; None where that is not known.
+    inference : Inference, optional
+        How sure every pair is, of the same variables.
 
     Examples
     --------
@@ -48,10 +52,18 @@ class Network:
     is_signed: NDArray[np.bool_]
     mains: tuple[float | None, ...]
     undecided: NDArray[np.bool_] | None = None
+    inference: Inference | None = None
 
     @classmethod
-    def of(cls, fitted: PairwiseMRF | Fit | Fitted | Network) -> Network:
-        """Return the network of a field, a fit or a fitted estimator; a network is its own."""
+    def of(cls, fitted: PairwiseMRF | Fit | Fitted | Network, inference: Inference | None = None) -> Network:
+        """Return the network of a field, a fit or a fitted estimator; a network is its own.
+
+        With an inference (`infer`), which must be of the same variables, edges have what it says of them.
+        """
+        if inference is not None:
+            network = cls.of(fitted)
+            check_inference(inference, network.names, network.is_signed)
+            return replace(network, inference=inference)
         if isinstance(fitted, Network):
             return fitted
         marked = None if isinstance(fitted, PairwiseMRF) else as_fit(fitted).undecided
@@ -75,20 +87,38 @@ class Network:
     @cached_property
     def edges(self) -> pl.DataFrame:
         """The edges as a table, strongest first; see `edge_table`."""
-        is_open = np.zeros(self.strengths.shape, dtype=bool) if self.undecided is None else self.undecided
-        pairs = np.argwhere(np.triu((self.strengths != 0) | is_open, 1))
-        weights = self.strengths[pairs[:, 0], pairs[:, 1]]
-        order = np.argsort(-np.abs(weights), kind="stable")
+        is_listed = self.strengths != 0
+        if self.undecided is not None:
+            is_listed = is_listed | self.undecided
+        places = None if self.inference is None else find_places(self.inference, self.names)
+        if self.inference is not None and places is not None:
+            is_listed = is_listed | (self.inference.is_edge[places] & (places >= 0))
+        first, second = np.nonzero(np.triu(is_listed, 1))
+        order = self._order(first, second, places)
+        first, second = first[order], second[order]
         columns = {
-            "first": pl.Series([self.names[i] for i in pairs[order, 0]], dtype=pl.String),
-            "second": pl.Series([self.names[j] for j in pairs[order, 1]], dtype=pl.String),
-            "weight": pl.Series(weights[order], dtype=pl.Float64),
+            "first": pl.Series([self.names[i] for i in first], dtype=pl.String),
+            "second": pl.Series([self.names[j] for j in second], dtype=pl.String),
+            "weight": pl.Series(self.strengths[first, second], dtype=pl.Float64),
         }
         if not self.is_signed.all():
-            columns["signed"] = pl.Series(self.is_signed[pairs[order, 0], pairs[order, 1]], dtype=pl.Boolean)
+            columns["signed"] = pl.Series(self.is_signed[first, second], dtype=pl.Boolean)
         if self.undecided is not None:
-            columns["undecided"] = pl.Series(is_open[pairs[order, 0], pairs[order, 1]], dtype=pl.Boolean)
+            columns["undecided"] = pl.Series(self.undecided[first, second], dtype=pl.Boolean)
+        if self.inference is not None and places is not None:
+            columns |= make_columns(self.inference, places[first, second])
         return pl.DataFrame(columns)
+
+    def _order(
+        self, first: NDArray[np.int64], second: NDArray[np.int64], places: NDArray[np.int64] | None
+    ) -> NDArray[np.int64]:
+        """Return the order of pairs: by weight, and of those without one, edges of the inference by their estimates."""
+        sizes = np.abs(self.strengths[first, second])
+        if self.inference is None or places is None:
+            return np.argsort(-sizes, kind="stable")
+        at = places[first, second]
+        estimates = np.where(self.inference.is_edge[at], np.abs(self.inference.estimate[at]), 0.0)
+        return np.lexsort([-np.nan_to_num(estimates), -sizes])
 
     def form_of(self, first: str, second: str) -> str:
         """Return how the weight of a pair is written: with its sign, where it has one."""
@@ -118,23 +148,29 @@ class Network:
         return None if self.undecided is None else int(np.count_nonzero(np.triu(self.undecided & among, 1)))
 
 
-def edge_table(fitted: PairwiseMRF | Fit | Fitted | Network) -> pl.DataFrame:
+def edge_table(fitted: PairwiseMRF | Fit | Fitted | Network, inference: Inference | None = None) -> pl.DataFrame:
     """Return the edges as a table, strongest first.
 
     Of a fit that knows which of its parameters are undecided, there is a column that says so: whether the noise of the
     draws leaves open that an edge is none. Pairs without an edge of which it leaves open that they have one come last,
     with weight zero.
 
+    With an inference, each pair has what that says of it. Pairs that are edges at its rate, but not in the fit, come
+    after the edges of the fit, with weight zero, those with the largest estimates first.
+
     Parameters
     ----------
     fitted : PairwiseMRF, Fit, fitted estimator or Network
         The field.
+    inference : Inference, optional
+        How sure every pair is (`infer`), of the same variables.
 
     Returns
     -------
     polars.DataFrame
         Columns `first`, `second`, `weight`; `signed` where some variables have more than two levels and no order, whose
-        weights have no sign; and `undecided` where that is known.
+        weights have no sign; `undecided` where that is known; and with an inference `estimate`, `low`, `high`, `p`, `q`
+        and `detectable`, which mean what they do in `Inference.table`.
 
     Examples
     --------
@@ -143,8 +179,13 @@ def edge_table(fitted: PairwiseMRF | Fit | Fitted | Network) -> pl.DataFrame:
     >>> mrf = sf.SparseMRF(0.05, random_state=1).fit(table)
     >>> sf.edge_table(mrf).select("first", "second").rows()
     [('x0', 'x1'), ('x1', 'x2'), ('x2', 'x3')]
+
+    With intervals, which say what other rows would show:
+
+    >>> sf.edge_table(mrf, sf.infer(table)).columns
+    ['first', 'second', 'weight', 'undecided', 'estimate', 'low', 'high', 'p', 'q', 'detectable']
     """
-    return Network.of(fitted).edges
+    return Network.of(fitted, inference).edges
 
 
 def _find_open(model: PairwiseMRF, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -17,6 +17,7 @@ from sparsefield._writing import write_text
 from sparsefield.data import Table, encode
 from sparsefield.fits import Fit, Fitted, as_fit
 from sparsefield.network import Network, find_clusters
+from sparsefield.pairs import Inference
 from sparsefield.report._alternatives import describe_alternatives
 from sparsefield.report._charts import draw_path, draw_trace
 from sparsefield.report._sections import describe_many, find_shares
@@ -44,6 +45,7 @@ def write_report(
     stability: Stability | None = None,
     sample_weight: ArrayLike | None = None,
     alternatives: Path | PathWeights | None = None,
+    inference: Inference | None = None,
 ) -> None:
     """Write a page about a fit: what was found in plain words, its network, edges, certificates, data and settings.
 
@@ -77,6 +79,8 @@ def write_report(
         How often each row of the table counts.
     alternatives : Path or PathWeights, optional
         Fits with other penalties (`path`), two of which can be compared side by side; those of the choice unless given.
+    inference : Inference, optional
+        How sure every pair is (`infer`): edges get intervals and q-values, and any pair can be looked up.
 
     Examples
     --------
@@ -92,7 +96,7 @@ def write_report(
         alternatives = choice.weights
     fit = as_fit(fit)
     _check_names(fit.model.domain.names, groups)
-    network = Network.of(fit) if network is None else network
+    network = Network.of(fit if network is None else network, inference)
     if table is not None and not isinstance(table, Table):
         table = encode(table, domain=fit.model.domain)
     clusters = find_clusters(network, seed=seed)
