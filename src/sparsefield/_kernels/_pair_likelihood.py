@@ -30,6 +30,9 @@ _RIDGE = 1e-9
 # A step that promises twice this many nats is the last, and taken at its word: statistics are right to 1e-4.
 _TOLERANCE, _MOST_STEPS, _LONGEST = 1e-5, 60, 4.0
 
+# Rows of a block: covariances of their base functions take 128 KiB.
+_FEWEST, _MOST, _NUMBERS = 16, 256, 2**14
+
 
 @compiled(error_model="numpy")
 def list_states(features, others, is_plain, is_other_plain, index, value):
@@ -171,210 +174,262 @@ def expect(coefficients, index, value, probabilities, means):
 
 
 @compiled(fastmath=_SUMS, error_model="numpy")
-def _weigh_states(own, other, shape, base, z, z_other, parameters, products, probabilities):
-    """Set the probabilities of all states in one row, and return the logarithm of their sum before they had it.
+def _weigh_block(counts, z, z_other, own, other, features, other_features, parameters, products, room):
+    """Set the probabilities of all states in some rows, (n_states, n), and the means of the base functions, (n_base, n).
 
-    own, other: how many levels, features and slopes per feature, and whether features are indicators.
+    Returns the logarithms of the sums that make them probabilities, each as often as its row counts.
     """
+    exponents, other_exponents, line, total, probabilities, means, index, value = room
     n_u, d, k, is_plain = own
     n_v, e, m, is_other_plain = other
     _, at, at_other, _, _, _, _ = lay_out(own, other)
-    scores_u, scores_v = shape
-    pot_u, pot_v = base
-    pot_u[0] = 0.0
-    for u in range(1, n_u):
-        pot_u[u] = parameters[u - 1]
-    for a in range(d):
-        total = 0.0
-        for j in range(k):
-            total += parameters[at + a * k + j] * z[j]
-        if is_plain:
-            pot_u[a + 1] += total
-        else:
-            for u in range(1, n_u):
-                pot_u[u] += scores_u[u, 0] * total
-    pot_v[0] = 0.0
-    for v in range(1, n_v):
-        pot_v[v] = parameters[n_u - 1 + v - 1]
-    for a in range(e):
-        total = 0.0
-        for j in range(m):
-            total += parameters[at_other + a * m + j] * z_other[j]
-        if is_other_plain:
-            pot_v[a + 1] += total
-        else:
-            for v in range(1, n_v):
-                pot_v[v] += scores_v[v, 0] * total
-    top, top_other = 0.0, 0.0
-    for u in range(1, n_u):
-        top = max(top, pot_u[u])
-    for v in range(1, n_v):
-        top_other = max(top_other, pot_v[v])
-    for u in range(n_u):
-        pot_u[u] = np.exp(pot_u[u] - top)
-    for v in range(n_v):
-        pot_v[v] = np.exp(pot_v[v] - top_other)
-    total = 0.0
+    n = len(counts)
+    for side in range(2):
+        scores = features if side == 0 else other_features
+        here = exponents if side == 0 else other_exponents
+        columns = z if side == 0 else z_other
+        start, width, first = (at, k, 0) if side == 0 else (at_other, m, n_u - 1)
+        is_indicator = is_plain if side == 0 else is_other_plain
+        here[0] = 0.0
+        for u in range(1, len(here)):
+            here[u] = parameters[first + u - 1]
+        for a in range(scores.shape[1]):
+            np.dot(columns, parameters[start + a * width : start + (a + 1) * width], line)
+            for u in range(1, len(here)):
+                size = (1.0 if u == a + 1 else 0.0) if is_indicator else scores[u, 0]
+                if size != 0.0:
+                    for t in range(n):
+                        here[u, t] += size * line[t]
+    value_of_sums = 0.0
+    for t in range(n):
+        total[t] = 0.0
+    for side in range(2):
+        here = exponents if side == 0 else other_exponents
+        for t in range(n):
+            top = 0.0
+            for u in range(1, len(here)):
+                top = max(top, here[u, t])
+            value_of_sums += counts[t] * top
+            for u in range(len(here)):
+                here[u, t] = np.exp(here[u, t] - top)
     for u in range(n_u):
         for v in range(n_v):
-            p = pot_u[u] * pot_v[v] * products[u * n_v + v]
-            probabilities[u * n_v + v] = p
-            total += p
-    for y in range(n_u * n_v):
-        probabilities[y] /= total
-    return np.log(total) + top + top_other
-
-
-@compiled(fastmath=_SUMS, error_model="numpy")
-def _find_means(index, value, probabilities, means):
+            y = u * n_v + v
+            size = products[y]
+            for t in range(n):
+                p = size * exponents[u, t] * other_exponents[v, t]
+                probabilities[y, t] = p
+                total[t] += p
+    for t in range(n):
+        value_of_sums += counts[t] * np.log(total[t])
+        total[t] = 1.0 / total[t]
     means[:] = 0.0
-    for y in range(len(probabilities)):
-        add_state(y, probabilities[y], index, value, means)
-
-
-@compiled(fastmath=_SUMS, error_model="numpy")
-def _find_spread(index, value, probabilities, means, spread):
-    """Set the covariances of the base functions."""
-    n = len(means)
-    spread[:] = 0.0
-    for y in range(len(probabilities)):
-        p = probabilities[y]
+    for y in range(n_u * n_v):
+        for t in range(n):
+            probabilities[y, t] *= total[t]
         for a in range(_LENGTH):
             g = index[y, a]
             if g < 0:
                 break
-            here = p * value[y, a]
-            for b in range(a + 1):
-                spread[g, index[y, b]] += here * value[y, b]
-    for g in range(n):
-        for h in range(g + 1):
-            spread[g, h] -= means[g] * means[h]
-            spread[h, g] = spread[g, h]
+            size = value[y, a]
+            for t in range(n):
+                means[g, t] += size * probabilities[y, t]
+    return value_of_sums
 
 
 @compiled(fastmath=_SUMS, error_model="numpy")
-def _add_row(count, own, other, z, z_other, means, spread, expected, curvature):
-    """Add what a row expects of the statistics, and their covariances, the lower triangle."""
+def _find_spread(counts, probabilities, means, index, value, spread):
+    """Set the covariances of the base functions in some rows, (n_base, n_base, n), as often as each row counts."""
+    n_base, n = means.shape
+    spread[:] = 0.0
+    for y in range(len(probabilities)):
+        for a in range(_LENGTH):
+            g = index[y, a]
+            if g < 0:
+                break
+            for b in range(a + 1):
+                h, size = index[y, b], value[y, a] * value[y, b]
+                for t in range(n):
+                    spread[g, h, t] += size * probabilities[y, t]
+    for g in range(n_base):
+        for h in range(g + 1):
+            for t in range(n):
+                spread[g, h, t] = counts[t] * (spread[g, h, t] - means[g, t] * means[h, t])
+                spread[h, g, t] = spread[g, h, t]
+
+
+@compiled(fastmath=_SUMS, error_model="numpy")
+def _add_block(counts, z, z_other, own, other, means, spread, plain, expected, curvature, scaled):
+    """Add what some rows expect of the statistics, and their covariances, the lower triangle.
+
+    plain: the base functions that have a parameter of their own, and the number of that.
+    """
+    base_of, parameter_of = plain
     _, d, k, _ = own
     _, e, m, _ = other
-    n_plain, at, at_other, last, first, second, product = lay_out(own, other)
-    n_products = len(means) - product
-    for g in range(n_plain):
-        expected[g] += count * means[g]
-        for h in range(g + 1):
-            curvature[g, h] += count * spread[g, h]
-    for a in range(d):
-        g = first + a
-        for j in range(k):
-            x = count * z[j]
-            row = curvature[at + a * k + j]
-            expected[at + a * k + j] += x * means[g]
-            for h in range(n_plain):
-                row[h] += x * spread[g, h]
-            for b in range(a + 1):
-                y = x * spread[g, first + b]
-                for l in range(j + 1 if b == a else k):
-                    row[at + b * k + l] += y * z[l]
-    for a in range(e):
-        g = second + a
-        for j in range(m):
-            x = count * z_other[j]
-            row = curvature[at_other + a * m + j]
-            expected[at_other + a * m + j] += x * means[g]
-            for h in range(n_plain):
-                row[h] += x * spread[g, h]
-            for b in range(d):
-                y = x * spread[g, first + b]
-                for l in range(k):
-                    row[at + b * k + l] += y * z[l]
-            for b in range(a + 1):
-                y = x * spread[g, second + b]
-                for l in range(j + 1 if b == a else m):
-                    row[at_other + b * m + l] += y * z_other[l]
-    for a in range(n_products):
-        g = product + a
-        row = curvature[last + a]
-        expected[last + a] += count * means[g]
-        for h in range(n_plain):
-            row[h] += count * spread[g, h]
-        for b in range(d):
-            y = count * spread[g, first + b]
-            for l in range(k):
-                row[at + b * k + l] += y * z[l]
-        for b in range(e):
-            y = count * spread[g, second + b]
-            for l in range(m):
-                row[at_other + b * m + l] += y * z_other[l]
-        for h in range(a + 1):
-            row[last + h] += count * spread[g, product + h]
+    _, at, at_other, _, first, second, _ = lay_out(own, other)
+    n = len(counts)
+    for c in range(len(base_of)):
+        g, row = base_of[c], parameter_of[c]
+        total = 0.0
+        for t in range(n):
+            total += counts[t] * means[g, t]
+        expected[row] += total
+        for b in range(c + 1):
+            total = 0.0
+            h = base_of[b]
+            for t in range(n):
+                total += spread[g, h, t]
+            curvature[row, parameter_of[b]] += total
+    for side in range(2):
+        n_own, width, start, base = (d, k, at, first) if side == 0 else (e, m, at_other, second)
+        columns = z if side == 0 else z_other
+        if width == 0:
+            continue
+        for a in range(n_own):
+            g, begin = base + a, start + a * width
+            weighted, sums = means[g], expected[begin : begin + width]
+            for t in range(n):
+                for j in range(width):
+                    sums[j] += counts[t] * weighted[t] * columns[t, j]
+            crossed = np.dot(spread[g], columns)
+            for c in range(len(base_of)):
+                row = parameter_of[c]
+                for j in range(width):  # intercepts come before slopes, and Theta after them
+                    if row < begin:
+                        curvature[begin + j, row] += crossed[base_of[c], j]
+                    else:
+                        curvature[row, begin + j] += crossed[base_of[c], j]
+            for other_side in range(side + 1):
+                n_second, second_width = (d, k) if other_side == 0 else (e, m)
+                second_start, second_base = (at, first) if other_side == 0 else (at_other, second)
+                second_columns = z if other_side == 0 else z_other
+                if second_width == 0:
+                    continue
+                for b in range(a + 1 if other_side == side else n_second):
+                    h = second_base + b
+                    for t in range(n):
+                        size = spread[g, h, t]
+                        for j in range(width):
+                            scaled[side][t, j] = size * columns[t, j]
+                    found = np.dot(scaled[side].T, second_columns)
+                    there = second_start + b * second_width
+                    for j in range(width):
+                        for l in range(j + 1 if there == begin else second_width):
+                            curvature[begin + j, there + l] += found[j, l]
 
 
 @compiled(fastmath=_SUMS, error_model="numpy")
-def _add_leverage(
-    count, own, other, z, z_other, index, value, probabilities, means, inverse, fixed, quadratic, gradient
-):
-    """Add the gradient of half the logarithm of the determinant of the curvature that a row has a part in.
+def _add_leverage(counts, z, z_other, own, other, probabilities, means, index, value, inverse, plain, fixed, gradient,
+                  quadratic, drawn):  # fmt: skip
+    """Add the part that some rows have in the gradient of half the logarithm of the determinant of the curvature.
 
     Each state counts half of its leverage, e' D V D' e, more (Firth 1993).
     """
+    base_of, parameter_of = plain
     _, d, k, _ = own
     _, e, m, _ = other
-    n_plain, at, at_other, last, first, second, product = lay_out(own, other)
-    size = len(means)
-    quadratic[:] = fixed
+    _, at, at_other, _, first, second, _ = lay_out(own, other)
+    n_base, n = means.shape
+    for g in range(n_base):
+        for h in range(n_base):
+            quadratic[g, h] = fixed[g, h]
     for side in range(2):
-        n_own, n_slopes, start, base = (d, k, at, first) if side == 0 else (e, m, at_other, second)
-        own_z = z if side == 0 else z_other
+        n_own, width, start, base = (d, k, at, first) if side == 0 else (e, m, at_other, second)
+        columns = z if side == 0 else z_other
+        if width == 0:
+            continue
         for a in range(n_own):
-            g = base + a
-            for j in range(n_slopes):
-                row, x = inverse[start + a * n_slopes + j], own_z[j]
-                for h in range(n_plain):
-                    y = x * row[h]
-                    quadratic[g, h] += y
-                    quadratic[h, g] += y
-                for h in range(size - product):
-                    y = x * row[last + h]
-                    quadratic[g, product + h] += y
-                    quadratic[product + h, g] += y
-                for b in range(d):
-                    total = 0.0
-                    for l in range(k):
-                        total += row[at + b * k + l] * z[l]
-                    quadratic[g, first + b] += x * total
-                for b in range(e):
-                    total = 0.0
-                    for l in range(m):
-                        total += row[at_other + b * m + l] * z_other[l]
-                    quadratic[g, second + b] += x * total
-    along = np.empty(size)
-    centre = 0.0
-    for g in range(size):
-        total = 0.0
-        for h in range(size):
-            total += quadratic[g, h] * means[h]
-        along[g] = total
-        centre += total * means[g]
-    drawn = np.zeros(size)
-    whole = 0.0
+            g, begin = base + a, start + a * width
+            part = np.empty((len(base_of), width))
+            for c in range(len(base_of)):
+                for j in range(width):
+                    part[c, j] = inverse[parameter_of[c], begin + j]
+            crossed = np.dot(part, columns.T)
+            for c in range(len(base_of)):
+                h = base_of[c]
+                for t in range(n):
+                    quadratic[g, h, t] += crossed[c, t]
+                    quadratic[h, g, t] += crossed[c, t]
+            for other_side in range(2):
+                n_second, second_width = (d, k) if other_side == 0 else (e, m)
+                second_start, second_base = (at, first) if other_side == 0 else (at_other, second)
+                second_columns = z if other_side == 0 else z_other
+                if second_width == 0:
+                    continue
+                for b in range(n_second):
+                    there = second_start + b * second_width
+                    if there > begin:  # what the transpose has
+                        continue
+                    h = second_base + b
+                    block = inverse[begin : begin + width, there : there + second_width].copy()
+                    along = np.dot(columns, block)
+                    for t in range(n):
+                        total = 0.0
+                        for l in range(second_width):
+                            total += along[t, l] * second_columns[t, l]
+                        quadratic[g, h, t] += total
+                        if there < begin:
+                            quadratic[h, g, t] += total
+    along_means = np.zeros((n_base, n))
+    centre = np.zeros(n)
+    for g in range(n_base):
+        for h in range(n_base):
+            for t in range(n):
+                along_means[g, t] += quadratic[g, h, t] * means[h, t]
+        for t in range(n):
+            centre[t] += along_means[g, t] * means[g, t]
+    leverage, whole = np.empty(n), np.zeros(n)
+    drawn[:] = 0.0
     for y in range(len(probabilities)):
-        leverage = centre
+        leverage[:] = centre
         for a in range(_LENGTH):
             g = index[y, a]
             if g < 0:
                 break
-            leverage -= 2 * value[y, a] * along[g]
-            for b in range(_LENGTH):
-                h = index[y, b]
-                if h < 0:
-                    break
-                leverage += value[y, a] * value[y, b] * quadratic[g, h]
-        leverage *= probabilities[y]
-        whole += leverage
-        add_state(y, leverage, index, value, drawn)
-    for g in range(size):
-        drawn[g] = 0.5 * count * (drawn[g] - whole * means[g])
-    distribute(drawn, own, other, z, z_other, gradient)
+            size = value[y, a]
+            for t in range(n):
+                leverage[t] += size * (size * quadratic[g, g, t] - 2.0 * along_means[g, t])
+            for b in range(a):
+                h, both = index[y, b], 2.0 * size * value[y, b]
+                for t in range(n):
+                    leverage[t] += both * quadratic[g, h, t]
+        for t in range(n):
+            leverage[t] *= 0.5 * counts[t] * probabilities[y, t]
+            whole[t] += leverage[t]
+        for a in range(_LENGTH):
+            g = index[y, a]
+            if g < 0:
+                break
+            size = value[y, a]
+            for t in range(n):
+                drawn[g, t] += size * leverage[t]
+    for g in range(n_base):
+        for t in range(n):
+            drawn[g, t] -= whole[t] * means[g, t]
+    for c in range(len(base_of)):
+        total, here = 0.0, drawn[base_of[c]]
+        for t in range(n):
+            total += here[t]
+        gradient[parameter_of[c]] += total
+    for side in range(2):
+        n_own, width, start, base = (d, k, at, first) if side == 0 else (e, m, at_other, second)
+        columns = z if side == 0 else z_other
+        for a in range(n_own):
+            sums, here = gradient[start + a * width : start + (a + 1) * width], drawn[base + a]
+            for t in range(n):
+                for j in range(width):
+                    sums[j] += here[t] * columns[t, j]
+
+
+@compiled(error_model="numpy")
+def _pad(values, n):
+    """Return rows with more of them, of zeros, so that all blocks have as many."""
+    found = np.zeros((n, values.shape[1]))
+    for t in range(len(values)):
+        for j in range(values.shape[1]):
+            found[t, j] = values[t, j]
+    return found
 
 
 @compiled(fastmath=_SUMS, error_model="numpy")
@@ -414,19 +469,29 @@ def maximise(counts, columns, others, own, other, features, other_features, inde
     n_states, n_products = len(index), d * e
     n_plain, _, _, _, _, _, product = lay_out(own, other)
     n_base = product + n_products
-    probabilities, means, spread = np.empty(n_states), np.empty(n_base), np.empty((n_base, n_base))
-    quadratic, fixed, products = np.empty((n_base, n_base)), np.empty((n_base, n_base)), np.empty(n_states)
-    scratch = np.empty(len(features)), np.empty(len(other_features))
-    shape = features, other_features
+    products = np.empty(n_states)
     expected, gradient, step = np.empty(size), np.empty(size), np.zeros(size)
-    lower = np.empty((size, size))
+    lower, fixed = np.empty((size, size)), np.zeros((n_base, n_base))
     n_rows = counts.sum()
     base_of = np.empty(n_plain + n_products, np.int64)
     parameter_of = np.empty(n_plain + n_products, np.int64)
     for a in range(n_plain):
         base_of[a] = parameter_of[a] = a
     for a in range(n_products):
-        base_of[n_plain + a], parameter_of[n_plain + a] = n_base - n_products + a, size - n_products + a
+        base_of[n_plain + a], parameter_of[n_plain + a] = product + a, size - n_products + a
+    plain = base_of, parameter_of
+    # Rows come in blocks, so that what is known of each is side by side, and stays in the cache.
+    at_a_time = min(len(counts), max(_FEWEST, min(_MOST, _NUMBERS // (n_base * n_base))))
+    n_blocks = (len(counts) + at_a_time - 1) // max(1, at_a_time)
+    times = np.zeros(n_blocks * at_a_time)
+    for t in range(len(counts)):
+        times[t] = counts[t]
+    z, z_other = _pad(columns, len(times)), _pad(others, len(times))
+    probabilities, means = np.empty((n_states, at_a_time)), np.empty((n_base, at_a_time))
+    spread, drawn = np.empty((n_base, n_base, at_a_time)), np.empty((n_base, at_a_time))
+    scaled = np.empty((at_a_time, z.shape[1])), np.empty((at_a_time, z_other.shape[1]))
+    room = (np.empty((len(features), at_a_time)), np.empty((n_v, at_a_time)), np.empty(at_a_time), np.empty(at_a_time),
+            probabilities, means, index, value)  # fmt: skip
     last, reached, share = -np.inf, -np.inf, 1.0
     for _ in range(_MOST_STEPS):
         for y in range(n_states):
@@ -438,45 +503,50 @@ def maximise(counts, columns, others, own, other, features, other_features, inde
             products[y] = np.exp(min(max(total, -300.0), 300.0))
         expected[:] = 0.0
         curvature[:] = 0.0
-        reached = 0.0
-        for t in range(len(counts)):
-            z, z_other = columns[t], others[t]
-            total = _weigh_states(own, other, shape, scratch, z, z_other, parameters, products, probabilities)
-            reached -= counts[t] * total
-            _find_means(index, value, probabilities, means)
-            _find_spread(index, value, probabilities, means, spread)
-            _add_row(counts[t], own, other, z, z_other, means, spread, expected, curvature)
-        for a in range(size):
-            reached += observed[a] * parameters[a]
-            curvature[a, a] += _RIDGE * n_rows
-            for b in range(a):
-                curvature[b, a] = curvature[a, b]
-        lower[:] = curvature
-        if not factor(lower, size):
-            return reached, False
-        for a in range(size):
-            reached += np.log(lower[a, a])
-        if reached < last - 1e-9 * abs(last) and share > 1e-4:  # the last step led down: half of it is taken back
-            share /= 2
-            for a in range(n_free):
-                parameters[a] -= share * step[a]
+        reached, is_back = 0.0, False
+        for turn in range(2):  # the curvature, and then what its determinant has for a gradient
+            for block in range(n_blocks):
+                here = slice(block * at_a_time, (block + 1) * at_a_time)
+                if turn == 0 or n_blocks > 1:
+                    part = _weigh_block(
+                        times[here], z[here], z_other[here], own, other, features, other_features, parameters, products,
+                        room
+                    )  # fmt: skip
+                    reached -= part if turn == 0 else 0.0
+                if turn == 0:
+                    _find_spread(times[here], probabilities, means, index, value, spread)
+                    _add_block(times[here], z[here], z_other[here], own, other, means, spread, plain, expected,
+                               curvature, scaled)  # fmt: skip
+                else:
+                    _add_leverage(times[here], z[here], z_other[here], own, other, probabilities, means, index, value,
+                                  inverse, plain, fixed, gradient, spread, drawn)  # fmt: skip
+            if turn == 1:
+                break
+            for a in range(size):
+                reached += observed[a] * parameters[a]
+                curvature[a, a] += _RIDGE * n_rows
+                for b in range(a):
+                    curvature[b, a] = curvature[a, b]
+            lower[:] = curvature
+            if not factor(lower, size):
+                return reached, False
+            for a in range(size):
+                reached += np.log(lower[a, a])
+            is_back = reached < last - 1e-9 * abs(last) and share > 1e-4
+            if is_back:  # the last step led down: half of it is taken back
+                share /= 2
+                for a in range(n_free):
+                    parameters[a] -= share * step[a]
+                break
+            last, share = reached, 1.0
+            invert(lower, inverse, size)
+            for a in range(len(base_of)):
+                for b in range(len(base_of)):
+                    fixed[base_of[a], base_of[b]] = inverse[parameter_of[a], parameter_of[b]]
+            for a in range(size):
+                gradient[a] = observed[a] - expected[a]
+        if is_back:
             continue
-        last, share = reached, 1.0
-        invert(lower, inverse, size)
-        for g in range(n_base):
-            for h in range(n_base):
-                fixed[g, h] = 0.0
-        for a in range(len(base_of)):
-            for b in range(len(base_of)):
-                fixed[base_of[a], base_of[b]] = inverse[parameter_of[a], parameter_of[b]]
-        for a in range(size):
-            gradient[a] = observed[a] - expected[a]
-        for t in range(len(counts)):
-            z, z_other = columns[t], others[t]
-            _weigh_states(own, other, shape, scratch, z, z_other, parameters, products, probabilities)
-            _find_means(index, value, probabilities, means)
-            _add_leverage(counts[t], own, other, z, z_other, index, value, probabilities, means, inverse, fixed,
-                          quadratic, gradient)  # fmt: skip
         step[:] = gradient
         # The factor of the first parameters alone is the first part of the factor.
         solve(lower, step, n_free)

@@ -71,6 +71,7 @@ class Output:
 
     def __init__(self, *, quiet: bool = False, as_json: bool = False) -> None:
         self.is_for_people = not (quiet or as_json)
+        self.is_silent = quiet and not as_json
         self._as_json = as_json
         self._notes: list[str] = []
         self._console = Console(highlight=False, emoji=False)

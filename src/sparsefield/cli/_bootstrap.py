@@ -15,12 +15,22 @@ from sparsefield.cli._app import Output, app, plain, plain_errors, quiet_warning
 from sparsefield.cli._files import beside, check_pages, check_pictures, check_tables, check_writable, write_table
 from sparsefield.cli._groups import Groups, load_groups
 from sparsefield.cli._many import ManyFits
+from sparsefield.cli._pairs import (
+    SHRUNKEN,
+    WEIGHTS,
+    Inferring,
+    compare,
+    describe_sampling,
+    describe_shared,
+    say_interval,
+)
 from sparsefield.cli._signature import spread
 from sparsefield.cli._spelling import respell
 from sparsefield.cli._tables import Reading
 
 if TYPE_CHECKING:  # the command imports these when it runs: its help need not wait for them
     from sparsefield.cli._loading import Rows
+    from sparsefield.pairs import Inference
     from sparsefield.selection import Bootstrap, Choice, Stability
 
 _STRONGEST = 12  # edges to print
@@ -63,6 +73,7 @@ class _Results:
     bootstrap: Bootstrap
     choice: Choice | None = None
     stability: Stability | None = None
+    pairs: Inference | None = None
 
 
 def _check_share(share: float | None) -> float | None:
@@ -99,6 +110,7 @@ def bootstrap(
     ] = None,
     files: _Files,
     asked: ManyFits,
+    inferring: Inferring,
     reading: Reading,
     quiet: options.Quiet = False,
     json: options.Json = False,
@@ -116,11 +128,14 @@ def bootstrap(
     check_pictures(*files.pictures)
     if files.stability_picture is not None and not stability:
         raise typer.BadParameter("there is nothing to draw without --stability.", param_hint="--stability-picture")
-    rows = reading.load(data, out, asked.missing)
+    rows = reading.load(data, out, asked.missing, inferring)
     table = rows.table
     groups = load_groups(files.nodes, files.color, table.domain.names, out)
     clock = time.perf_counter()
+    if inferring.cluster is not None:
+        out.warn("Resamples are drawn row by row, whatever --cluster says: intervals know of clusters, shares do not.")
     with plain_errors(data, interrupted=asked.describe_interrupt), quiet_warnings(out):
+        inferring.check(rows)
         choice = asked.run("penalties", select, table, out=out, sample_weight=rows.weights) if alpha is None else None
         if choice is not None:
             out.say(choice.sentence)
@@ -134,8 +149,17 @@ def bootstrap(
         if stability:
             dropped = asked.run("subsamples", drop_rows, table, alpha, **how)
             results = replace(results, stability=dropped)
+        is_wanted = files.report is not None or not out.is_silent
+        pairs = inferring.find(
+            rows, out, reading.weight, missing=asked.missing, n_threads=asked.threads, is_wanted=is_wanted
+        )
+        results = replace(results, pairs=pairs)
         _write(results, files, rows, groups)
-    _tell(out, results, time.perf_counter() - clock, [output, *files.named])
+    _tell(out, results, time.perf_counter() - clock)
+    if results.pairs is not None:
+        for sentence in describe_sampling(results.pairs, inferring, reading.weight):
+            out.say(sentence)
+    out.say("Written: " + ", ".join(str(file) for file in (output, *files.named)))
     out.give(
         {
             **_as_numbers(results),
@@ -165,7 +189,7 @@ def _write(results: _Results, files: _Files, rows: Rows, groups: Groups) -> None
         from sparsefield.report import write_report
 
         more: dict[str, Any] = {"choice": results.choice, "bootstrap": found, "stability": dropped}
-        more["sample_weight"] = rows.weights
+        more |= {"sample_weight": rows.weights, "inference": results.pairs}
         write_report(found.fit, files.report, table=rows.table, groups=groups.group_of, **more)
 
 
@@ -182,23 +206,24 @@ def _count(found: Bootstrap) -> dict[str, int]:
     }
 
 
-def _tell(out: Output, results: _Results, seconds: float, files: list[Path]) -> None:
+def _tell(out: Output, results: _Results, seconds: float) -> None:
     import polars as pl
 
     from sparsefield.data import count
     from sparsefield.network import Network
 
-    found, n = results.bootstrap, _count(results.bootstrap)
+    found, pairs, n = results.bootstrap, results.pairs, _count(results.bootstrap)
     edges = found.table.filter(pl.col("weight") != 0)
     grid = Grid("", "", title="Strongest edges", title_justify="left")
-    for name in ("weight", "found in", "95% interval"):
+    told = () if pairs is None else ("estimate", f"{pairs.level:.0%} interval")
+    for name in ("weight", "found in", *told):
         grid.add_column(name, justify="right")
     network = Network.of(found.fit)
     for row in edges.head(_STRONGEST).to_dicts():
-        form = network.form_of(row["first"], row["second"])
-        interval = " to ".join(format(end, form) if end else "0" for end in (row["low"], row["high"]))
-        weight = format(row["weight"], form)
-        grid.add_row(plain(row["first"]), plain(row["second"]), weight, f"{row['selected']:.1%}", interval)
+        names = row["first"], row["second"]
+        weight = format(row["weight"], network.form_of(*names))
+        more = () if pairs is None else say_interval(pairs, *names)[: len(told)]
+        grid.add_row(*map(plain, names), weight, f"{row['selected']:.1%}", *more)
     if len(edges):
         out.say(grid)
     often, others = n["n_often"], n["n_other_pairs"]
@@ -207,15 +232,20 @@ def _tell(out: Output, results: _Results, seconds: float, files: list[Path]) -> 
         f"in {_OFTEN:.0%} of the resamples or more, {n['n_seldom']} in less than half. {count(others, 'other pair')} "
         f"{'has' if others == 1 else 'have'} an edge in some resample; {seconds:.1f} s."
     )
+    if pairs is not None:
+        out.say(describe_shared(pairs, network))
+        if len(edges):
+            out.say(SHRUNKEN if found.fit.alpha else WEIGHTS)
     (out.complain if found.fit.is_serious else out.say)(f"The fit of all rows: {respell(found.fit.status.sentence)}")
     for own in (found, results.stability):
         if own is not None:
             (out.complain if own.ends.is_serious else out.say)(respell(own.sentence))
-    out.say("Written: " + ", ".join(str(file) for file in files))
 
 
 def _as_numbers(results: _Results) -> dict[str, Any]:
     """Return what programs want to know."""
+    from sparsefield.network import Network
+
     found, dropped = results.bootstrap, results.stability
     return {
         "alpha": found.fit.alpha,
@@ -225,6 +255,7 @@ def _as_numbers(results: _Results) -> dict[str, Any]:
         "n_resamples": found.n_resamples,
         **_count(found),
         "sentence": found.sentence,
+        "inference": compare(results.pairs, Network.of(found.fit)),
         "stability": None
         if dropped is None
         else {

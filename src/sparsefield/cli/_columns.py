@@ -120,3 +120,15 @@ def refuse_typo(column: pl.Series) -> None:
             row=row,
             value=column[row],
         )
+
+
+def split_pair(words: str, names: Sequence[str]) -> tuple[str, str]:
+    """Read the names of two variables, which a comma separates; a name may have commas in it."""
+    parts = words.split(",")
+    cuts = [(",".join(parts[:k]).strip(), ",".join(parts[k:]).strip()) for k in range(1, len(parts))]
+    found = [pair for pair in cuts if pair[0] in names and pair[1] in names] or cuts
+    if len(found) != 1:
+        raise TableError(f"--pair is {words!r}", "name two variables, with a comma between them")
+    first, second = (find_column(name, names, "--pair") for name in found[0])
+    refuse_twice([first, second], "--pair")
+    return first, second

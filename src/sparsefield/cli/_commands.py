@@ -21,6 +21,7 @@ _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 _FILES = {
     "demo": "_demo",
     "fit": "_fit",
+    "infer": "_infer",
     "certify": "_fit",
     "path": "_path",
     "bootstrap": "_bootstrap",

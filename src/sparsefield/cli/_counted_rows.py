@@ -8,17 +8,17 @@ from collections.abc import Sequence
 from sparsefield.cli._app import Output
 from sparsefield.cli._columns import read_order
 from sparsefield.cli._spelling import spell_given
-from sparsefield.cli._tables import Cells, Reading
+from sparsefield.cli._tables import Cells, Reading, Sampling
 from sparsefield.data import ConstantColumnWarning, CountedTable, Domain, LazyParts, TableError, count_parts
 
 _N_LOOKED_AT = 1000  # rows that tell which columns are numbers
 
 
 def count_columns(
-    parts: LazyParts, kept: Sequence[str], how: Reading, out: Output, missing: str
+    parts: LazyParts, kept: Sequence[str], how: Reading, out: Output, missing: str, sampling: Sampling
 ) -> tuple[CountedTable, list[ConstantColumnWarning]]:
     """Count the columns that are asked for; also return which of them are constant."""
-    _refuse(how)
+    _refuse(how, sampling)
     _tell(parts, out)
     frame = parts.frame.head(_N_LOOKED_AT).collect()
     left_out = [name for name in frame.columns if name not in kept]
@@ -29,9 +29,11 @@ def count_columns(
     return table, [own.message for own in caught if isinstance(own.message, ConstantColumnWarning)]
 
 
-def count_same(parts: LazyParts, domain: Domain, how: Cells, out: Output, missing: str) -> CountedTable:
+def count_same(
+    parts: LazyParts, domain: Domain, how: Cells, out: Output, missing: str, sampling: Sampling
+) -> CountedTable:
     """Count a table with the variables and levels that a field already has."""
-    _refuse(how)
+    _refuse(how, sampling)
     _tell(parts, out)
     return _count(parts.take(domain.names), out, missing=missing, domain=domain)
 
@@ -49,9 +51,10 @@ def _tell(parts: LazyParts, out: Output) -> None:
     out.say(f"{parts.name!r} is counted part by part: it is too large to be read into memory.")
 
 
-def _refuse(how: Cells) -> None:
+def _refuse(how: Cells, sampling: Sampling) -> None:
     """Refuse options that need the rows themselves."""
-    for option, value in (("--weight", how.weight), ("--merge-levels", how.merge_levels)):
+    options = (("--weight", how.weight), ("--merge-levels", how.merge_levels), ("--cluster", sampling.cluster))
+    for option, value in options:
         if value is not None:
             raise TableError(
                 f"{option} needs rows in memory, and this table is too large for that",

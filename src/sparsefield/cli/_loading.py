@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,7 @@ from sparsefield.cli._columns import find_column, read_order, refuse_row_names, 
 from sparsefield.cli._counted_rows import count_columns, count_same
 from sparsefield.cli._notes import compose_notes, list_unordered
 from sparsefield.cli._spelling import spell_given
-from sparsefield.cli._tables import Cells, Reading
+from sparsefield.cli._tables import Cells, Reading, Sampling
 from sparsefield.data import (
     DOUBTFUL_MARKERS,
     MISSING_MARKERS,
@@ -45,11 +45,13 @@ from sparsefield.data import (
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """A table, and how often each of its rows counts, where a column says so."""
+    """A table; how often each of its rows counts, and which belong together, where columns say so."""
 
     table: Table
     weights: NDArray[np.float64] | None = None
     contents: Contents | None = None
+    clusters: NDArray[np.int64] | None = None
+    is_survey: bool = False
 
     def locate(self) -> AbstractContextManager[None]:
         """Add the file, and the line of the row, to what is found to be wrong later; rows that count zero are gone."""
@@ -61,10 +63,11 @@ class Rows:
         n = int(table.n_missing.sum())
         missing = f", {count(n, 'missing value')} ({n / table.codes.size:.1%})" if n else ", no missing values"
         counted = "" if self.weights is None else f" that count as {self.weights.sum():.10g}"
+        counted = " with weights" if counted and self.is_survey else counted
         return f"{count(table.n_rows, 'row')}{counted}, {count(table.domain.n_variables, 'variable')}{missing}."
 
 
-def load(path: Path, how: Reading, out: Output, missing: str) -> Rows:
+def load(path: Path, how: Reading, out: Output, missing: str, sampling: Sampling, *, is_survey: bool = False) -> Rows:
     """Read a table as `Reading.load` says."""
     with plain_errors(path):
         parts, place_of = _find_large(path, how), None
@@ -72,10 +75,11 @@ def load(path: Path, how: Reading, out: Output, missing: str) -> Rows:
             contents = _read_file(path, how, out)
             place_of = contents.place_of
             with contents.locate():
-                rows, more = _take(contents, how)
+                rows, more = _take(contents, how, sampling.cluster)
+            rows = replace(rows, is_survey=is_survey)
         else:
-            kept = _choose_columns(pl.DataFrame(schema=list(parts.names)), how)
-            table, constant = count_columns(parts, kept, how, out, missing)
+            kept = _choose_columns(pl.DataFrame(schema=list(parts.names)), how, sampling.cluster)
+            table, constant = count_columns(parts, kept, how, out, missing, sampling)
             rows, more = Rows(table), _list_constant(constant)
         out.say(str(rows))
         found = find_suspicions(rows.table, missing=missing, sample_weight=rows.weights)
@@ -85,25 +89,27 @@ def load(path: Path, how: Reading, out: Output, missing: str) -> Rows:
     return rows
 
 
-def load_same(path: Path, domain: Domain, how: Cells, out: Output, missing: str = "model") -> Rows:
+def load_same(path: Path, domain: Domain, how: Cells, out: Output, missing: str, sampling: Sampling) -> Rows:
     """Read a table as `Cells.load_same` says."""
     with plain_errors(path):
         parts = _find_large(path, how)
         if parts is not None:
-            return Rows(count_same(parts, domain, how, out, missing))
+            return Rows(count_same(parts, domain, how, out, missing, sampling))
         contents = _read_file(path, how, out)
         with contents.locate():
             weights = _find_weights(contents.frame, how)
+            clusters = _find_clusters(contents.frame, sampling.cluster)
             names = [find_column(name, contents.frame.columns, "The field") for name in domain.names]
             frame = contents.frame.select(names)
             table = encode(frame, domain=domain, merge_levels=_choose_merged(frame, how, ()))
-    return Rows(table, weights, contents)
+    return Rows(table, weights, contents, clusters)
 
 
-def _take(contents: Contents, how: Reading) -> tuple[Rows, list[str]]:
+def _take(contents: Contents, how: Reading, cluster: str | None) -> tuple[Rows, list[str]]:
     """Take the columns that are asked for; also return what people should look at."""
     frame, notes = contents.frame, list[str]()
-    kept, weights = _choose_columns(frame, how), _find_weights(frame, how)
+    kept, weights = _choose_columns(frame, how, cluster), _find_weights(frame, how)
+    clusters = _find_clusters(frame, cluster)
     if not how.columns:
         kept, notes = _drop_empty(frame, kept)
     if not kept:
@@ -122,7 +128,7 @@ def _take(contents: Contents, how: Reading) -> tuple[Rows, list[str]]:
         table = encode(frame, ordinal=ordinal, merge_levels=merged, max_levels=how.max_levels)
     notes = [*notes, *_list_merged(frame, table, merged), *_list_taken(contents, how, frame)]
     constant = [own.message for own in caught if isinstance(own.message, ConstantColumnWarning)]
-    return Rows(table, weights, contents), [*notes, *_list_constant(constant)]
+    return Rows(table, weights, contents, clusters), [*notes, *_list_constant(constant)]
 
 
 def _list_constant(found: list[ConstantColumnWarning]) -> list[str]:
@@ -133,14 +139,13 @@ def _list_constant(found: list[ConstantColumnWarning]) -> list[str]:
     return [f"{len(found)} columns are constant ({names}): they get no parameters and no edges."]
 
 
-def _choose_columns(frame: pl.DataFrame, how: Reading) -> list[str]:
+def _choose_columns(frame: pl.DataFrame, how: Reading, cluster: str | None) -> list[str]:
     """Return the columns that are variables."""
     columns = frame.columns
     wanted = columns if how.columns is None else split_columns(how.columns, columns, "--columns")
     left_out = split_columns(how.ignore or "", columns, "--ignore")
-    left_out += [
-        find_column(name, columns, option) for option, name in (("--id", how.id), ("--weight", how.weight)) if name
-    ]
+    named = (("--id", how.id), ("--weight", how.weight), ("--cluster", cluster))
+    left_out += [find_column(name, columns, option) for option, name in named if name]
     return [name for name in wanted if name not in left_out]
 
 
@@ -155,6 +160,29 @@ def _drop_empty(frame: pl.DataFrame, names: list[str]) -> tuple[list[str], list[
 def _find_weights(frame: pl.DataFrame, how: Cells) -> NDArray[np.float64] | None:
     """Return how often each row counts, where a column says so."""
     return None if how.weight is None else read_weights(frame[find_column(how.weight, frame.columns, "--weight")])
+
+
+def _find_clusters(frame: pl.DataFrame, name: str | None) -> NDArray[np.int64] | None:
+    """Return the number of the cluster of each row, where a column names it."""
+    if name is None:
+        return None
+    column = frame[find_column(name, frame.columns, "--cluster")]
+    if column.null_count():
+        row = int(column.is_null().arg_true()[0])
+        raise TableError(
+            f"Column {name!r} says which rows belong together, but row {row} has no value",
+            "give it one of its own, or remove the row",
+            column=name,
+            row=row,
+        )
+    numbers = column.cast(pl.String).rank("dense").to_numpy().astype(np.int64) - 1
+    if len(numbers) and not numbers.any():
+        raise TableError(
+            f"Column {name!r} puts all rows into one cluster",
+            "name a column with many, or leave --cluster out",
+            column=name,
+        )
+    return np.asarray(numbers)
 
 
 def _list_merged(frame: pl.DataFrame, table: Table, names: Collection[str]) -> list[str]:

@@ -72,6 +72,28 @@ Weight = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="A column that says how often each row counts, such as counts: no variable."),
 ]
+Frequency = Annotated[
+    bool,
+    typer.Option(
+        "--frequency",
+        help="For how sure pairs are: the column of --weight counts equal rows. Unless given, it has weights of a "
+        "survey, whose scale does not matter.",
+    ),
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="For how sure pairs are: a column that says which rows belong together, such as a school: no variable.",
+    ),
+]
+Infer = Annotated[
+    bool | None,
+    typer.Option(
+        "--infer/--no-infer",
+        help="Say how sure each edge is, by a test and an interval for each pair; up to 300 variables unless told.",
+    ),
+]
 MaxLevels = Annotated[int, typer.Option(min=1, max=MOST_LEVELS, help="Columns with more levels are refused.")]
 AsText = Annotated[
     str | None,

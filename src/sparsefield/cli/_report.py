@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sparsefield.cli import _options as options
-from sparsefield.cli._app import Output, app, plain_errors
+from sparsefield.cli._app import Output, app, plain_errors, quiet_warnings
 from sparsefield.cli._files import check_pages, check_writable
 from sparsefield.cli._groups import load_groups
+from sparsefield.cli._pairs import Inferring
 from sparsefield.cli._signature import spread
 from sparsefield.cli._tables import Cells
 
@@ -29,6 +30,7 @@ def report(
     ] = None,
     data: Annotated[Path | None, typer.Option(help="The table that it was fitted to, for a summary of it.")] = None,
     title: Annotated[str | None, typer.Option(help="What stands on top of the page.")] = None,
+    inferring: Inferring,
     cells: Cells,
     nodes: options.Nodes = None,
     color: options.Color = None,
@@ -46,17 +48,23 @@ def report(
     with plain_errors():
         found = Fit.load(field)
     names = found.model.domain.names
-    table = weights = None
+    table = weights = pairs = None
     if data is not None:
-        rows = cells.load_same(data, found.model.domain, out)
+        missing = found.settings.get("missing", "model")
+        rows = cells.load_same(data, found.model.domain, out, missing, inferring)
         table, weights = rows.table, rows.weights
-        if not _is_same(rows, found):
+        if _is_same(rows, found):
+            with plain_errors(data), rows.locate(), quiet_warnings(out):
+                inferring.check(rows)
+                pairs = inferring.find(rows, out, cells.weight, missing=missing)
+        else:
             out.complain(
                 f"File {str(data)!r} has other rows than the {found.settings['n_rows']} that the field is fitted to."
             )
     groups = load_groups(nodes, color, names, out)
     with plain_errors():
-        write_report(found, output, table=table, groups=groups.group_of, title=title, sample_weight=weights)
+        more: dict[str, Any] = {"title": title, "sample_weight": weights, "inference": pairs}
+        write_report(found, output, table=table, groups=groups.group_of, **more)
     out.say(f"Written: {output}")
     out.give({"files": [str(output)]})
 

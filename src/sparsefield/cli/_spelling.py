@@ -16,9 +16,9 @@ _RENAMED = {
     "sample_weight": "weight",
 }
 _NAMES = (
-    *("alpha", "alphas", "certify", "checkpoint", "confidence", "criterion", "device", "gamma", "gap", "max_iter"),
-    *("max_levels", "max_seconds", "missing", "n_alphas", "noise_share", "objective", "ordinal", "penalize_main"),
-    *("penalty", "seed", "separator", "share", *_RENAMED),
+    *("alpha", "alphas", "certify", "checkpoint", "confidence", "criterion", "device", "fdr", "gamma", "gap"),
+    *("max_iter", "max_levels", "max_seconds", "missing", "n_alphas", "noise_share", "objective", "ordinal"),
+    *("penalize_main", "penalty", "rate", "seed", "separator", "share", *_RENAMED),
 )
 _ANY = "|".join(_NAMES)
 _UNLIKE_WORDS = "|".join(name for name in _NAMES if "_" in name)  # others are words of sentences too

@@ -6,12 +6,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
+
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output
 
 if TYPE_CHECKING:  # what reads tables is imported when one is read: help need not wait for it
     from sparsefield.cli._loading import Rows
     from sparsefield.data import Domain
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How rows were drawn: options of commands that say how sure pairs are."""
+
+    frequency: options.Frequency = False
+    cluster: options.Cluster = None
 
 
 @dataclass(frozen=True)
@@ -26,7 +36,9 @@ class Cells:
     merge_levels: options.MergeLevels = None
     weight: options.Weight = None
 
-    def load_same(self, path: Path, domain: Domain, out: Output, missing: str = "model") -> Rows:
+    def load_same(
+        self, path: Path, domain: Domain, out: Output, missing: str = "model", sampling: Sampling | None = None
+    ) -> Rows:
         """Read a table again, with the variables and levels that a field already has.
 
         Parameters
@@ -39,10 +51,12 @@ class Cells:
             Where to say what was assumed.
         missing : str
             What the fit did with missing values, where rows are counted and not kept.
+        sampling : Sampling, optional
+            How rows were drawn.
         """
         from sparsefield.cli._loading import load_same
 
-        return load_same(path, domain, self, out, missing)
+        return load_same(path, domain, self, out, missing, _check_sampling(sampling, self.weight))
 
 
 @dataclass(frozen=True)
@@ -56,7 +70,9 @@ class Reading(Cells):
     ordinal: options.Ordinal = None
     max_levels: options.MaxLevels = options.MAX_LEVELS
 
-    def load(self, path: Path, out: Output, missing: str) -> Rows:
+    def load(
+        self, path: Path, out: Output, missing: str, sampling: Sampling | None = None, *, is_survey: bool = False
+    ) -> Rows:
         """Read a table, and take the columns that are asked for; say what it holds, and what to look at.
 
         Parameters
@@ -67,7 +83,19 @@ class Reading(Cells):
             Where to say so.
         missing : str
             What the fit does with missing values.
+        sampling : Sampling, optional
+            How rows were drawn.
+        is_survey : bool
+            Whether weights are those of a survey to all that is done, so that they are no numbers of rows.
         """
         from sparsefield.cli._loading import load
 
-        return load(path, self, out, missing)
+        return load(path, self, out, missing, _check_sampling(sampling, self.weight), is_survey=is_survey)
+
+
+def _check_sampling(sampling: Sampling | None, weight: str | None) -> Sampling:
+    """Refuse to take for counts what is not there."""
+    sampling = Sampling() if sampling is None else sampling
+    if sampling.frequency and weight is None:
+        raise typer.BadParameter("name the column that counts equal rows with --weight.", param_hint="--frequency")
+    return sampling

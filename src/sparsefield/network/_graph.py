@@ -24,7 +24,7 @@ def make_graph(
     fitted : PairwiseMRF, Fit, fitted estimator or Network
         The field. The edges of a fit that knows which of them its noise leaves open have an attribute `undecided`, and
         those of `Network.of(fit, inference)` have `estimate`, `low`, `high`, `p`, `q` and `detectable` where these are
-        known.
+        known; the graph itself has `fdr` then, the rate at which pairs are edges.
     nodes : mapping of variable to attributes, optional
         Further attributes, such as a group. Those with a single main effect have it as `main`.
 
@@ -43,7 +43,7 @@ def make_graph(
     (-1.0, {'main': 0.0, 'group': 'weather'})
     """
     network = Network.of(fitted)
-    graph = nx.Graph()
+    graph = nx.Graph() if network.inference is None else nx.Graph(fdr=network.inference.fdr)
     for name, main in zip(network.names, network.mains, strict=True):
         graph.add_node(name, **({} if main is None else {"main": main}))
         graph.nodes[name].update((nodes or {}).get(name, {}))

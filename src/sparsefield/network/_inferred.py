@@ -40,11 +40,11 @@ def check_inference(inference: Inference, names: Sequence[str], is_signed: NDArr
 
 
 def find_places(inference: Inference, names: Sequence[str]) -> NDArray[np.int64]:
-    """Return for each two variables where their pair is among those of an inference; -1 on the diagonal."""
+    """Return for each two variables where their pair is among those of an inference; the diagonal does not matter."""
     index = {name: k for k, name in enumerate(names)}
     at = np.array([index[name] for name in inference.domain.names], dtype=np.int64)
     first, second = at[inference.pairs].T
-    places = np.full((len(names), len(names)), -1, dtype=np.int64)
+    places = np.zeros((len(names), len(names)), dtype=np.int64)
     places[first, second] = places[second, first] = np.arange(len(inference.pairs))
     return places
 

@@ -90,11 +90,10 @@ class Network:
         is_listed = self.strengths != 0
         if self.undecided is not None:
             is_listed = is_listed | self.undecided
-        places = None if self.inference is None else find_places(self.inference, self.names)
-        if self.inference is not None and places is not None:
-            is_listed = is_listed | (self.inference.is_edge[places] & (places >= 0))
+        if self.inference is not None and len(self.inference.pairs):
+            is_listed = is_listed | self.inference.is_edge[self.places]
         first, second = np.nonzero(np.triu(is_listed, 1))
-        order = self._order(first, second, places)
+        order = self._order(first, second)
         first, second = first[order], second[order]
         columns = {
             "first": pl.Series([self.names[i] for i in first], dtype=pl.String),
@@ -105,20 +104,25 @@ class Network:
             columns["signed"] = pl.Series(self.is_signed[first, second], dtype=pl.Boolean)
         if self.undecided is not None:
             columns["undecided"] = pl.Series(self.undecided[first, second], dtype=pl.Boolean)
-        if self.inference is not None and places is not None:
-            columns |= make_columns(self.inference, places[first, second])
+        if self.inference is not None:
+            columns |= make_columns(self.inference, self.places[first, second])
         return pl.DataFrame(columns)
 
-    def _order(
-        self, first: NDArray[np.int64], second: NDArray[np.int64], places: NDArray[np.int64] | None
-    ) -> NDArray[np.int64]:
+    @cached_property
+    def places(self) -> NDArray[np.int64]:
+        """Where each two variables are among the pairs of the inference; the diagonal does not matter."""
+        if self.inference is None:
+            raise ValueError("This network has no inference: make it by Network.of(fit, inference).")
+        return find_places(self.inference, self.names)
+
+    def _order(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the order of pairs: by weight, and of those without one, edges of the inference by their estimates."""
         sizes = np.abs(self.strengths[first, second])
-        if self.inference is None or places is None:
+        if self.inference is None:
             return np.argsort(-sizes, kind="stable")
-        at = places[first, second]
+        at = self.places[first, second]
         estimates = np.where(self.inference.is_edge[at], np.abs(self.inference.estimate[at]), 0.0)
-        return np.lexsort([-np.nan_to_num(estimates), -sizes])
+        return np.lexsort([-estimates, -sizes])
 
     def form_of(self, first: str, second: str) -> str:
         """Return how the weight of a pair is written: with its sign, where it has one."""

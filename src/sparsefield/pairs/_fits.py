@@ -9,16 +9,57 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._deadline import check_time
-from sparsefield._kernels._pair_fits import fit_pair
-from sparsefield._threads import available, run
+from sparsefield._kernels._pair_likelihood import list_states, maximise
+from sparsefield._kernels._pair_rows import find_influence, gather, observe, take_hidden
+from sparsefield._threads import available, one_for_products, run
 from sparsefield.pairs._rows import Rows
 
 Values = NDArray[np.float64]
 Index = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
-Watch = Callable[[int, int], None]
+Watch = Callable[[int, int], object]
 
 _AT_A_TIME = 8  # pairs for each thread, between two looks at the clock and at whoever wants to know how far it is
+
+_MOST_FUNCTIONS = 5  # of the base that are not zero in a state
+
+# Ends of intervals are found to a hundredth of their distance in standard errors, and not beyond 40 of either unit.
+_NEAR, _FAR, _MOST_TRIALS = 0.01, 40.0, 12
+
+# What missing neighbours leave of the information: by its expectation it is above zero in every direction, and where
+# few rows say so by chance, it is taken for a twentieth.
+_LEAST_LEFT = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """What the likelihood of a pair says with one choice of neighbours.
+
+    Parameters
+    ----------
+    theta : ndarray of shape (r,)
+        The interactions.
+    covariance : ndarray of shape (r, r)
+        Their covariance.
+    root : float
+        The root of the penalised likelihood ratio statistic of Theta = 0, with the sign of Theta where that is a single
+        number.
+    effect : float
+        How much larger variances are because neighbours are missing; 1 where none is.
+    moves, parts : ndarray of shape (r, n), or None
+        By how much each row moves the interactions, and the variance by the model that it has a part in.
+    is_whole : bool
+        Whether steps came to their end.
+    """
+
+    theta: Values
+    covariance: Values
+    root: float
+    effect: float
+    moves: Values | None
+    parts: Values | None
+    is_whole: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,40 +68,17 @@ class PairFit:
 
     Parameters
     ----------
-    theta : ndarray of shape (r,)
-        The interactions, with the neighbours of both variables in both equations.
-    covariance : ndarray of shape (r, r)
-        Their covariance.
-    own_covariance : ndarray of shape (r, r)
-        That where each variable has its own neighbours.
-    root, own_root : float
-        The root of the penalised likelihood ratio statistic of Theta = 0, with the sign of Theta where that is a single
-        number: with all neighbours, and where each variable has its own.
-    effect, own_effect : float
-        How much larger variances are because neighbours are missing; 1 where none is.
+    own : Told
+        Where each variable has its own neighbours.
+    both : Told
+        Where each has the neighbours of both.
     ends : tuple of float, or None
-        Where the penalised likelihood falls by as much as the level of the interval asks for.
-    moves, parts : ndarray of shape (r, n), or None
-        By how much each row moves the interactions, and the variance that it has a part in.
-    own_moves, own_parts : ndarray of shape (r, n), or None
-        The same where each variable has its own neighbours.
-    is_whole : bool
-        Whether steps came to their end.
+        Where the penalised likelihood of the latter falls by as much as the level of an interval asks for.
     """
 
-    theta: Values
-    covariance: Values
-    own_covariance: Values
-    root: float
-    own_root: float
-    effect: float = 1.0
-    own_effect: float = 1.0
-    ends: tuple[float, float] | None = None
-    moves: Values | None = None
-    parts: Values | None = None
-    own_moves: Values | None = None
-    own_parts: Values | None = None
-    is_whole: bool = True
+    own: Told
+    both: Told
+    ends: tuple[float, float] | None
 
 
 def fit_pairs(
@@ -92,36 +110,10 @@ def fit_pairs(
     watch : callable, optional
         Called with the number of pairs that are done, and that of all.
     """
-    known = (
-        rows.codes,
-        rows.design.counts,
-        rows.columns,
-        rows.design.starts.astype(np.int64),
-        (rows.kinds.n_levels, rows.kinds.features, rows.kinds.sizes, rows.kinds.is_plain),
-        rows.near,
-        rows.twins,
-        rows.regressions,
-        rows.filled,
-        rows.features,
-        rows.links,
-    )
-    n_rows = len(rows.design.counts)
-
-    def fit(k: int) -> PairFit:
-        i, j = (int(v) for v in pairs[k])
-        r = int(rows.kinds.sizes[i] * rows.kinds.sizes[j])
-        theta, blocks, numbers = np.zeros(r), [np.zeros((r, r)) for _ in range(4)], np.zeros(4)
-        moved = [np.zeros((r, n_rows if with_moves else 0)) for _ in range(4)]
-        whole = fit_pair(i, j, *known, float(z_ends[k]), (theta, *blocks, numbers, *moved))
-        covariance, own_covariance, hidden, own_hidden = blocks
-        ends = (float(numbers[2]), float(numbers[3])) if z_ends[k] > 0 and r == 1 else None
-        effects = [_compare(*two) for two in ((hidden, covariance), (own_hidden, own_covariance))]
-        moves = (*moved[2:], *moved[:2]) if with_moves else (None,) * 4
-        roots = float(numbers[1]), float(numbers[0])
-        return PairFit(theta, covariance, own_covariance, *roots, *effects, ends, *moves, bool(whole))
+    rows.prepare()  # once, and not in several threads
 
     def fit_part(part: range) -> list[PairFit]:
-        return [fit(k) for k in part]
+        return [_fit(rows, int(pairs[k, 0]), int(pairs[k, 1]), float(z_ends[k]), with_moves) for k in part]
 
     threads = n_threads or available()
     at_a_time = _AT_A_TIME * threads
@@ -130,15 +122,193 @@ def fit_pairs(
         here = range(first, min(len(pairs), first + at_a_time))
         # One after the other: neighbouring pairs take about as long.
         calls = [(here[t::threads],) for t in range(threads) if here[t::threads]]
-        for (part,), found in zip(calls, run(fit_part, calls), strict=True):
+        with one_for_products():
+            done = run(fit_part, calls)
+        for (part,), found in zip(calls, done, strict=True):
             for k, one in zip(part, found, strict=True):
                 use(k, one)
         if watch is not None:
             watch(here.stop, len(pairs))
 
 
-def _compare(larger: Values, smaller: Values) -> float:
-    """Return the mean ratio of two covariances, which is no less than one (Rao and Scott 1981)."""
-    if len(larger) == 1:
-        return max(1.0, float(larger[0, 0] / smaller[0, 0]))
-    return max(1.0, float(np.trace(np.linalg.solve(smaller, larger)) / len(larger)))
+def _fit(rows: Rows, i: int, j: int, z_ends: float, with_moves: bool) -> PairFit:
+    """Fit a pair."""
+    near, twins, starts = rows.near, rows.twins, rows.design.starts
+    joint = near[i] | near[j]
+    joint[[i, j]] = False
+    around = np.flatnonzero(joint)
+    pair = _Pair.of(rows, i, j, around)
+    # The columns of neighbours, and in whose equation each is.
+    whose = np.repeat(around, np.diff(starts)[around])
+    columns = np.concatenate([np.zeros(0, dtype=np.int64), *(np.arange(starts[s], starts[s + 1]) for s in around)])
+    keep, keep_other = near[i, whose] | twins[j, whose], near[j, whose] | twins[i, whose]
+    intercepts, slopes = rows.regressions
+    d, e = pair.features.shape[1], pair.others.shape[1]
+    start = _Start(
+        np.concatenate([intercepts[i, 1 : len(pair.features)], intercepts[j, 1 : len(pair.others)]]),
+        slopes[i, :d, columns].T,
+        slopes[j, :e, columns].T,
+        slopes[i, :d, starts[j] : starts[j + 1]] @ rows.kinds.turns[j].T,
+    )
+    equations = _Equations(pair, keep, keep_other, start)
+    own = equations.tell(with_moves)
+    if keep.all() and keep_other.all():
+        both = own
+    else:
+        everything = np.ones(len(whose), dtype=bool)
+        equations = _Equations(pair, everything, everything, equations.as_start())
+        both = equations.tell(with_moves)
+    ends = (equations.find_end(-1, z_ends), equations.find_end(1, z_ends)) if z_ends > 0 and d * e == 1 else None
+    return PairFit(own, both, ends)
+
+
+def _invert_left(left: Values, whole: Values) -> Values:
+    """Invert what is left of an information; at least a share of the whole is, in every direction."""
+    root = np.linalg.cholesky(whole)
+    shares, axes = np.linalg.eigh(np.linalg.solve(root, np.linalg.solve(root, left).T))
+    back = np.linalg.solve(root.T, axes)
+    return np.asarray(back / np.maximum(shares, _LEAST_LEFT) @ back.T)
+
+
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """The rows of a pair: entries, which are rows, or states of their missing neighbours; and patterns of neighbours."""
+
+    features: Values
+    others: Values
+    is_plain: bool
+    is_other_plain: bool
+    index: Index
+    value: Values
+    z: Values
+    row: Index
+    pattern: Index
+    count: Values
+    states: Index
+    n_rows: int
+
+    @classmethod
+    def of(cls, rows: Rows, i: int, j: int, around: Index) -> _Pair:
+        """Lay out the rows of a pair with these neighbours."""
+        kinds, design = rows.kinds, rows.design
+        features = kinds.features[i, : kinds.n_levels[i], : kinds.sizes[i]].copy()
+        others = kinds.features[j, : kinds.n_levels[j], : kinds.sizes[j]].copy()
+        n_states = len(features) * len(others)
+        index = np.empty((n_states, _MOST_FUNCTIONS), dtype=np.int64)
+        value = np.empty((n_states, _MOST_FUNCTIONS))
+        plain = bool(kinds.is_plain[i]), bool(kinds.is_plain[j])
+        list_states(features, others, *plain, index, value)
+        z, row, pattern, count = gather(
+            rows.codes, design.counts, i, j, around, kinds.n_levels, rows.filled, rows.features, rows.columns,
+            design.starts, rows.links
+        )  # fmt: skip
+        states = rows.codes[i, row].astype(np.int64) * len(others) + rows.codes[j, row]
+        return cls(features, others, *plain, index, value, z, row, pattern, count, states, len(design.counts))
+
+
+@dataclass(frozen=True, eq=False)
+class _Start:
+    """Where a fit begins: intercepts, the slopes of all columns in both equations, and Theta, (d, e)."""
+
+    intercepts: Values
+    slopes: Values
+    other_slopes: Values
+    link: Values
+
+
+class _Equations:
+    """A pair with one choice of neighbours: `keep` says which columns are in the equation of each variable."""
+
+    def __init__(self, pair: _Pair, keep: Mask, keep_other: Mask, start: _Start) -> None:
+        self._pair, self._keep, self._keep_other = pair, keep, keep_other
+        self._z = np.ascontiguousarray(pair.z[:, keep]), np.ascontiguousarray(pair.z[:, keep_other])
+        d, e = pair.features.shape[1], pair.others.shape[1]
+        self._own = len(pair.features), d, int(keep.sum()), pair.is_plain
+        self._other = len(pair.others), e, int(keep_other.sum()), pair.is_other_plain
+        self._r = d * e
+        self._parameters = np.concatenate(
+            [
+                start.intercepts,
+                start.slopes[:, keep].ravel(),
+                start.other_slopes[:, keep_other].ravel(),
+                start.link.ravel(),
+            ]
+        )
+        size = len(self._parameters)
+        self._observed, self._weights = np.empty(size), np.empty(len(pair.z))
+        base = pair.index, pair.value
+        observe(pair.states, pair.pattern, pair.count, *self._z, self._own, self._other, *base, self._observed,
+                self._weights)  # fmt: skip
+        self._curvature, self._inverse = np.empty((size, size)), np.empty((size, size))
+        self._best, self._is_whole = self._climb(self._parameters, size, self._curvature, self._inverse)
+
+    def _climb(self, parameters: Values, n_free: int, curvature: Values, inverse: Values) -> tuple[float, bool]:
+        """Maximise the penalised likelihood over the first parameters."""
+        pair = self._pair
+        value, is_whole = maximise(
+            self._weights, *self._z, self._own, self._other, pair.features, pair.others, pair.index, pair.value,
+            self._observed, parameters, n_free, curvature, inverse
+        )  # fmt: skip
+        return float(value), bool(is_whole)
+
+    def tell(self, with_moves: bool) -> Told:
+        """Return what this choice of neighbours says."""
+        r, size = self._r, len(self._parameters)
+        theta, covariance = self._parameters[size - r :], self._inverse[size - r :, size - r :]
+        value, is_whole = self._climb_at(-theta)
+        root = np.sqrt(max(0.0, 2 * (self._best - value)))
+        moves = parts = None
+        pair = self._pair
+        entries = pair.states, pair.row, pair.pattern, pair.count
+        base = self._own, self._other, pair.index, pair.value, self._parameters
+        effect = 1.0
+        if (np.diff(pair.row) == 0).any():  # rows that lack neighbours have several entries, one after the other
+            left = self._curvature.copy()
+            take_hidden(*entries, *self._z, *base, left)
+            hidden = _invert_left(np.tril(left) + np.tril(left, -1).T, self._curvature)[size - r :, size - r :]
+            effect = max(1.0, float(np.trace(np.linalg.solve(covariance, hidden)) / r))
+        if with_moves:
+            moves, parts = np.zeros((r, pair.n_rows)), np.zeros((r, pair.n_rows))
+            find_influence(*entries, *self._z, *base, self._inverse, moves, parts)
+        signed = -root if r == 1 and theta[0] < 0 else root
+        return Told(
+            theta.copy(), covariance.copy(), float(signed), effect, moves, parts, self._is_whole and is_whole
+        )
+
+    def as_start(self) -> _Start:
+        """Return where this is, for a fit with more neighbours: their slopes begin at zero."""
+        n_u, d, k, _ = self._own
+        n_v, e, m, _ = self._other
+        cuts = np.cumsum([n_u + n_v - 2, d * k, e * m])
+        intercepts, slopes, other_slopes, link = np.split(self._parameters, cuts)
+        more, other_more = np.zeros((d, len(self._keep))), np.zeros((e, len(self._keep)))
+        more[:, self._keep], other_more[:, self._keep_other] = slopes.reshape(d, k), other_slopes.reshape(e, m)
+        return _Start(intercepts, more, other_more, link.reshape(d, e))
+
+    def _climb_at(self, shift: Values) -> tuple[float, bool]:
+        """Maximise over all but Theta, which moves from its estimate; others begin where they follow it, to second order."""
+        r, size = self._r, len(self._parameters)
+        columns = self._inverse[:, size - r :]
+        trial = self._parameters + columns @ np.linalg.solve(columns[size - r :], shift)
+        trial[size - r :] = self._parameters[size - r :] + shift
+        return self._climb(trial, size - r, np.empty((size, size)), np.empty((size, size)))
+
+    def find_end(self, side: int, z_ends: float) -> float:
+        """Return where the profile ends an interval: the root of its fall is nearly linear in Theta."""
+        theta, error = float(self._parameters[-1]), float(np.sqrt(self._inverse[-1, -1]))
+        low, low_root, high, high_root = 0.0, 0.0, np.inf, np.inf
+        t = z_ends * error
+        for _ in range(_MOST_TRIALS):
+            value, _ = self._climb_at(np.array([side * t]))
+            root = float(np.sqrt(max(2 * (self._best - value), 0.0)))
+            if abs(root - z_ends) < _NEAR * z_ends or t >= _FAR * max(error, 1.0):
+                break
+            if root < z_ends:
+                low, low_root = t, root
+            else:
+                high, high_root = t, root
+            if np.isfinite(high):
+                t = low + (high - low) * (z_ends - low_root) / (high_root - low_root)
+            else:
+                t *= min(max(z_ends / max(root, 0.1), 1.2), 2.5)
+        return theta + side * t

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2, f, norm, t
+from scipy.optimize import brentq
+from scipy.stats import chi2, f, ncx2, norm, t
 
 from sparsefield._deadline import check_time
 from sparsefield.data import Table
@@ -55,7 +56,7 @@ class _Found:
     own_number: Values
     curvature: Values
     noise: Values
-    thetas: dict[int, tuple[Values, Values]]
+    blocks: dict[int, tuple[Values, Values, Values]]
 
     @classmethod
     def empty(cls, n: int) -> _Found:
@@ -126,7 +127,7 @@ def infer_table(
     p_values, wide = _judge(found, rows, left, sample, pairs, degrees, level)
     is_known = degrees > 0
     cut = largest_discovery(np.where(is_known, p_values, 1.0), fdr, rate)
-    _bound(found, degrees, wide)
+    _bound(found, degrees, wide, level)
     detectable = _find_detectable(found, degrees, cut)
     return Inference(
         domain=table.domain,
@@ -189,9 +190,9 @@ def _take_block_step(found: _Found, rows: Rows, at: int, i: int, j: int, own: Sc
 def _take_fit(found: _Found, rows: Rows, at: int, i: int, j: int, fit: PairFit) -> None:
     """Keep the fit of a pair."""
     scale = rows.kinds.scale(i, j)
-    found.root[at], found.own_root[at] = fit.root, fit.own_root
-    found.effect[at], found.own_effect[at] = fit.effect, fit.own_effect
-    _keep(found, at, fit.theta, fit.covariance, fit.own_covariance, scale)
+    found.root[at], found.own_root[at] = fit.both.root, fit.own.root
+    found.effect[at], found.own_effect[at] = fit.both.effect, fit.own.effect
+    _keep(found, at, fit.both.theta, fit.both.covariance, fit.own.covariance, scale)
     if fit.ends is not None:
         found.low[at], found.high[at] = np.sqrt(scale[0, 0]) * np.array(fit.ends)
 
@@ -212,7 +213,7 @@ def _keep(found: _Found, at: int, theta: Values, covariance: Values, own_covaria
     found.curvature[at] = float(theta @ spread @ scale @ theta) / max(square, 1e-300)
     found.noise[at] = float(np.trace(spread @ spread))
     found.error[at] = np.sqrt(found.curvature[at])
-    found.thetas[at] = theta, covariance
+    found.blocks[at] = theta, covariance, scale
 
 
 def _choose_fits(found: _Found, rows: Rows, pairs: Index, degrees: Values) -> Index:
@@ -262,13 +263,13 @@ def _compare_residuals(found: _Found, rows: Rows, left: Residuals, sample: Sampl
 
 def _compare_moves(found: _Found, at: int, fit: PairFit, sample: Sample) -> None:
     """Find by how much a fit varies more than by the model."""
-    for moves, parts, ratio, number in (
-        (fit.moves, fit.parts, found.ratio, found.number),
-        (fit.own_moves, fit.own_parts, found.own_ratio, found.own_number),
+    for told, ratio, number in (
+        (fit.both, found.ratio, found.number),
+        (fit.own, found.own_ratio, found.own_number),
     ):
-        assert moves is not None and parts is not None
-        whole = np.maximum(parts.sum(axis=1, keepdims=True), 1e-300)
-        ratios, numbers = sample.compare((moves / np.sqrt(whole)).T, (parts / whole).T)
+        assert told.moves is not None and told.parts is not None
+        whole = np.maximum(told.parts.sum(axis=1, keepdims=True), 1e-300)
+        ratios, numbers = sample.compare((told.moves / np.sqrt(whole)).T, (told.parts / whole).T)
         ratio[at], number[at] = ratios.mean(), numbers.sum()
 
 
@@ -306,11 +307,13 @@ def _join(found: _Found) -> Values:
     return np.asarray(mean**2 / (2 + 2 * np.minimum(own_error / error, 1.0)))
 
 
-def _bound(found: _Found, degrees: Values, wide: Values) -> None:
+def _bound(found: _Found, degrees: Values, wide: Values, level: float) -> None:
     """Set the ends of the intervals that are not there yet.
 
     The squared weight of several interactions has the standard error (2 tr(MVMV) + 4 w^2 c)^(1/2), c being
-    Theta' MVM Theta / Theta' M Theta: weights w are in the interval whose own standard error leads to the estimate.
+    Theta' MVM Theta / Theta' M Theta: weights w are in the interval whose own standard error leads to the estimate. No
+    weight is in it that is less than that of all interactions in their common confidence region: where M weighs levels
+    that are rare, the first interval alone would reach to zero where it is clear that there is an edge.
     """
     error = found.error * np.sqrt(found.effect)
     left = np.isnan(found.low)
@@ -323,6 +326,30 @@ def _bound(found: _Found, degrees: Values, wide: Values) -> None:
     z2 = wide[more] ** 2
     middle, half = square + 2 * z2 * c, np.sqrt(np.maximum(4 * z2 * c * (square + z2 * c) + 2 * z2 * noise, 0.0))
     found.low[more], found.high[more] = np.sqrt(np.maximum(middle - half, 0.0)), np.sqrt(middle + half)
+    for at, (theta, covariance, scale) in found.blocks.items():
+        radius = chi2.isf((1 - level) / 2, len(theta)) * found.effect[at]
+        found.low[at] = min(found.high[at], max(found.low[at], _least_weight(theta, covariance, scale, radius)))
+
+
+def _least_weight(theta: Values, covariance: Values, scale: Values, radius: float) -> float:
+    """Return the least root of x' M x among all x with (x - Theta)' V^-1 (x - Theta) <= radius."""
+    root = np.linalg.cholesky(covariance + 1e-12 * np.trace(covariance) / len(theta) * np.eye(len(theta)))
+    sizes, axes = np.linalg.eigh(root.T @ scale @ root)
+    own = axes.T @ np.linalg.solve(root, theta)
+    sizes = np.maximum(sizes, 0.0)
+    if own @ own <= radius:
+        return 0.0
+
+    def excess(log_multiplier: float) -> float:
+        """Return by how much the point with this multiplier is outside the region."""
+        pull = np.exp(log_multiplier) * sizes
+        return float(((own * pull / (1 + pull)) ** 2).sum() - radius)
+
+    low, high = -50.0, 50.0
+    if excess(high) <= 0:
+        return 0.0
+    multiplier = np.exp(brentq(excess, low, high))
+    return float(np.sqrt((sizes * (own / (1 + multiplier * sizes)) ** 2).sum()))
 
 
 def _find_detectable(found: _Found, degrees: Values, cut: float) -> Values:
@@ -337,8 +364,5 @@ def _find_detectable(found: _Found, degrees: Values, cut: float) -> Values:
 
 def _noncentrality(degrees: float, cut: float) -> float:
     """Return the noncentrality with which a chi-square is above its quantile four times out of five."""
-    from scipy.optimize import brentq
-    from scipy.stats import ncx2
-
     quantile = float(chi2.isf(cut, degrees))
     return float(brentq(lambda x: ncx2.sf(quantile, degrees, x) - _POWER, 1e-9, 4 * quantile + 100))

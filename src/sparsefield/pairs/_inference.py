@@ -297,12 +297,13 @@ class Inference:
 
         def use(k: int, fit: PairFit) -> None:
             i, j = self.pairs[places[k]].tolist()
-            assert fit.moves is not None
+            theta, moves = fit.both.theta, fit.both.moves
+            assert moves is not None
             scale = self.rows.kinds.scale(i, j)
-            if len(fit.theta) == 1:
-                moved[k] = np.sqrt(scale[0, 0]) * fit.moves[0]
+            if len(theta) == 1:
+                moved[k] = np.sqrt(scale[0, 0]) * moves[0]
             else:
-                moved[k] = (scale @ fit.theta) @ fit.moves / max(np.sqrt(fit.theta @ scale @ fit.theta), 1e-300)
+                moved[k] = (scale @ theta) @ moves / max(np.sqrt(theta @ scale @ theta), 1e-300)
 
         if (self.degrees[places] == 0).any():
             raise ValueError("A pair of which one variable is constant has no weight: leave it out.")

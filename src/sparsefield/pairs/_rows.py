@@ -108,6 +108,10 @@ class Rows:
         """How many variables there are."""
         return self.design.n_variables
 
+    def prepare(self) -> None:
+        """Find all that fits of pairs need."""
+        _ = self.codes, self.near, self.regressions, self.links, self.features, self.columns
+
     @cached_property
     def codes(self) -> NDArray[np.uint8]:
         """The levels of all variables, (n_variables, n_rows); 255 where one is missing."""

@@ -6,6 +6,7 @@ from sparsefield.plotting._choice import ChoiceDisplay
 from sparsefield.plotting._colors import PALETTE, choose_colors, style_groups
 from sparsefield.plotting._curves import Curve, plot_curves, plot_dots
 from sparsefield.plotting._heatmap import HeatmapDisplay
+from sparsefield.plotting._inference import PairsDisplay, StrengthDisplay
 from sparsefield.plotting._layout import place_nodes
 from sparsefield.plotting._names import as_percent
 from sparsefield.plotting._network import NetworkDisplay, plot_network
@@ -21,10 +22,12 @@ __all__ = [
     "DifferencesDisplay",
     "HeatmapDisplay",
     "NetworkDisplay",
+    "PairsDisplay",
     "PathDisplay",
     "RocDisplay",
     "SharesDisplay",
     "StabilityDisplay",
+    "StrengthDisplay",
     "TraceDisplay",
     "as_percent",
     "choose_colors",

@@ -12,6 +12,8 @@ from matplotlib.colors import ListedColormap
 from matplotlib.patches import Patch, Rectangle
 from numpy.typing import NDArray
 
+from sparsefield.network import Network
+from sparsefield.pairs import Inference
 from sparsefield.plotting._agreement import write_names
 from sparsefield.plotting._colors import LIGHT
 from sparsefield.plotting._curves import clear_frame
@@ -25,16 +27,21 @@ _SAME, _DIFFERENT, _OWN = "#d9d9d9", "#000000", "#ffffff"  # as bootnet draws th
 
 
 class SharesDisplay(Display):
-    """A line for each edge, strongest first: its weight, its interval, and the share of resamples that find it.
+    """A line for each edge, strongest first: its weight, and the share of resamples that find it.
+
+    Weights of resamples are shrunken as those of the fit are, and their percentiles no interval of the true weight.
+    Intervals are those of an inference, where one is given.
 
     Parameters
     ----------
     table : polars.DataFrame
-        The edges that are drawn, as in `Bootstrap.table`.
+        The edges that are drawn, as in `Bootstrap.table`; `low` and `high`, where it has them, are those of `infer`.
     n_edges : int
         How many edges the fit has.
     n_resamples : int
         How many resamples there are.
+    level : float
+        The level of the intervals.
 
     Examples
     --------
@@ -46,24 +53,31 @@ class SharesDisplay(Display):
     '4 edges, 20 resamples'
     """
 
-    def __init__(self, table: pl.DataFrame, n_edges: int, n_resamples: int) -> None:
-        self.table, self.n_edges, self.n_resamples = table, n_edges, n_resamples
+    def __init__(self, table: pl.DataFrame, n_edges: int, n_resamples: int, level: float = 0.95) -> None:
+        self.table, self.n_edges, self.n_resamples, self.level = table, n_edges, n_resamples, level
         self._size = (7.0, 1.4 + 0.21 * len(table))
 
     @classmethod
-    def from_bootstrap(cls, bootstrap: Bootstrap, *, most: int = 40) -> SharesDisplay:
-        """Make the picture of a bootstrap, of so many edges of the fit at most."""
-        edges = _edges_of(bootstrap)
-        return cls(edges.head(most), len(edges), bootstrap.n_resamples)
+    def from_bootstrap(
+        cls, bootstrap: Bootstrap, *, inference: Inference | None = None, most: int = 40
+    ) -> SharesDisplay:
+        """Make the picture of a bootstrap, of so many edges of the fit at most, with the intervals of an inference."""
+        edges = _edges_of(bootstrap).drop("low", "high")
+        n_edges, shown = len(edges), edges.head(most)
+        if inference is None:
+            return cls(shown, n_edges, bootstrap.n_resamples)
+        ends = Network.of(bootstrap.fit, inference).edges.select("first", "second", "low", "high")
+        shown = shown.join(ends, on=["first", "second"], how="left", maintain_order="left")
+        return cls(shown, n_edges, bootstrap.n_resamples, inference.level)
 
     def _draw(self, ax: Axes) -> None:
         table = self.table
         heights = np.arange(len(table))
         clear_frame(ax)
         ax.axvline(0, color=_ZERO, linewidth=0.8)
-        ax.hlines(
-            heights, table["low"], table["high"], color=_WEIGHT, alpha=_FADED, linewidth=4, label="95% of the resamples"
-        )
+        if "low" in table.columns:
+            label = f"{100 * self.level:.6g}% interval of the weight"
+            ax.hlines(heights, table["low"], table["high"], color=_WEIGHT, alpha=_FADED, linewidth=4, label=label)
         ax.plot(table["weight"], heights, "o", color=_WEIGHT, markersize=4.5, label="weight in the fit")
         names = [name_edge(row["first"], row["second"]) for row in table.iter_rows(named=True)]
         ax.set_yticks(heights, names, fontsize=8)

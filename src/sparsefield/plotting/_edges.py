@@ -1,4 +1,4 @@
-"""How the edges of a network look: the sign is the colour, the weight the width, and dashes what is undecided."""
+"""How the edges of a network look: the sign is the colour, the weight the width, dashes and dots what is not sure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _THINNEST = 0.6  # points
 _WIDEST = (1.4, 4.5)  # points: where edges cover the picture, and where there are a few
 _INK = 0.2  # the share of the picture that edges may cover before they are thinner and paler
 _FAINTEST, _FULL = 0.15, 0.92  # opacities
-_DASHES = (0, (3.0, 2.0))  # in multiples of the width
+_DASHES, _DOTS = (0, (3.0, 2.0)), (0, (1.0, 1.6))  # in multiples of the width
 _THINNEST_DASHED = 1.0  # points: dashes of thinner lines run into each other
 
 Positions = Mapping[Any, Any]
@@ -30,6 +30,16 @@ def sign_of(look: Mapping[str, Any]) -> str:
     if not look.get("signed", True):
         return "unsigned"
     return "negative" if look.get("weight", 1.0) < 0 else "positive"
+
+
+def is_unsure(look: Mapping[str, Any], fdr: float | None) -> bool:
+    """Say whether the q-value of an edge is known, and above the rate."""
+    return fdr is not None and look.get("q", 0.0) > fdr
+
+
+def _look_of(look: Mapping[str, Any], fdr: float | None) -> Any:
+    """Return how the line of an edge is broken."""
+    return _DOTS if is_unsure(look, fdr) else _DASHES if look.get("undecided") else "-"
 
 
 def sizes_of(graph: nx.Graph) -> NDArray[np.float64]:
@@ -45,8 +55,8 @@ def draw_edges(ax: Axes, graph: nx.Graph, positions: Positions) -> float:
     shares = sizes / sizes.max() if sizes.max() > 0 else np.ones(len(sizes))
     lines = np.array([(positions[a], positions[b]) for a, b, _ in edges], dtype=float)
     widths, opacities = _see_through(ax, lines, shares)
-    is_open = np.array([bool(own.get("undecided")) for *_, own in edges])
-    widths = np.where(is_open, np.maximum(widths, _THINNEST_DASHED), widths)
+    looks = [_look_of(own, graph.graph.get("fdr")) for *_, own in edges]
+    widths = np.where([look != "-" for look in looks], np.maximum(widths, _THINNEST_DASHED), widths)
     order = np.argsort(shares, kind="stable")
     colors = [to_rgba(LIGHT[sign_of(edges[k][2])], opacities[k]) for k in order]  # type: ignore[literal-required]
     ax.add_collection(
@@ -54,7 +64,7 @@ def draw_edges(ax: Axes, graph: nx.Graph, positions: Positions) -> float:
             [*lines[order]],
             colors=colors,
             linewidths=widths[order],
-            linestyles=[_DASHES if is_open[k] else "-" for k in order],
+            linestyles=[looks[k] for k in order],
             capstyle="butt",
             zorder=1,
         ),

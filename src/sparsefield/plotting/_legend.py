@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from sparsefield.plotting._colors import LIGHT, GroupStyle
-from sparsefield.plotting._edges import sign_of, sizes_of
+from sparsefield.plotting._edges import is_unsure, sign_of, sizes_of
 from sparsefield.plotting._names import shorten
 
 MARKERS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D"}
@@ -37,7 +37,10 @@ def legend_marks(
         for sign, label in _SIGNS.items()
         if sign in found
     ]
-    if any(own.get("undecided") for own in looks):
+    fdr = graph.graph.get("fdr")
+    if any(is_unsure(own, fdr) for own in looks):
+        marks.append(Line2D([], [], color=LIGHT["node"], linestyle=":", label=f"may be noise: q above {fdr:g}"))
+    if any(own.get("undecided") and not is_unsure(own, fdr) for own in looks):
         marks.append(Line2D([], [], color=LIGHT["node"], linestyle="--", label="undecided by simulation error"))
     sizes = sizes_of(graph)
     if len(sizes) and np.ptp(sizes) > _SAME * sizes.max():

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from sparsefield.fits import Fit, Fitted, as_fit
 from sparsefield.model import PairwiseMRF
 from sparsefield.network import Network, make_graph
+from sparsefield.pairs import Inference
 from sparsefield.plotting._colors import LIGHT, style_groups
 from sparsefield.plotting._display import Display
 from sparsefield.plotting._edges import Positions, draw_edges
@@ -45,7 +46,8 @@ def plot_network(
     """Draw a network: a dot for each variable, a line for each edge, wider for a larger weight.
 
     Positive edges are blue, negative ones orange, and those of unordered levels, whose weights have no sign, grey.
-    Edges that simulation error leaves undecided (`undecided`, as of `make_graph`) are dashed.
+    Edges that simulation error leaves undecided (`undecided`, as of `make_graph`) are dashed, and those whose q-value
+    is above the rate of an inference dotted.
 
     Parameters
     ----------
@@ -163,7 +165,8 @@ class NetworkDisplay(Display):
     """The network of a field: components side by side, variables without edges in rows below them.
 
     Positive edges are blue, negative ones orange, and those of unordered levels, whose weights have no sign, grey; the
-    width is the weight. Edges that simulation error leaves undecided are dashed. The legend has the codes in use.
+    width is the weight. Edges that simulation error leaves undecided are dashed, and those whose q-value is above the
+    rate of an inference dotted. The legend has the codes in use.
 
     Parameters
     ----------
@@ -214,11 +217,13 @@ class NetworkDisplay(Display):
         self.seed, self.alpha, self._given = seed, alpha, positions
 
     @classmethod
-    def from_fit(cls, fitted: PairwiseMRF | Fit | Fitted | Network, **options: Any) -> NetworkDisplay:
-        """Make the picture of a field, a fit or a fitted estimator; options as for the class."""
+    def from_fit(
+        cls, fitted: PairwiseMRF | Fit | Fitted | Network, *, inference: Inference | None = None, **options: Any
+    ) -> NetworkDisplay:
+        """Make the picture of a field, a fit or an estimator, with an inference if wanted; options as for the class."""
         if not isinstance(fitted, PairwiseMRF | Network):
             options = {"alpha": as_fit(fitted).alpha, **options}
-        return cls(make_graph(fitted), **options)
+        return cls(make_graph(Network.of(fitted, inference)), **options)
 
     @classmethod
     def from_estimator(cls, estimator: Fitted, *, ax: Axes | None = None, **options: Any) -> NetworkDisplay:

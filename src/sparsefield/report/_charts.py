@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -173,27 +174,64 @@ def draw_stability(stability: Stability) -> Markup:
     )
 
 
-def place_intervals(
-    rows: Sequence[tuple[str, str, float, float, float, float]],
-) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
+@dataclass(frozen=True)
+class Interval:
+    """What is known of the weight of an edge.
+
+    Parameters
+    ----------
+    first, second : str
+        The variables.
+    value : float
+        The estimate of its weight; the weight in the fit where there is no interval.
+    is_signed : bool
+        Whether the weight has a sign.
+    low, high : float or None
+        The ends of its interval.
+    level, q : str
+        The level of the interval, and the q-value.
+    share : float or None
+        In which share of the resamples it is found.
+    """
+
+    first: str
+    second: str
+    value: float
+    is_signed: bool
+    low: float | None = None
+    high: float | None = None
+    level: str = ""
+    q: str = ""
+    share: float | None = None
+
+    @property
+    def title(self) -> str:
+        """What is said of it when a pointer is over it."""
+        said = f"{self.first} \N{EN DASH} {self.second}: {self.value:.3g}"
+        if self.low is not None and self.high is not None:
+            said += (
+                f" ({self.level} interval {self.low:.3g} to {self.high:.3g}), q {'' if '<' in self.q else '= '}{self.q}"
+            )
+        return said if self.share is None else f"{said}, found in {as_percent(self.share)} of resamples"
+
+
+def place_intervals(rows: Sequence[Interval]) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
     """Return where the weight and the interval of each edge are, as shares of a scale with zero, and its ticks."""
-    scale = make_scale([0.0, *(value for _, _, weight, _, low, high in rows for value in (weight, low, high))])
+    scale = make_scale([0.0, *(value for row in rows for value in (row.value, row.low, row.high))])
 
     def at(value: float) -> str:
         return f"{100 * scale.share(value):.2f}%"
 
-    ticks = [(at(tick), as_tick(tick)) for tick in scale.ticks(5)]
-    return [
-        {
-            "first": first,
-            "second": second,
+    def place(row: Interval) -> dict[str, Any]:
+        found = {"first": row.first, "second": row.second, "title": row.title, "q": row.q, "low": None}
+        found |= {
             "zero": at(0.0),
-            "weight": at(weight),
-            "low": at(low),
-            "width": f"{100 * (scale.share(high) - scale.share(low)):.2f}%",
-            "found": as_percent(share),
-            "title": f"{first} \N{EN DASH} {second}: {weight:.3g} (95%: {low:.3g} to {high:.3g}), found in "
-            f"{as_percent(share)} of resamples",
+            "weight": at(row.value),
+            "found": None if row.share is None else as_percent(row.share),
         }
-        for first, second, weight, share, low, high in rows
-    ], ticks
+        if row.low is not None and row.high is not None:
+            found |= {"low": at(row.low), "width": f"{100 * (scale.share(row.high) - scale.share(row.low)):.2f}%"}
+        sign = "positive" if row.value > 0 else "negative"
+        return found | {"sign": sign if row.is_signed else "unsigned"}
+
+    return [place(row) for row in rows], [(at(tick), as_tick(tick)) for tick in scale.ticks(5)]

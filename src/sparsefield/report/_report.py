@@ -20,6 +20,7 @@ from sparsefield.network import Network, find_clusters
 from sparsefield.pairs import Inference
 from sparsefield.report._alternatives import describe_alternatives
 from sparsefield.report._charts import draw_path, draw_trace
+from sparsefield.report._pairs import describe_intervals, describe_pairs, find_inference
 from sparsefield.report._sections import describe_many, find_shares
 from sparsefield.report._style import write_themes
 from sparsefield.report._view import describe_network, make_environment, read_view
@@ -27,7 +28,7 @@ from sparsefield.report._words import describe
 from sparsefield.selection import Bootstrap, Choice, Path, PathWeights, Stability
 
 _MOST_VARIABLES = 2000  # all pairs of nodes are compared to place them
-_SCRIPTS = ("texts.js", "theme.js", "table.js", "compare.js", "report.js")  # each may use those before it
+_SCRIPTS = ("texts.js", "theme.js", "table.js", "compare.js", "pairs.js", "report.js")  # each may use those before it
 
 
 def write_report(
@@ -58,7 +59,7 @@ def write_report(
     path : str or path
         The .html file.
     table : Table, array, pandas or polars data frame, or path, optional
-        What it was fitted to, for a summary; see `encode`.
+        What it was fitted to, for a summary, and for how sure every pair is; see `encode`.
     groups : mapping of variable to group, optional
         Nodes are coloured by it.
     colors : mapping of group to colour, optional
@@ -72,15 +73,17 @@ def write_report(
     choice : Choice, optional
         Why this penalty (`select`), for a section about it; that of an estimator unless given.
     bootstrap : Bootstrap, optional
-        Fits of resampled rows (`bootstrap`): edges get the share of resamples in which they are found, and intervals.
+        Fits of resampled rows (`bootstrap`): edges get the share of resamples in which they are found.
     stability : Stability, optional
         Fits of fewer rows (`stability`), for how few rows would have told the same.
     sample_weight : array-like of shape (n_rows,), optional
-        How often each row of the table counts.
+        How often each row of the table counts. Intervals take them for weights of a survey: where they are counts of
+        equal rows, give `infer(table, sample_weight=weights, frequency=True)` as `inference`.
     alternatives : Path or PathWeights, optional
         Fits with other penalties (`path`), two of which can be compared side by side; those of the choice unless given.
     inference : Inference, optional
-        How sure every pair is (`infer`): edges get intervals and q-values, and any pair can be looked up.
+        How sure every pair is (`infer`): edges get intervals and q-values, and any pair can be looked up. Found from
+        the table unless given, for up to 300 variables and five million cells in memory.
 
     Examples
     --------
@@ -96,15 +99,18 @@ def write_report(
         alternatives = choice.weights
     fit = as_fit(fit)
     _check_names(fit.model.domain.names, groups)
-    network = Network.of(fit if network is None else network, inference)
     if table is not None and not isinstance(table, Table):
         table = encode(table, domain=fit.model.domain)
+    network = Network.of(fit if network is None else network, inference)
+    if network.inference is None:
+        network = Network.of(network, find_inference(table, fit, sample_weight))
     clusters = find_clusters(network, seed=seed)
-    resampled = None if bootstrap is None else find_shares(bootstrap)
-    drawn = describe_network(network, groups=groups, colors=colors, seed=seed, resampled=resampled, clusters=clusters)
     sections = describe_many(fit, network, choice, bootstrap, stability)
-    if sections["bootstrap"] is not None:
-        _number_intervals(sections["bootstrap"]["intervals"], drawn)
+    shares = None if bootstrap is None else find_shares(bootstrap)
+    drawn = describe_network(network, groups=groups, colors=colors, seed=seed, shares=shares, clusters=clusters)
+    intervals = describe_intervals(network, shares)
+    if intervals is not None:
+        _number_intervals(intervals["rows"], drawn)
     chosen = None if choice is None else choice.alpha
     other = PathWeights.of(alternatives) if isinstance(alternatives, Path) else alternatives
     environment = make_environment()
@@ -117,6 +123,8 @@ def write_report(
         has_clusters=bool(clusters.members),
         trace=draw_trace(fit),
         summary=_summary(table, sample_weight),
+        intervals=intervals,
+        pairs=describe_pairs(network),
         **sections,
         alternatives=None if other is None else describe_alternatives(other, fit),
         path_chart=None if other is None else draw_path(other, chosen),

@@ -11,13 +11,11 @@ from sparsefield.data import count
 from sparsefield.fits import Fit
 from sparsefield.network import Network
 from sparsefield.plotting import StabilityDisplay, as_percent
-from sparsefield.report._charts import draw_choice, draw_stability, place_intervals
+from sparsefield.report._charts import draw_choice, draw_stability
 from sparsefield.selection import Bootstrap, Choice, Stability
 
-Pair = frozenset[str]
-Resampled = dict[Pair, tuple[float, float, float]]  # share of the resamples, and the ends of the interval
-_NEVER = (0.0, 0.0, 0.0)  # of pairs that have no edge in any resample
-_MOST_INTERVALS, _MOST_OTHERS = 30, 10  # lines of a plot that fits a screen; pairs that are listed
+Shares = dict[frozenset[str], float]  # of the resamples in which a pair has an edge
+_MOST_OTHERS = 10  # pairs that are listed
 
 
 def describe_many(
@@ -56,48 +54,23 @@ def _describe_choice(choice: Choice, network: Network, fit: Fit) -> dict[str, An
     }
 
 
-def find_shares(bootstrap: Bootstrap) -> Resampled:
-    """Return for each pair in which share of the resamples it has an edge, and the interval of its weight."""
-    rows = bootstrap.table.select("first", "second", "selected", "low", "high").iter_rows()
-    return {
-        frozenset((first, second)): (selected, short(low), short(high)) for first, second, selected, low, high in rows
-    }
-
-
-def of_edge(resampled: Resampled, first: str, second: str) -> tuple[float, float, float]:
-    """Return what resamples say of a pair; one that never has an edge has zeros."""
-    return resampled.get(frozenset((first, second)), _NEVER)
+def find_shares(bootstrap: Bootstrap) -> Shares:
+    """Return for each pair in which share of the resamples it has an edge; the others are in none."""
+    rows = bootstrap.table.select("first", "second", "selected").iter_rows()
+    return {frozenset((first, second)): selected for first, second, selected in rows}
 
 
 def _describe_bootstrap(bootstrap: Bootstrap, network: Network, fit: Fit) -> dict[str, Any]:
-    """Return the sentence, the intervals of the strongest edges, and the pairs that only resamples join."""
-    resampled = find_shares(bootstrap)
+    """Return the sentence, and the pairs that only resamples join."""
     edges = network.edges.filter(pl.col("weight") != 0)
-    strongest = edges.head(_MOST_INTERVALS)
     joined = {frozenset(pair) for pair in edges.select("first", "second").iter_rows()}
     others = bootstrap.table.sort("selected", descending=True, maintain_order=True).iter_rows(named=True)
     only = [row for row in others if frozenset((row["first"], row["second"])) not in joined]
-    intervals, ticks = place_intervals(
-        [
-            (first, second, short(weight), *of_edge(resampled, first, second))
-            for first, second, weight in strongest.select("first", "second", "weight").iter_rows()
-        ]
-    )
     return {
         "sentence": bootstrap.sentence,
         "remark": _compare_alphas("Resamples were fitted with", bootstrap.fit.settings.get("alpha"), fit),
-        "n_edges": len(edges),
         "n_only": len(only),
-        "only": [
-            {
-                **row,
-                "found": as_percent(row["selected"]),
-                "interval": f"{row['low']:.3g} to {row['high']:.3g}",
-            }
-            for row in only[:_MOST_OTHERS]
-        ],
-        "intervals": intervals,
-        "ticks": ticks,
+        "only": [{**row, "found": as_percent(row["selected"])} for row in only[:_MOST_OTHERS]],
     }
 
 

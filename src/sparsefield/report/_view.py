@@ -12,7 +12,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from sparsefield.network import Clusters, Network, make_graph
 from sparsefield.plotting import PALETTE, place_nodes, style_groups
-from sparsefield.report._sections import Resampled, of_edge, short
+from sparsefield.report._pairs import as_level
+from sparsefield.report._sections import Shares, short
 
 # Each adds to what those before it made: `network-marks.js` begins, and `network.js` puts the parts together.
 _SCRIPTS = (
@@ -37,7 +38,7 @@ def describe_network(
     groups: Mapping[str, str] | None,
     colors: Mapping[str, str] | None,
     seed: int,
-    resampled: Resampled | None = None,
+    shares: Shares | None = None,
     clusters: Clusters | None = None,
     only: Collection[str] | None = None,
 ) -> dict[str, Any]:
@@ -53,8 +54,8 @@ def describe_network(
         The colours; chosen unless given.
     seed : int
         Where the random numbers of the placing start.
-    resampled : mapping of pairs to what resamples say of them, optional
-        The share of the resamples in which a pair has an edge, and the ends of the interval of its weight.
+    shares : mapping of pairs to shares, optional
+        The share of the resamples in which a pair has an edge.
     clusters : Clusters, optional
         What `find_clusters` found, for colours by cluster.
     only : collection of variables, optional
@@ -86,7 +87,8 @@ def describe_network(
             short(own["weight"]),
             own.get("undecided"),
             own.get("signed", True),
-            *(() if resampled is None else of_edge(resampled, a, b)),
+            None if shares is None else shares.get(frozenset((a, b)), 0.0),
+            *_describe_sureness(network, own),
         ]
         for a, b, own in edges
     ]
@@ -97,7 +99,16 @@ def describe_network(
         # Styles are given in the order of names, which is that of the clusters.
         "clusters": list(style_groups(f"{k:09}" for k in set(cluster_of.values())).values()),
         "palette": PALETTE,
+        **({} if network.inference is None else {"level": as_level(network.inference), "fdr": network.inference.fdr}),
     }
+
+
+def _describe_sureness(network: Network, edge: Mapping[str, Any]) -> list[Any]:
+    """Return estimate, ends of the interval, q-value, and whether it is an edge at the rate, where these are known."""
+    if network.inference is None or "estimate" not in edge:
+        return []
+    known = [short(edge[name]) for name in ("estimate", "low", "high", "q")]
+    return [*known, edge["q"] <= network.inference.fdr]
 
 
 def _take(whole: nx.Graph, only: set[str]) -> nx.Graph:

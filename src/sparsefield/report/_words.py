@@ -15,6 +15,7 @@ from sparsefield.report._certainty import (
     advise,
     describe_certificate,
     describe_end,
+    describe_inference,
     describe_limits,
     describe_resamples,
     describe_simulation,
@@ -79,11 +80,14 @@ def describe(
     found = _describe_edges(fit, network, clusters) if has_edges else _describe_none(fit, network)
     sure = [
         describe_end(fit),
+        describe_inference(network),
         describe_simulation(fit, network),
-        describe_resamples(bootstrap, has_edges=has_edges),
+        describe_resamples(bootstrap, is_told=network.inference is not None or not has_edges),
         describe_certificate(fit),
     ]
-    advice, command = ("", "") if bootstrap is not None or not network.n_pairs else advise(fit, has_edges=has_edges)
+    advice, command = "", ""
+    if bootstrap is None and network.n_pairs:
+        advice, command = advise(fit, has_edges=has_edges, has_inference=network.inference is not None)
     return Words(
         tuple(filter(None, (*found, _describe_rows(fit, table, sample_weight)))),
         tuple(filter(None, sure)),

@@ -36,17 +36,20 @@ const NetworkView = { parts: {} };
   const DESK = 700_000; // pixels of the network of a page that is 1280 wide
   const opacityFor = (n, area) => Math.min(0.85, Math.max(0.2, Math.sqrt(((200 / Math.max(1, n)) * Math.min(DESK, area)) / DESK)));
 
-  // Width tells the weight, colour the sign, dashes that the draws do not decide, opacity the share of resamples. No code is used twice.
+  // Width tells the weight, colour the sign, dots that other rows may not show it, dashes that the draws do not decide, opacity the
+  // share of resamples. No code is used twice.
   function styleOf(edge, most, opacity) {
     return {
       color: !edge.hasSign ? "unsigned" : edge.weight > 0 ? "positive" : "negative",
       width: 0.6 + 3.4 * stepped(edge.size / most),
       opacity: opacity * (edge.share === null ? 1 : 0.15 + 0.85 * stepped(edge.share)),
-      dashed: edge.undecided === true,
+      dashed: edge.undecided === true && edge.isSure !== false,
+      dotted: edge.isSure === false,
     };
   }
 
   const dashes = (width) => [3 + 2 * width, 3 + 1.5 * width];
+  const dots = (width) => [Math.max(1.5, width), 2 + width];
 
   // A page may set its theme (`data-theme` of the document); without, the system's holds.
   function makeTheme(palette, changed, paint) {
@@ -125,5 +128,5 @@ const NetworkView = { parts: {} };
     return coloring;
   }
 
-  Object.assign(NetworkView.parts, { traceShape, styleOf, opacityFor, dashes, makeTheme, makeColoring, mix });
+  Object.assign(NetworkView.parts, { traceShape, styleOf, opacityFor, dashes, dots, makeTheme, makeColoring, mix });
 })();

@@ -1,7 +1,7 @@
 "use strict";
 // One picture of the network on a canvas, from a scene: what is shown, where it is on the screen, and what is picked out.
 (() => {
-  const { makeLayer, traceShape, dashes, FONT, HEIGHT, PAD } = NetworkView.parts;
+  const { makeLayer, traceShape, dashes, dots, FONT, HEIGHT, PAD } = NetworkView.parts;
   const FADED = 0.15; // what is left of the opacity of what was not picked
   const FADED_NAME = 0.65; // which leaves the text a contrast above 4.5 on either background
   const WIDER = 1.7; // by how much picked edges are wider: they keep the colours of their signs
@@ -19,8 +19,8 @@
         context.strokeStyle = colors[style.color];
         context.lineWidth = style.width * zoomed * look.wider;
         context.globalAlpha = look.solid ? Math.max(0.75, style.opacity) : style.opacity * look.fade;
-        context.setLineDash(style.dashed ? dashes(context.lineWidth) : []);
-        context.lineCap = style.dashed ? "butt" : "round";
+        context.setLineDash(style.dotted ? dots(context.lineWidth) : style.dashed ? dashes(context.lineWidth) : []);
+        context.lineCap = style.dashed || style.dotted ? "butt" : "round";
         last = style;
       }
       context.beginPath();

@@ -2,7 +2,7 @@
 // What is said beside the picture: the legend, with each code that is in use and no other, and the words of tooltips. All of it is set
 // as text.
 (() => {
-  const { traceShape, dashes, mix, clean } = NetworkView.parts;
+  const { traceShape, dashes, dots, mix, clean } = NetworkView.parts;
 
   function tell(text, tag, className = "") {
     const element = document.createElement(tag);
@@ -24,11 +24,11 @@
     return canvas;
   }
 
-  const line = (color, { width = 2.5, isDashed = false, opacity = 1 } = {}) => sample(26, (context, y) => {
+  const line = (color, { width = 2.5, pattern = [], opacity = 1 } = {}) => sample(26, (context, y) => {
     context.strokeStyle = color;
     context.lineWidth = width;
     context.globalAlpha = opacity;
-    context.setLineDash(isDashed ? dashes(1) : []);
+    context.setLineDash(pattern);
     context.beginPath();
     context.moveTo(1, y);
     context.lineTo(25, y);
@@ -42,7 +42,7 @@
 
   const short = (value) => Number(value.toPrecision(3)).toString().replace("-", "−");
 
-  function edgeEntries(edges, colors) {
+  function edgeEntries(edges, colors, fdr) {
     const entries = [];
     const has = (wanted) => edges.some(wanted);
     const anySign = has((edge) => edge.hasSign);
@@ -52,8 +52,9 @@
     const plain = anySign ? colors.text : colors.unsigned, opacity = 0.65;
     const least = edges.reduce((size, edge) => Math.min(size, edge.size), Infinity); // a call cannot take a million arguments
     if (has((edge) => edge.size > 1.05 * least)) entries.push([line(plain, { width: 5, opacity }), "wider: stronger"]);
-    if (has((edge) => edge.undecided === true)) {
-      entries.push([line(plain, { isDashed: true, opacity }), "dashed: undecided (simulation error)"]);
+    if (has((edge) => edge.isSure === false)) entries.push([line(plain, { pattern: dots(2.5), opacity }), `dotted: q above ${fdr}`]);
+    if (has((edge) => edge.undecided === true && edge.isSure !== false)) {
+      entries.push([line(plain, { pattern: dashes(1), opacity }), "dashed: undecided (simulation error)"]);
     }
     if (has((edge) => edge.share !== null && edge.share < 1)) entries.push([line(plain, { opacity: 0.25 }), "fainter: in fewer resamples"]);
     return entries;
@@ -79,8 +80,8 @@
     return entry;
   }
 
-  function writeLegend(element, nodes, edges, coloring, colors) {
-    const entries = [...nodeEntries(nodes, coloring), ...edgeEntries(edges, colors)].map(([mark, text]) => {
+  function writeLegend(element, nodes, edges, coloring, colors, fdr) {
+    const entries = [...nodeEntries(nodes, coloring), ...edgeEntries(edges, colors, fdr)].map(([mark, text]) => {
       const entry = document.createElement("span");
       entry.className = "network-entry";
       entry.append(mark, tell(text, "span"));
@@ -140,17 +141,29 @@
     return `odds ratio ${short(Math.exp(edge.weight))}, all other variables fixed`;
   }
 
-  function describeEdge(edge, nodes) {
+  // Numbers as they are read: two decimals of a weight, two digits of a q-value, of which tiny ones have none.
+  const decimals = (value, hasSign = false) => (hasSign && value > 0 ? "+" : "") + value.toFixed(2).replace("-", "−");
+  const sayQ = (q) => (q < 0.001 ? "q < 0.001" : `q = ${Number(q.toPrecision(2))}`);
+
+  // What other rows would show of an edge: an empty string where that is not known.
+  function sayEstimate(edge, { level, fdr }) {
+    if (edge.estimate === null) return "";
+    const interval = `${level} interval ${decimals(edge.low)} to ${decimals(edge.high)}`;
+    const weak = edge.isSure ? "" : `, above ${fdr}: it may be noise`;
+    return `estimate ${decimals(edge.estimate, edge.hasSign)} (${interval}), ${sayQ(edge.q)}${weak}`;
+  }
+
+  function describeEdge(edge, nodes, data = {}) {
     const signed = `${edge.weight > 0 ? "positive, +" : "negative, "}${short(edge.weight)}`;
     const weight = edge.hasSign ? signed : `${short(edge.size)}, without a sign`;
     const lines = [`${clean(nodes[edge.a].name)} – ${clean(nodes[edge.b].name)}`, weight, sayOdds(edge, nodes) ?? []].flat();
-    if (edge.low !== null) lines.push(`interval ${short(edge.low)} to ${short(edge.high)}`);
+    if (edge.estimate !== null) lines.push(sayEstimate(edge, data));
     if (edge.share !== null) lines.push(`found in ${percent(edge.share)} of the resamples`);
     if (edge.undecided === true) lines.push("undecided: the simulation error leaves open whether the optimum has it");
     return lines;
   }
 
   Object.assign(NetworkView.parts, {
-    tell, count, percent, writeLegend, layLegend, paintLegend, sayOdds, describeNode, describeEdge,
+    tell, count, percent, writeLegend, layLegend, paintLegend, sayOdds, sayEstimate, sayQ, decimals, describeNode, describeEdge,
   });
 })();

@@ -4,8 +4,8 @@
 //   data      what describe_network of report/_view.py returns
 //   options   legend: the element that explains the codes, or null; names: whether names are written (true);
 //             empty, none: what is said where there is no edge, or none is shown; label: what screen readers hear;
-//             controls: buttons for zooming (true)
-//   edges, nodes          the objects; an edge is {index, a, b, weight, size, undecided, hasSign, share, low, high}
+//             controls: buttons for zooming (true); describePair(k, l): what is said of a node that is pointed to while another is selected
+//   edges, nodes          the objects; an edge is {index, a, b, weight, size, undecided, hasSign, share, estimate, low, high, q, isSure}
 //   showEdges(keep)       which edges are shown; returns how many
 //   hideIsolated(is)      whether nodes without a shown edge are hidden
 //   layOut()              lay what is shown out again; a promise of the end
@@ -21,8 +21,10 @@
   const SHARP_AFTER = 150; // milliseconds after the last turn of a wheel
   const UNIT = 500; // positions come as numbers about one; here they are about the pixels of a screen
 
-  const readEdge = ([a, b, weight, undecided, hasSign, share = null, low = null, high = null], index) => (
-    { index, a, b, weight, size: Math.abs(weight), undecided, hasSign, share, low, high });
+  function readEdge([a, b, weight, undecided, hasSign, share = null, ...sureness], index) {
+    const [estimate = null, low = null, high = null, q = null, isSure = null] = sureness;
+    return { index, a, b, weight, size: Math.abs(weight), undecided, hasSign, share, estimate, low, high, q, isSure };
+  }
 
   NetworkView.make = (container, data, options = {}) => {
     const nodes = data.nodes, edges = data.edges.map(readEdge);
@@ -68,7 +70,7 @@
     }
 
     function restyle() {
-      if (options.legend) writeLegend(options.legend, state.visible.map((k) => nodes[k]), state.shown, coloring, theme.colors);
+      if (options.legend) writeLegend(options.legend, state.visible.map((k) => nodes[k]), state.shown, coloring, theme.colors, data.fdr);
       ask();
     }
 
@@ -136,7 +138,12 @@
       ask();
       if (byPerson) for (const call of listeners.select) call(selection);
     }
-    const describe = (hit) => (hit.edge === undefined ? describeNode(nodes[hit.node]) : describeEdge(edges[hit.edge], nodes));
+    const describe = (hit) => (hit.edge === undefined ? describeNode(nodes[hit.node]) : describeEdge(edges[hit.edge], nodes, data));
+    // Beside a selected node another one is told with what is known of the two.
+    function describeBoth(hit) {
+      const one = state.selection?.node, isPair = options.describePair && one !== undefined && hit.node !== undefined && hit.node !== one;
+      return isPair ? [...describe(hit), options.describePair(one, hit.node)] : describe(hit);
+    }
     let layout = null, sharpening = null;
     function zoom(factor, x, y) {
       if (state.shown.length > MANY) {
@@ -170,7 +177,7 @@
       tap: (hit) => select(isSame(hit, state.selection) ? null : hit, true),
       hover: (hit, x, y) => {
         furniture.canvas.style.cursor = hit === null ? "grab" : "pointer";
-        furniture.point(hit === null ? null : describe(hit), x, y);
+        furniture.point(hit === null ? null : describeBoth(hit), x, y);
         if (!isSame(hit, state.hovered)) ask();
         state.hovered = hit;
       },

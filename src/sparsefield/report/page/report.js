@@ -1,13 +1,16 @@
 "use strict";
 // The network, its controls, the list of neighbours, and the links between the network, the table and the intervals.
 (() => {
-  const { data, byId, signed, signOf, percent, sayOdds, tell, count } = Page;
+  const { data, byId, signed, signOf, percent, sayOdds, sayEstimate, tell, count } = Page;
   const container = byId("network"), state = { least: 0, foundIn: 0, text: "" };
-  const view = NetworkView.make(container, data.network,
-    { legend: byId("legend"), empty: container.dataset.empty, controls: data.network.edges.length > 0 });
+  const view = NetworkView.make(container, data.network, {
+    legend: byId("legend"), empty: container.dataset.empty, controls: data.network.edges.length > 0,
+    describePair: data.pairs === null ? null : (a, b) => lookup.describe(a, b),
+  });
   const { nodes, edges } = view;
   const most = edges.length ? edges[0].size : 1;
   const table = Page.makeTable(nodes, edges);
+  const lookup = Page.makeLookup({ nodes, pairs: data.pairs, level: data.network.level }, edges);
   const intervals = [...document.querySelectorAll(".interval[data-edge]")];
 
   // --- What is shown ---
@@ -40,6 +43,7 @@
     table.mark((edge) => selection !== null && isOf(edge, selection));
     for (const own of intervals) own.classList.toggle("picked", selection !== null && isOf(edges[own.dataset.edge], selection));
     tellSelection(selection);
+    lookup.follow(selection);
   }
 
   function select(selection) {
@@ -83,6 +87,8 @@
     if (selection.edge !== undefined) {
       const edge = edges[selection.edge], [a, b] = [nodes[edge.a], nodes[edge.b]], odds = sayOdds(edge, nodes);
       const words = odds === null ? [] : [`${odds[0].toUpperCase()}${odds.slice(1)}.`];
+      const estimate = sayEstimate(edge, data.network);
+      if (estimate) words.push(`${estimate[0].toUpperCase()}${estimate.slice(1)}.`);
       if (edge.undecided) words.push("Simulation error leaves open whether it is there.");
       if (edge.share !== null) words.push(`Found in ${percent(edge.share)} of resamples.`);
       const weight = tell(`weight ${signed(edge)}`, "p", signOf(edge));
@@ -126,6 +132,10 @@
   byId("picture").addEventListener("click", async () => Page.download(await view.snapshot(), "network.png"));
   view.onSelect(mark);
   table.onPick(show);
+  lookup.onPick((a, b) => {
+    const edge = edges.find((own) => (own.a === a && own.b === b) || (own.a === b && own.b === a));
+    select(edge === undefined ? null : { edge: edge.index });
+  });
   for (const own of intervals) own.addEventListener("click", () => show(Number(own.dataset.edge)));
 
   view.showNames(byId("show-names").checked);

@@ -1,7 +1,7 @@
 "use strict";
 // The table of edges: sorted by a column, filtered as the network is, and linked with it.
 Page.makeTable = (nodes, edges) => {
-  const { byId, signed, signOf, percent, tell, count } = Page;
+  const { byId, signed, signOf, percent, tell, count, decimals, sayQ } = Page;
   const heads = [...document.querySelectorAll("#edges th[data-key]")];
   const has = (key) => heads.some((head) => head.dataset.key === key);
   const body = document.querySelector("#edges tbody"), box = byId("edges-scroll");
@@ -9,15 +9,16 @@ Page.makeTable = (nodes, edges) => {
   const listeners = [];
   let order = { key: "weight", down: true, bySize: true };
 
+  const sayInterval = ({ estimate, low, high, hasSign }) => (
+    estimate === null ? "" : `${decimals(estimate, hasSign)} [${decimals(low)}, ${decimals(high)}]`);
+  const sayRate = ({ q }) => (q === null ? "" : sayQ(q).replace(/^q (= )?/, "").replace("< ", "<"));
   const rows = edges.map((edge) => {
     const line = document.createElement("tr");
     line.tabIndex = -1;
     line.append(tell(nodes[edge.a].name, "td"), tell(nodes[edge.b].name, "td"), tell(signed(edge), "td", `number ${signOf(edge)}`));
+    if (has("estimate")) line.append(tell(sayInterval(edge), "td", "number"), tell(sayRate(edge), "td", "number"));
     if (has("undecided")) line.append(tell(edge.undecided ? "yes" : "", "td"));
-    if (has("share")) {
-      const interval = `${edge.low.toPrecision(3)} to ${edge.high.toPrecision(3)}`;
-      line.append(tell(percent(edge.share), "td", "number"), tell(interval, "td", "number"));
-    }
+    if (has("share")) line.append(tell(percent(edge.share), "td", "number"));
     const row = { ...edge, first: nodes[edge.a].name, second: nodes[edge.b].name, line };
     line.addEventListener("click", () => pick(row));
     return row;
@@ -65,7 +66,7 @@ Page.makeTable = (nodes, edges) => {
 
   function sortBy(key) {
     const again = order.key === key && !order.bySize;
-    order = { key, down: again ? !order.down : key !== "first" && key !== "second", bySize: false };
+    order = { key, down: again ? !order.down : !["first", "second", "q"].includes(key), bySize: false };
     sort();
   }
   for (const head of heads) {
@@ -76,8 +77,9 @@ Page.makeTable = (nodes, edges) => {
   function asCsv() {
     const quote = (value) => (/[",\r\n]/.test(value) ? `"${value.replace(/"/g, '""')}"` : value);
     const marks = edges.some((edge) => edge.undecided !== null) ? ["undecided"] : [];
-    const extra = has("share") ? [...marks, "share", "low", "high"] : marks;
-    const lines = rows.map((row) => [quote(row.first), quote(row.second), String(row.weight), ...extra.map((key) => String(row[key]))]);
+    const extra = [...marks, ...(has("estimate") ? ["estimate", "low", "high", "q"] : []), ...(has("share") ? ["share"] : [])];
+    const asText = (value) => (value === null ? "" : String(value));
+    const lines = rows.map((row) => [quote(row.first), quote(row.second), String(row.weight), ...extra.map((key) => asText(row[key]))]);
     const head = ["first", "second", "weight", ...extra].map((key) => (key === "share" ? "selected" : key));
     return [head, ...lines].map((line) => line.join(",")).join("\r\n") + "\r\n";
   }

@@ -1,10 +1,10 @@
 "use strict";
 // What the parts of the page have in common: its data, and texts that are only ever set as text.
 const Page = (() => {
-  const { tell, count, percent, sayOdds } = NetworkView.parts;
+  const { tell, count, percent, sayOdds, sayEstimate, sayQ, decimals } = NetworkView.parts;
   const data = JSON.parse(document.getElementById("data").textContent);
   const byId = (id) => document.getElementById(id);
-  const signed = ({ weight, hasSign }) => (hasSign && weight > 0 ? "+" : "") + weight.toPrecision(3);
+  const signed = ({ weight, hasSign }) => (hasSign && weight > 0 ? "+" : "") + weight.toPrecision(3).replace("-", "−");
   const signOf = ({ weight, hasSign }) => (!hasSign ? "unsigned" : weight > 0 ? "positive" : "negative");
 
   function download(blob, name) {
@@ -15,5 +15,5 @@ const Page = (() => {
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   }
 
-  return { data, byId, signed, signOf, count, percent, sayOdds, tell, download };
+  return { data, byId, signed, signOf, count, percent, sayOdds, sayEstimate, sayQ, decimals, tell, download };
 })();

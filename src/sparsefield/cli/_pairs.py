@@ -1,0 +1,196 @@
+"""How sure pairs are: found and told by the commands that have a table."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sparsefield._deadline import OutOfTimeError, until
+from sparsefield.cli import _options as options
+from sparsefield.cli._app import Output
+from sparsefield.cli._tables import Sampling
+
+if TYPE_CHECKING:  # commands import these when they run: their help need not wait for them
+    from sparsefield.cli._loading import Rows
+    from sparsefield.network import Network
+    from sparsefield.pairs import Inference
+
+# What stands below tables that have weights and estimates.
+WEIGHTS = (
+    "Weights are those of the fit. Estimates are almost unbiased, whichever edges were found, and intervals are theirs."
+)
+SHRUNKEN = "Weights are shrunken by the penalty. Estimates are not, and intervals are theirs."
+
+MOST_VARIABLES = 300  # with 1000 there are half a million pairs, which take minutes where a fit may take seconds
+
+
+@dataclass(frozen=True)
+class Inferring(Sampling):
+    """How rows were drawn, and whether to say how sure each edge is, for commands whose work is another."""
+
+    infer: options.Infer = None
+
+    def check(self, rows: Rows) -> None:
+        """Refuse, before any work is done, to say what cannot be said."""
+        from sparsefield.data import TableError
+
+        if self.infer and not _are_in_memory(rows):
+            raise TableError("--infer needs rows in memory, and this table is too large for that", "leave it out")
+
+    def find(
+        self,
+        rows: Rows,
+        out: Output,
+        weight: str | None,
+        *,
+        missing: str,
+        n_threads: int | None = None,
+        is_wanted: bool = True,
+        moment: float = float("inf"),
+    ) -> Inference | None:
+        """Return how sure each pair is, or None where that is not wanted or cannot be said, which is said instead.
+
+        Parameters
+        ----------
+        rows : Rows
+            The table.
+        out : Output
+            Where to say why not.
+        weight : str or None
+            The column of the weights.
+        missing : str
+            What the fit does with missing values.
+        n_threads : int, optional
+            Threads to use.
+        is_wanted : bool
+            Whether anybody will read it.
+        moment : float
+            When there is no time left, by `time.perf_counter`.
+        """
+        if self.infer is False or not (is_wanted or self.infer):
+            return None
+        n, excuse = rows.table.domain.n_variables, ""
+        if not _are_in_memory(rows):
+            excuse = "How sure each edge is cannot be said of rows that are not in memory."
+        elif rows.table.n_rows < 2:
+            excuse = "How sure each edge is cannot be said from a single row."
+        elif n > MOST_VARIABLES and not self.infer:
+            excuse = f"How sure each edge is takes a while with {n} variables, and is left out: --infer finds it."
+        elif time.perf_counter() < moment:
+            try:
+                with until(moment):
+                    return find_pairs(rows, out, self, weight, missing=missing, n_threads=n_threads)
+            except OutOfTimeError:
+                pass
+        out.say(excuse or "There was no time left to say how sure each edge is.")
+        return None
+
+
+def _are_in_memory(rows: Rows) -> bool:
+    """Say whether all rows of a table are there, and not their counts alone."""
+    from sparsefield.data import CountedTable
+
+    return not isinstance(rows.table, CountedTable) or rows.table.sample.n_rows == rows.table.n_rows
+
+
+def find_pairs(rows: Rows, out: Output, sampling: Sampling, weight: str | None, **how: Any) -> Inference:
+    """Find how sure each pair is, and point at weights that may be counts."""
+    import numpy as np
+
+    from sparsefield.estimators import infer
+    from sparsefield.model import PairwiseMRF
+
+    if rows.weights is not None and not sampling.frequency and _look_like_counts(rows):
+        out.warn(
+            f"Column {weight!r} has whole numbers, which are taken for weights of a survey where it is said how sure "
+            "pairs are. If they count equal rows, add --frequency."
+        )
+    how |= {"sample_weight": rows.weights, "frequency": sampling.frequency, "clusters": rows.clusters}
+    domain = rows.table.domain
+    nothing = PairwiseMRF(domain, np.zeros(domain.n_slots), np.zeros((domain.n_slots,) * 2))  # it knows the levels
+    return infer(nothing, rows.table, **how, progress=out.progress)  # type: ignore[arg-type]  # True, False or "auto"
+
+
+def _look_like_counts(rows: Rows) -> bool:
+    """Say whether weights are whole numbers that differ."""
+    assert rows.weights is not None
+    return bool((rows.weights % 1 == 0).all() and rows.weights.min() < rows.weights.max())
+
+
+def describe_sampling(found: Inference, sampling: Sampling, weight: str | None) -> Iterable[str]:
+    """Say what weights, clusters and missing cells do to how much the rows tell."""
+    from sparsefield.data import count
+
+    n = found.n_rows
+    if weight is not None and sampling.frequency:
+        yield f"Column {weight!r} counts equal rows: {n} stand for {found.n_effective:.10g}."
+    elif weight is not None:
+        yield (
+            f"Column {weight!r} has weights of a survey, whose scale does not matter: by them, {count(n, 'row')} tell "
+            f"as much as {found.n_effective:.0f} of equal weight."
+        )
+    if sampling.cluster is not None:
+        yield (
+            f"Column {sampling.cluster!r} puts rows into {count(found.n_clusters or 0, 'cluster')}: those of the same "
+            "need not be independent."
+        )
+    if f"{found.design_effect:.2f}" != "1.00":
+        yield (
+            f"Variances are {found.design_effect:.2f} times those of {found.n_effective:.0f} independent rows (the "
+            "design effect, in the median over pairs)."
+        )
+
+
+def describe_shared(found: Inference, network: Network) -> str:
+    """Say how many pairs are edges at the rate, and how many edges of a fit are among them."""
+    n, n_shared = network.n_edges, count_shared(found, network)
+    if not n or not found.n_edges:
+        return f"How sure: {found.sentence}"
+    if n_shared < n:
+        others = "the other cannot" if n - n_shared == 1 else "the others cannot"
+        same = f"{n_shared} of the {n} edges of the fit {'is' if n_shared == 1 else 'are'} among them; {others} be "
+        same += "told from noise at this rate."
+    else:
+        same = "They are those of the fit." if n == found.n_edges else "All edges of the fit are among them."
+    return f"How sure: {found.sentence} {same}"
+
+
+def compare(found: Inference | None, network: Network) -> dict[str, Any] | None:
+    """Return what programs want to know of all pairs beside a fit."""
+    return None if found is None else {**as_numbers(found), "n_shared": count_shared(found, network)}
+
+
+def count_shared(found: Inference, network: Network) -> int:
+    """Return how many edges of a fit are edges at the rate."""
+    pairs = network.edges.filter(network.edges["weight"] != 0).select("first", "second").iter_rows()
+    return sum(bool(found.is_edge[found.index[frozenset(pair)]]) for pair in pairs)
+
+
+def say_interval(found: Inference, first: str, second: str) -> tuple[str, str, str]:
+    """Return the estimate of a pair, its interval and its q-value, as they stand in tables."""
+    from sparsefield.model import has_sign
+
+    k = found.index[frozenset((first, second))]
+    i, j = found.pairs[k]
+    form = "+.2f" if has_sign(found.domain)[i, j] else ".2f"
+    q = found.q_value[k]
+    ends = f"{found.low[k]:{form}} to {found.high[k]:{form}}"
+    return format(found.estimate[k], form), ends, "<0.001" if q < 0.001 else f"{q:.3f}"
+
+
+def as_numbers(found: Inference) -> dict[str, Any]:
+    """Return what programs want to know of all pairs."""
+    return {
+        "sentence": found.sentence,
+        "fdr": found.fdr,
+        "rate": found.rate,
+        "confidence": found.level,
+        "n_pairs": len(found.pairs),
+        "n_edges": found.n_edges,
+        "n_untold": int((~found.is_told).sum()),
+        "n_effective": found.n_effective,
+        "design_effect": found.design_effect,
+        "n_clusters": found.n_clusters,
+    }
