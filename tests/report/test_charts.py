@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import sparsefield as sf
 from pages import HOSTILE
-from sparsefield.report._charts import draw_path, draw_trace, place_intervals
+from sparsefield.report._charts import Interval, draw_path, draw_trace, place_intervals
 from sparsefield.report._scales import Scale, as_tick, make_scale
 from sparsefield.report._svg import Chart, Series, draw
 from sparsefield.selection import PathWeights
@@ -130,15 +130,24 @@ def test_a_penalty_of_zero_is_not_on_the_scale():
 
 
 def test_intervals_share_a_scale_with_zero():
-    rows, ticks = place_intervals([("a", "b", 2.0, 1.0, 1.0, 3.0), ("c", "d", -0.5, 0.25, -1.0, 0.0)])
+    first = Interval("a", "b", 2.0, True, 1.0, 3.0, "90%", "<0.001")
+    rows, ticks = place_intervals([first, Interval("c", "d", -0.5, True, -1.0, 0.0, "90%", "0.2", 0.25)])
     at = {name: [float(row[name].rstrip("%")) for row in rows] for name in ("zero", "weight", "low", "width")}
     assert at["zero"][0] == at["zero"][1]
     unit = (at["weight"][0] - at["zero"][0]) / 2
     assert at["weight"][1] == pytest.approx(at["zero"][1] - unit / 2, abs=0.02)  # places have two digits
     assert at["low"] == pytest.approx([at["zero"][0] + unit, at["zero"][0] - unit], abs=0.02)
     assert at["width"] == pytest.approx([2 * unit, unit], abs=0.02)
-    assert rows[1]["title"].endswith("-0.5 (95%: -1 to 0), found in 25% of resamples")
+    assert rows[0]["title"].endswith("2 (90% interval 1 to 3), q <0.001")
+    assert rows[1]["title"].endswith("-0.5 (90% interval -1 to 0), q = 0.2, found in 25% of resamples")
     assert [text for _, text in ticks] == ["−1", "0", "1", "2", "3"]  # noqa: RUF001
+
+
+def test_weights_without_an_interval_have_a_dot_alone():
+    (row,), _ = place_intervals([Interval("a", "b", -2.0, True, share=0.5)])
+    assert row["low"] is None
+    assert row["sign"] == "negative"
+    assert row["title"].endswith(": -2, found in 50% of resamples")
 
 
 def test_the_strongest_lines_of_a_path_have_names_whatever_their_sign():

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import sparsefield as sf
+from inferences import make_inference
 from pages import ARTEFACTS, HOSTILE, settle, visiting
 from sparsefield import Fit, PairwiseMRF
 from sparsefield.fits import Status
@@ -50,11 +51,19 @@ def make_survey(names=SYMPTOMS):
     return fit, choice, bootstrap, stability
 
 
+def make_sure(fit):
+    """Estimates of the edges but the last, an edge that the fit lacks, and two pairs that cannot be told."""
+    edges = np.argwhere(np.triu(fit.model.interactions)).tolist()
+    weights = {(a, b): 1.1 * fit.model.interactions[a, b] for a, b in edges[:-1]}
+    return make_inference(fit.model.domain.names, {**weights, (7, 9): -0.7}, untold=[(8, 9), (10, 11)])
+
+
 @pytest.fixture(scope="module")
 def survey(tmp_path_factory):
     fit, choice, bootstrap, stability = make_survey()
     path = tmp_path_factory.mktemp("linked") / "survey.html"
-    write_report(fit, path, choice=choice, bootstrap=bootstrap, stability=stability, title="Symptoms of 400 people")
+    more = {"choice": choice, "bootstrap": bootstrap, "stability": stability, "inference": make_sure(fit)}
+    write_report(fit, path, title="Symptoms of 400 people", **more)
     return path, fit
 
 
@@ -147,6 +156,82 @@ def test_the_list_of_neighbours_does_not_hide_what_is_selected(page):
         x, _ = page.evaluate(f"Page.view.state().positions[{k}]")
         stage, panel = (page.locator(own).bounding_box() for own in ("#network", "#found"))
         assert not panel["x"] <= stage["x"] + x <= panel["x"] + panel["width"]
+
+
+# --- Any pair ---
+
+
+def choose_pair(page, a, b):
+    for side, k in (("first", a), ("second", b)):
+        page.select_option(f"#pair-{side}", str(k))
+    return page.text_content("#pair-said")
+
+
+def test_any_pair_is_looked_up_as_the_library_tells_it(survey, page):
+    _, fit = survey
+    inference = make_sure(fit)
+    for a, b in ((0, 1), (9, 7), (10, 4), (8, 9), (11, 10)):
+        expected = inference.describe(*(SYMPTOMS[k] for k in sorted((a, b))))
+        for pair in ((a, b), (b, a)):
+            said = choose_pair(page, *pair).replace("\N{MINUS SIGN}", "-")
+            names = [SYMPTOMS[k] for k in pair]
+            wanted = expected if pair[0] < pair[1] else inference.describe(*names)
+            # Where no edge was found, the page adds the interval.
+            assert said.replace("; 95% interval -0.45 to 0.55)", ")") == wanted
+    kinds = [choose_pair(page, a, b).split(" ")[0] for a, b in ((0, 1), (10, 4), (8, 9))]
+    assert kinds == ["sad", "No", "Whether"]
+    assert choose_pair(page, 3, 3) == ""
+
+
+def test_a_pair_that_is_looked_up_is_shown_in_the_network(page):
+    choose_pair(page, 1, 0)
+    assert picked(page) == [["sad mood", "loss of interest"]]
+    choose_pair(page, 1, 9)  # which has no edge
+    assert picked(page) == []
+    assert page.evaluate("Page.view.state().selection") is None
+
+
+def test_the_last_two_nodes_that_were_selected_are_looked_up(page):
+    for k, wanted in ((4, ["4", ""]), (8, ["4", "8"]), (10, ["8", "10"])):
+        page.fill("#search", SYMPTOMS[k])
+        settle(page, "#found h3", SYMPTOMS[k])
+        assert [page.input_value(f"#pair-{side}") for side in ("first", "second")] == wanted
+    assert page.text_content("#pair-said").startswith(
+        "No edge was found between worthlessness".replace("worthlessness", SYMPTOMS[8])
+    )
+    page.locator(".interval").nth(0).click()
+    assert [page.input_value(f"#pair-{side}") for side in ("first", "second")] == ["0", "1"]
+
+
+def test_another_node_is_told_with_the_selected_one(page):
+    page.fill("#search", "fatigue")
+    settle(page, "#found h3", "fatigue")
+    page.locator("#network").scroll_into_view_if_needed()
+    page.wait_for_timeout(300)
+    x, y = page.evaluate(f"Page.view.state().positions[{SYMPTOMS.index('avoids people')}]")
+    box = page.locator("#network canvas").bounding_box()
+    page.mouse.move(box["x"] + x, box["y"] + y)
+    page.wait_for_selector(".network-tooltip:visible")
+    assert "No edge was found between fatigue and avoids people (q = 0.6;" in page.inner_text(".network-tooltip")
+
+
+def test_a_selected_edge_is_told_with_its_interval(survey, page):
+    inference = make_sure(survey[1])
+    page.locator(".interval").nth(0).click()
+    assert page.text_content("#found h3") == "sad mood \N{EN DASH} loss of interest"
+    estimate = inference.estimate[inference.index[frozenset(SYMPTOMS[:2])]]
+    interval = f"{estimate - 0.5:.2f} to {estimate + 0.5:.2f}"
+    assert f"Estimate +{estimate:.2f} (95% interval {interval}), q = 0.004." in page.inner_text("#found")
+
+
+def test_hostile_names_are_looked_up_and_not_run(tmp_path, visit):
+    make_hostile(tmp_path)
+    page = visit(tmp_path / "hostile.html")
+    assert choose_pair(page, 0, 4).startswith(
+        "No edge was found between <script>window.hit = 1</script> and {{ 7 * 7 }}"
+    )
+    assert page.evaluate("window.hit") is None
+    assert page.locator("#lookup img, #lookup b").count() == 0
 
 
 # --- Controls ---
@@ -352,7 +437,9 @@ def make_senate(tmp_path, n_variables=100, n_edges=1000):
     interactions[first[some], second[some]] = np.where(same, 1, -0.4) * rng.exponential(0.4, n_edges)
     model = PairwiseMRF.binary(np.zeros(n_variables), interactions + interactions.T, names=names)
     fit = Fit(model, Status("converged", "Made up."), (), alpha=0.1, settings={"alpha": 0.1})
-    write_report(fit, tmp_path / "senate.html", table=senate.votes, groups=parties, title="The Senate of 2006")
+    weights = {(a, b): interactions[a, b] for a, b in zip(first[some].tolist(), second[some].tolist(), strict=True)}
+    more = {"groups": parties, "title": "The Senate of 2006", "inference": make_inference(names, weights)}
+    write_report(fit, tmp_path / "senate.html", table=senate.votes, **more)
 
 
 def make_empty(tmp_path):
@@ -373,7 +460,7 @@ def make_unsigned(tmp_path):
 
 def make_all(tmp_path):
     fit, choice, bootstrap, stability = make_survey()
-    more = {"choice": choice, "bootstrap": bootstrap, "stability": stability}
+    more = {"choice": choice, "bootstrap": bootstrap, "stability": stability, "inference": make_sure(fit)}
     write_report(fit, tmp_path / "survey.html", title="Symptoms of 400 people", **more)
 
 
@@ -383,6 +470,7 @@ def make_hostile(tmp_path):
     fit, choice, bootstrap, stability = make_survey(names)
     groups = {name: name for name in names}
     more = {"choice": choice, "bootstrap": bootstrap, "stability": stability, "groups": groups}
+    more["inference"] = make_sure(fit)
     write_report(fit, tmp_path / "hostile.html", title="t" * 200, **more)
 
 

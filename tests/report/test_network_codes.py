@@ -90,7 +90,7 @@ def test_the_legend_has_the_codes_in_use_and_no_other(few, folder, visit):
     assert page.get_attribute("#legend .network-entry", "aria-label") == "strength from 0 to 2"
 
     unsigned = {**make_few()}
-    unsigned["edges"] = [[a, b, weight, None, False, 0.5, 0.1, 0.9] for a, b, weight, *_ in unsigned["edges"]]
+    unsigned["edges"] = [[a, b, weight, None, False, 0.5] for a, b, weight, *_ in unsigned["edges"]]
     for node in unsigned["nodes"]:
         node["strength"] = 1.0
     page = visit(write_view(folder / "unsigned.html", unsigned))
@@ -101,16 +101,39 @@ def test_the_legend_has_the_codes_in_use_and_no_other(few, folder, visit):
 
 def test_edges_of_fewer_resamples_are_fainter(folder, visit):
     data = make_few()
-    data["edges"] = [[*own[:5], share, 0.1, 0.9] for own, share in zip(data["edges"], (1.0, 0.3), strict=True)]
+    data["edges"] = [[*own[:5], share] for own, share in zip(data["edges"], (1.0, 0.3), strict=True)]
     page = visit(write_view(folder / "shares.html", data))
     often, seldom = rest(page)["styles"]
     assert often["opacity"] > 2 * seldom["opacity"] > 0
     assert often["width"] == seldom["width"]
 
 
+def test_edges_that_may_be_noise_are_dotted_and_told(folder, visit):
+    """The edge of ann and bob is at the rate; that of ann and cat, which the draws leave open as well, is not."""
+    data = {**make_few(), "level": "95%", "fdr": 0.1}
+    told = ([1.25, 0.8, 1.7, 0.0004, True], [-0.4, -1.1, 0.3, 0.234, False])
+    data["edges"] = [[*own[:5], None, *sureness] for own, sureness in zip(data["edges"], told, strict=True)]
+    page = visit(write_view(folder / "sure.html", data))
+    state = rest(page)
+    assert [(style["dotted"], style["dashed"]) for style in state["styles"]] == [(False, False), (True, False)]
+    parts = np.linspace(0.2, 0.6, 300)
+    solid, dotted = (pixels(page, along(state, 0, end, parts)) for end in (1, 2))
+    assert not np.any(np.all(solid == 255, axis=1))
+    assert np.count_nonzero(np.diff(np.all(dotted == 255, axis=1).astype(int)) == 1) >= 8  # many short gaps
+    assert entries(page) == ["positive edge", "negative edge", "dotted: q above 0.1"]
+    said = page.evaluate(
+        "view.edges.map((edge) => NetworkView.parts.describeEdge(edge, view.nodes, { level: '95%', fdr: 0.1 }))"
+    )
+    assert "estimate +1.25 (95% interval 0.80 to 1.70), q < 0.001" in said[0]
+    assert (
+        "estimate \N{MINUS SIGN}0.40 (95% interval \N{MINUS SIGN}1.10 to 0.30), q = 0.23, above 0.1: it may be noise"
+        in said[1]
+    )
+
+
 def test_tooltips_round_shares_down_as_tables_and_pictures_do(folder, visit):
     data = make_few()
-    data["edges"] = [[*own[:5], 0.996, 0.1, 0.9] for own in data["edges"]]
+    data["edges"] = [[*own[:5], 0.996] for own in data["edges"]]
     page = visit(write_view(folder / "nearly_all.html", data))
     x, y = locate(page, along(rest(page), 0, 1, [0.5])[0])
     page.mouse.move(x, y)
@@ -177,7 +200,7 @@ def test_odds_are_said_of_two_levels_alone(visit, folder):
 def test_shares_and_strengths_are_said_as_they_are(visit, folder):
     data = describe(sf.PairwiseMRF.binary(np.zeros(4), 1e-6 * (1 - np.eye(4))))
     shares = [1.0, 0.996, 0.29, 0.004, 0.0, 0.5]
-    data["edges"] = [[*edge[:5], share, -1.0, 1.0] for edge, share in zip(data["edges"], shares, strict=True)]
+    data["edges"] = [[*edge[:5], share] for edge, share in zip(data["edges"], shares, strict=True)]
     page = visit(write_view(folder / "shares.html", data))
     said = page.evaluate("view.edges.map((edge) => NetworkView.parts.describeEdge(edge, view.nodes).at(-1))")
     # Rounded down: 100% is all of them.
@@ -188,7 +211,7 @@ def test_shares_and_strengths_are_said_as_they_are(visit, folder):
 @pytest.mark.parametrize(("share", "is_told"), [(1.0, False), (0.5, True)])
 def test_faint_lines_are_explained_where_there_are_some(visit, folder, share, is_told):
     data = make_few()
-    data["edges"] = [[*edge[:5], share, -1.0, 1.0] for edge in data["edges"]]
+    data["edges"] = [[*edge[:5], share] for edge in data["edges"]]
     page = visit(write_view(folder / f"faint{share}.html", data))
     assert ("fainter: in fewer resamples" in entries(page)) == is_told
 

@@ -91,9 +91,8 @@ def test_the_table_sorts(hostile, visit):
     page = visit(path)
 
     def weights():
-        return [
-            float(text) for text in page.eval_on_selector_all("#edges td.number", "all => all.map(e => e.textContent)")
-        ]
+        texts = page.eval_on_selector_all("#edges td:nth-child(3)", "all => all.map(e => e.textContent)")
+        return [float(text.replace("\N{MINUS SIGN}", "-")) for text in texts]
 
     sizes = np.abs(weights())
     assert np.all(np.diff(sizes) <= 0)  # strongest first
@@ -115,9 +114,9 @@ def test_the_download_has_the_rows(hostile, visit):
         page.click("#download")
     text = Path(download.value.path()).read_bytes().decode("utf-8")
     head, *rows = csv.reader(io.StringIO(text, newline=""))
-    assert head == ["first", "second", "weight", "undecided"]
+    assert head == ["first", "second", "weight", "undecided", "estimate", "low", "high", "q"]
     expected = sf.edge_table(fit).filter(sf.edge_table(fit)["weight"] != 0)
-    found = {(frozenset((a, b)), float(weight), mark) for a, b, weight, mark in rows}
+    found = {(frozenset((a, b)), float(weight), mark) for a, b, weight, mark, *_ in rows}
     assert found == {
         (frozenset((a, b)), float(f"{weight:.5g}"), str(mark).lower()) for a, b, weight, mark in expected.iter_rows()
     }

@@ -10,13 +10,15 @@ import numpy as np
 import polars as pl
 import pytest
 
+from inferences import make_inference
 from pages import ARTEFACTS, HOSTILE, settle, visiting
 from sparsefield import Fit, PairwiseMRF
 from sparsefield.fits import Status
 from sparsefield.network import Network
 from sparsefield.plotting import StabilityDisplay, as_percent
 from sparsefield.report import write_report
-from sparsefield.report._sections import describe_many
+from sparsefield.report._pairs import describe_intervals
+from sparsefield.report._sections import describe_many, find_shares
 from sparsefield.selection import Bootstrap, Choice, Ends, Stability
 
 ENDS = Ends((), np.ones(0, dtype=bool), np.zeros(0, dtype=int), np.zeros(0, dtype=int))
@@ -53,6 +55,15 @@ def make_bootstrap(fit):
     return Bootstrap(fit, pairs, weights, ENDS, 500)
 
 
+def make_sure(fit):
+    """Estimates a fifth larger than the weights of the ring, whose last edge is no edge, and an edge that it lacks."""
+    weights, q_values = {}, {}
+    for i, j in np.argwhere(np.triu(fit.model.interactions)).tolist():
+        weights[i, j] = 1.2 * fit.model.interactions[i, j]
+        q_values[i, j] = 0.004 if abs(weights[i, j]) > 0.8 else 0.3
+    return make_inference(fit.model.domain.names, {**weights, (0, 2): -0.9}, q_values=q_values, untold=[(1, 3)])
+
+
 def make_stability(fit):
     values = np.random.default_rng(2).uniform(0.72, 1.0, (3, 20))
     return Stability(fit, (0.75, 0.5, 0.25), values, values - [[0.0], [0.1], [0.4]], ENDS)
@@ -61,11 +72,11 @@ def make_stability(fit):
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     fit = make_fit()
-    bootstrap, stability = make_bootstrap(fit), make_stability(fit)
+    bootstrap, stability, inference = make_bootstrap(fit), make_stability(fit), make_sure(fit)
     path = tmp_path_factory.mktemp("report") / "many.html"
     choice = Choice(1, 0.2, TABLE, SENTENCE, -2.5)
-    write_report(fit, path, choice=choice, bootstrap=bootstrap, stability=stability)
-    return path, bootstrap, stability
+    write_report(fit, path, choice=choice, bootstrap=bootstrap, stability=stability, inference=inference)
+    return path, bootstrap, stability, inference
 
 
 @pytest.fixture(scope="module")
@@ -123,35 +134,49 @@ def test_the_choice_is_drawn_and_told(page):
     assert page.eval_on_selector_all("#choice-table .chosen", cells) == [rows[1]]
 
 
+def as_number(text):
+    return float(text.replace("\N{MINUS SIGN}", "-"))
+
+
 def test_edges_have_their_shares_and_intervals(whole, page):
-    _, bootstrap, _ = whole
+    _, bootstrap, _, inference = whole
     rows = page.eval_on_selector_all("#edges tbody tr", "rows => rows.map(r => [...r.cells].map(c => c.textContent))")
     found = {frozenset(row[:2]): row[3:] for row in rows}
     edges = bootstrap.table.filter(pl.col("weight") != 0)
     assert len(found) == len(edges) == len(HOSTILE)
     for row in edges.iter_rows(named=True):
-        share, interval = found[frozenset((row["first"], row["second"]))]
+        pair = frozenset((row["first"], row["second"]))
+        interval, q, share = found[pair]
         assert share == as_percent(row["selected"])
-        low, high = map(float, interval.split(" to "))
-        assert (low, high) == pytest.approx((row["low"], row["high"]), rel=0.01)
-    assert len({share for share, _ in found.values()}) > 3
+        k = inference.index[pair]
+        numbers = [as_number(text) for text in interval.replace("[", "").replace("]", "").replace(",", "").split()]
+        assert numbers == pytest.approx([inference.estimate[k], inference.low[k], inference.high[k]], abs=0.0051)
+        assert float(q) == inference.q_value[k]
+    assert len({share for *_, share in found.values()}) > 3
+    assert len({q for _, q, _ in found.values()}) == 2
 
 
 def test_the_download_has_shares_and_intervals(whole, page):
-    _, bootstrap, _ = whole
+    _, bootstrap, _, inference = whole
     with page.expect_download() as download:
         page.click("#download")
     text = Path(download.value.path()).read_bytes().decode("utf-8")
     head, *rows = csv.reader(io.StringIO(text, newline=""))
-    assert head == ["first", "second", "weight", "selected", "low", "high"]
-    known = {frozenset(row[:2]): row[2:] for row in bootstrap.table.drop("same_sign").iter_rows()}
+    assert head == ["first", "second", "weight", "estimate", "low", "high", "q", "selected"]
+    known = {
+        frozenset(row[:2]): row[2:] for row in bootstrap.table.select(["first", "second", "weight", "selected"]).rows()
+    }
     assert len(rows) == len(HOSTILE)
     for first, second, *values in rows:
-        assert [float(value) for value in values] == pytest.approx(known[frozenset((first, second))], rel=1e-4)
+        pair = frozenset((first, second))
+        weight, share = known[pair]
+        k = inference.index[pair]
+        told = [own[k] for own in (inference.estimate, inference.low, inference.high, inference.q_value)]
+        assert [float(value) for value in values] == pytest.approx([weight, *told, share], rel=1e-4)
 
 
 def test_the_second_slider_hides_edges_that_are_seldom_found(whole, page):
-    _, bootstrap, _ = whole
+    _, bootstrap, _, _ = whole
     shares = bootstrap.table.filter(pl.col("weight") != 0)["selected"]
     least = int(100 * sorted(shares)[3])
     page.evaluate(f"document.getElementById('found-in').value = {least}")
@@ -166,33 +191,54 @@ def test_the_second_slider_hides_edges_that_are_seldom_found(whole, page):
     settle(page, "#edge-count", str(len(shares)))
 
 
-def test_resamples_have_a_section_that_certificates_point_to(whole, page):
-    _, bootstrap, _ = whole
+def test_other_rows_have_a_section_that_certificates_point_to(whole, page):
+    _, bootstrap, _, inference = whole
+    assert page.text_content("#inference") == inference.sentence
     assert page.text_content("#bootstrap") == bootstrap.sentence
-    assert "not probabilities" in page.inner_text("#resamples")
+    assert "not probabilities" in page.inner_text("#other-rows")
     links = page.eval_on_selector_all("a", "links => links.map(link => link.getAttribute('href'))")
-    assert links.count("#resamples") == 2  # among the sections, and at the certificate
+    assert links.count("#other-rows") == 3  # among the sections, below the table, and at the certificate
+
+
+def test_intervals_of_edges_are_those_of_the_inference(whole, page):
+    _, bootstrap, _, inference = whole
     edges = bootstrap.table.filter(pl.col("weight") != 0)
+    places = [inference.index[frozenset(pair)] for pair in edges.select("first", "second").iter_rows()]
     ends = "found => found.map(own => ['x', 'width'].map(key => parseFloat(own.getAttribute(key))))"
     bars = np.array(page.eval_on_selector_all("#intervals rect", ends))
     dots = page.eval_on_selector_all(
         "#intervals circle", "found => found.map(own => parseFloat(own.getAttribute('cx')))"
     )
     zero = float(page.get_attribute("#intervals .zero", "x1").rstrip("%"))
-    weights, low, high = (edges[name].to_numpy() for name in ("weight", "low", "high"))
-    unit = (np.array(dots) - zero) @ weights / (weights @ weights)  # percent of the width
-    assert np.array(dots) - zero == pytest.approx(unit * weights, abs=0.02)
+    estimate, low, high, q = (
+        own[places] for own in (inference.estimate, inference.low, inference.high, inference.q_value)
+    )
+    unit = (np.array(dots) - zero) @ estimate / (estimate @ estimate)  # percent of the width
+    assert np.array(dots) - zero == pytest.approx(unit * estimate, abs=0.02)
     assert bars[:, 0] - zero == pytest.approx(unit * low, abs=0.02)
     assert bars[:, 1] == pytest.approx(unit * (high - low), abs=0.02)
+    signs = page.eval_on_selector_all("#intervals svg", "found => found.map(own => own.getAttribute('class'))")
+    assert signs == ["of-positive" if own > 0 else "of-negative" for own in estimate]
+    texts = page.eval_on_selector_all(".interval-q", "found => found.map(own => own.textContent)")
+    assert [float(text) for text in texts] == q.tolist()
     titles = page.eval_on_selector_all(".interval", "found => found.map(own => own.title)")
     assert all(
-        text.endswith(f"found in {as_percent(own)} of resamples")
-        for text, own in zip(titles, edges["selected"], strict=True)
+        text.endswith(f"q = {own:.2g}, found in {as_percent(share)} of resamples")
+        for text, own, share in zip(titles, q, edges["selected"], strict=True)
     )
 
 
+def test_edges_of_the_inference_that_the_fit_lacks_are_listed(page):
+    rows = page.eval_on_selector_all(
+        "#only-sure tbody tr", "rows => rows.map(r => [...r.cells].map(c => c.textContent))"
+    )
+    minus = "\N{MINUS SIGN}"
+    assert rows == [[HOSTILE[0], HOSTILE[2], f"{minus}0.90 [{minus}1.40, {minus}0.40]", "0.004"]]
+    assert "1 pair is an edge by q, but has none in the fit:" in page.inner_text("#other-rows")
+
+
 def test_pairs_that_only_resamples_join_are_listed_most_often_found_first(whole, page):
-    _, bootstrap, _ = whole
+    _, bootstrap, _, _ = whole
     rows = page.eval_on_selector_all("#only tbody tr", "rows => rows.map(r => [...r.cells].map(c => c.textContent))")
     others = bootstrap.table.filter(pl.col("weight") == 0).sort("selected", descending=True)
     assert len(others) == 12
@@ -200,11 +246,11 @@ def test_pairs_that_only_resamples_join_are_listed_most_often_found_first(whole,
     assert [frozenset(row[:2]) for row in rows] == [
         frozenset(pair) for pair in others.head(10).select("first", "second").iter_rows()
     ]
-    assert "12 pairs have an edge in some resample" in page.inner_text("#resamples")
+    assert "12 pairs have an edge in some resample" in page.inner_text("#other-rows")
 
 
 def test_stability_is_drawn_with_its_coefficients(whole, page):
-    _, _, stability = whole
+    _, _, stability, _ = whole
     assert page.text_content("#stability") == stability.sentence
     display = StabilityDisplay.from_stability(stability)
     assert legend(page, "stability-plot") == [
@@ -216,7 +262,7 @@ def test_stability_is_drawn_with_its_coefficients(whole, page):
         for curve in display.curves
         for share, mean in zip((0.75, 0.5, 0.25), curve.mean, strict=True)
     ]
-    told = page.inner_text("#resamples")
+    told = page.inner_text("#other-rows")
     assert f"{stability.coefficient('edges'):.3g} for weights of edges" in told
     assert "more than 0.25" in told
 
@@ -257,7 +303,15 @@ def test_a_choice_of_zero_alone_has_a_table_and_no_plot(tmp_path, visit):
 def test_pages_without_many_fits_have_no_section_of_them(tmp_path):
     write_report(make_fit(), tmp_path / "a.html")
     text = (tmp_path / "a.html").read_text(encoding="utf-8")
-    for mark in ('id="penalty"', 'id="resamples"', 'id="found-in"', 'data-key="share"', 'href="#resamples"'):
+    marks = (
+        'id="penalty"',
+        'id="other-rows"',
+        'id="found-in"',
+        'data-key="share"',
+        'href="#other-rows"',
+        'id="lookup"',
+    )
+    for mark in (*marks, 'data-key="estimate"'):
         assert mark not in text
 
 
@@ -304,7 +358,7 @@ def test_stability_alone_has_its_section(tmp_path):
     text = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert 'id="stability-plot"' in text
     assert 'id="intervals"' not in text
-    assert text.count('href="#resamples"') == 2
+    assert text.count('href="#other-rows"') == 2
 
 
 def test_resamples_of_other_variables_are_refused(tmp_path):
@@ -328,7 +382,9 @@ def test_an_edge_of_another_fit_is_listed_where_its_share_belongs():
     shares = [row["selected"] for row in found["only"]]
     assert shares == sorted(shares, reverse=True)
     assert (found["only"][-1]["first"], found["only"][-1]["second"]) == ("a", "b")
-    assert ("a", "b") not in [(row["first"], row["second"]) for row in found["intervals"]]
+    intervals = describe_intervals(Network.of(fit), find_shares(bootstrap))["rows"]
+    assert ("a", "b") not in [(row["first"], row["second"]) for row in intervals]
+    assert len(intervals) == 4
 
 
 def test_edges_are_matched_by_names_whatever_their_order(tmp_path):
@@ -345,6 +401,6 @@ def test_edges_are_matched_by_names_whatever_their_order(tmp_path):
     data = json.loads(text.split('<script id="data" type="application/json">')[1].split("</script>")[0])
     known = {frozenset(row[:2]): row[2] for row in bootstrap.table.select("first", "second", "selected").iter_rows()}
     names = [node["name"] for node in data["network"]["nodes"]]
-    for a, b, _, _, _, share, _, _ in data["network"]["edges"]:
+    for a, b, _, _, _, share in data["network"]["edges"]:
         assert share == known.get(frozenset((names[a], names[b])), 0.0)
     assert len(data["network"]["edges"]) == 4

@@ -8,6 +8,7 @@ import pytest
 from scipy.special import expit
 
 import sparsefield as sf
+from inferences import make_inference
 from sparsefield import Fit, PairwiseMRF
 from sparsefield.data import Domain
 from sparsefield.fits import Optimality, Status
@@ -235,8 +236,75 @@ def test_resampling_is_pointed_to_with_its_command():
     assert words.sure == (
         "Sampling error is another matter: whether other rows would show the same edges has not been tried here.",
     )
-    assert words.advice == "To see how many of the edges other rows would show, resample the rows:"
+    assert words.advice == "To see how sure each pair is, and how many of the edges other rows would show:"
+    assert words.command == "sparsefield infer DATA"
+
+
+def tell_sure(fit, weights, **more):
+    names = fit.model.domain.names
+    network = Network.of(fit, make_inference(names, weights, **more))
+    return describe(fit, network, find_clusters(network))
+
+
+def test_how_sure_one_can_be_begins_with_the_false_discovery_rate():
+    words = tell_sure(make_star(8), {(0, k): 1.0 for k in range(1, 7)} | {(1, k): 0.5 for k in range(2, 8)})
+    assert words.sure[0] == (
+        "Sampling error: 12 of 28 pairs are edges at a false discovery rate of 0.1, and about one of these at most is "
+        "expected to be false. Of the 7 edges of the network, 6 are among them; the other one may be noise."
+    )
+    assert not any("not been tried" in sentence for sentence in words.sure)
+    assert words.advice == "To see in how many resamples of the rows each edge is found:"
     assert words.command == "sparsefield bootstrap DATA --alpha 0.1 --report page.html"
+
+
+@pytest.mark.parametrize(
+    ("weights", "more", "said"),
+    [
+        (
+            {(0, 1): 1.0, (0, 2): 1.0, (0, 3): 1.0},
+            {"untold": [(2, 3)]},
+            "Sampling error: 3 of 6 pairs are edges at a false discovery rate of 0.1, and at most one of these is "
+            "expected to be false. All 3 edges of the network are among them. Of 1 pair these rows can tell nothing.",
+        ),
+        (
+            {},
+            {},
+            "Sampling error: none of 6 pairs is an edge at a false discovery rate of 0.1. None of the 3 edges of the "
+            "network is.",
+        ),
+        (
+            {(1, 2): 1.0},
+            {"rate": "holm", "fdr": 0.05},
+            "Sampling error: 1 of 6 pairs is an edge with a probability of at most 0.05 that any is false. None of the "
+            "3 edges of the network is.",
+        ),
+        (
+            {(0, 1): 1.0},
+            {},
+            "Sampling error: 1 of 6 pairs is an edge at a false discovery rate of 0.1, and at most one of these is "
+            "expected to be false. Of the 3 edges of the network, 1 is among them; the other 2 may be noise.",
+        ),
+    ],
+)
+def test_what_is_told_of_sampling_error(weights, more, said):
+    assert tell_sure(make_star(4), weights, **more).sure[0] == said
+
+
+def test_without_an_edge_in_the_fit_sampling_error_is_told_all_the_same():
+    words = tell_sure(make_fit(np.zeros((3, 3))), {(0, 2): 1.0})
+    assert words.sure[0].startswith("Sampling error: 1 of 3 pairs is an edge at")
+    assert "network" not in words.sure[0]
+
+
+def test_simulation_error_comes_after_sampling_error(ordered, tmp_path):
+    rng = np.random.default_rng(1)
+    mood = rng.integers(0, 4, 1000)
+    sleep = np.clip(mood + rng.integers(-1, 2, 1000), 0, 3)
+    table = sf.encode(np.column_stack([mood, sleep]) + 1, ordinal=True)
+    write_report(ordered, tmp_path / "page.html", table=table)
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    first = text.index("Sampling error: 1 of 1 pair is an edge at a false discovery rate of 0.1")
+    assert first < text.index("All states of the model were enumerated")
 
 
 def test_resamples_are_counted():
@@ -307,6 +375,10 @@ def test_the_pseudolikelihood_needs_no_simulation():
     assert words.sure[0] == (
         "The pseudo-likelihood, which was fitted, needs no simulation, so that there is no simulation error."
     )
+    assert words.command == "sparsefield infer DATA"
+    fit = sf.PseudoLikelihood(0.05).fit(table).fit_
+    network = Network.of(fit, make_inference(table.domain.names, {}))
+    words = describe(fit, network, find_clusters(network))
     assert words.command == "sparsefield bootstrap DATA --objective pseudolikelihood --alpha 0.05 --report page.html"
 
 

@@ -10,7 +10,7 @@ from sparsefield._kernels._pair_likelihood import add_state, distribute, expect,
 _MISSING = 255
 
 # A row whose missing neighbours could have more states than these has its last ones at their means.
-_MOST_STATES = 256
+_MOST_STATES = 64
 
 _PRIME, _BASIS = np.uint64(1099511628211), np.uint64(1469598103934665603)  # of the FNV-1a hash
 _SHIFT = np.uint64(29)

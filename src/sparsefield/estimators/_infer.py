@@ -124,14 +124,16 @@ def _read(data: Any, table: Any, ordinal: Ordinal) -> Table:
             raise TypeError("infer needs the rows: give the table beside the fit, infer(fit, table).")
         if ordinal is not None:
             raise ValueError("ordinal is given with a fit, which knows what is ordered: leave one of them out.")
-        rows = open_rows(table, domain=domain)
+        rows = table
+        if not (isinstance(table, Table) and table.domain == domain):
+            rows = open_rows(table.to_frame() if isinstance(table, Table) else table, domain=domain)
         domain.check_codes(rows, allow_missing=True)
     elif table is not None:
         raise TypeError("infer was given two tables: give one, or a fit and its table.")
     elif isinstance(data, Table) and ordinal is not None:
         raise ValueError("ordinal is for tables that are read here: give it to encode, which made this one.")
     else:
-        rows = open_rows(data, ordinal=ordinal)
+        rows = data if isinstance(data, Table) else open_rows(data, ordinal=ordinal)
     if isinstance(rows, CountedTable):
         if rows.sample.n_rows < rows.n_rows:
             raise TableError(

@@ -71,7 +71,9 @@ def _count_false(inference: Inference) -> str:
     if not inference.n_edges or inference.rate == "holm":
         return ""
     false = inference.fdr * inference.n_edges
-    some = "at most one of these is" if false <= 1 else f"about {false:,.0f} of these at most are"
+    some = f"about {false:,.0f} of these at most are"
+    if false < 1.5:
+        some = "at most one of these is" if false <= 1 else "about one of these at most is"
     return f", and {some} expected to be false"
 
 

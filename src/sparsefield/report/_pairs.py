@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
+from sparsefield._deadline import OutOfTimeError, until
 from sparsefield.data import CountedTable, Table, resolve_missing, take_counted
 from sparsefield.fits import Fit
 from sparsefield.network import Network
@@ -16,12 +18,12 @@ from sparsefield.report._charts import Interval, place_intervals
 from sparsefield.report._sections import Shares
 
 _MOST_VARIABLES = 300  # whose 44,850 pairs take a megabyte of the page
-_MOST_CELLS = 5_000_000  # of a table: half a minute for most of these
+_MOST_SECONDS = 30.0  # that a page waits for what nobody asked for
 _MOST_INTERVALS, _MOST_OTHERS = 30, 10  # lines of a plot that fits a screen; pairs that are listed
 
 
 def find_inference(table: Table | None, fit: Fit, sample_weight: ArrayLike | None) -> Inference | None:
-    """Return how sure every pair is, where a table of the variables of the fit is in memory, and not too large.
+    """Return how sure every pair is, where a table of the variables of the fit is in memory, and that takes no minute.
 
     Missing values are dealt with as in the fit. Weights are those of a survey, as by default in `infer`.
 
@@ -36,12 +38,17 @@ def find_inference(table: Table | None, fit: Fit, sample_weight: ArrayLike | Non
     """
     if table is None or isinstance(table, CountedTable) or set(table.domain.names) != set(fit.model.domain.names):
         return None
-    n_rows, n_variables = table.shape
-    if n_rows < 2 or not 2 <= n_variables <= _MOST_VARIABLES or n_rows * n_variables > _MOST_CELLS:
+    if not 2 <= len(table.domain.names) <= _MOST_VARIABLES:
         return None
     rows, weights = take_counted(table, sample_weight)
     rows, weights = resolve_missing(rows, fit.settings.get("missing", "model"), weights)
-    return infer_table(rows, weights) if rows.n_rows > 1 else None
+    if rows.n_rows < 2:
+        return None
+    try:
+        with until(time.perf_counter() + _MOST_SECONDS):
+            return infer_table(rows, weights)
+    except OutOfTimeError:
+        return None
 
 
 def describe_intervals(network: Network, shares: Shares | None) -> dict[str, Any] | None:

@@ -83,7 +83,7 @@ def write_report(
         Fits with other penalties (`path`), two of which can be compared side by side; those of the choice unless given.
     inference : Inference, optional
         How sure every pair is (`infer`): edges get intervals and q-values, and any pair can be looked up. Found from
-        the table unless given, for up to 300 variables and five million cells in memory.
+        the table unless given, for up to 300 variables, where that takes less than half a minute.
 
     Examples
     --------
