@@ -10,7 +10,7 @@ export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
 .PHONY: browser demo docs paper test lint format bench bench-kernels bench-levels bench-certificates bench-learner bench-tay \
 	bench-newton bench-optimality bench-constants bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap \
 	bench-choice bench-criteria bench-large bench-rows bench-dense bench-machines bench-proteins bench-pseudolikelihood bench-page \
-	bench-sparsity bench-gpu test-gpu compiler clean
+	bench-sparsity bench-inference bench-gpu test-gpu compiler clean
 
 demo: $(INSTALLED)
 	$(RUN)/sparsefield demo
@@ -60,7 +60,7 @@ format: $(INSTALLED)
 	$(RUN)/ruff check --fix .
 
 bench: bench-kernels bench-levels bench-certificates bench-learner bench-tay bench-newton bench-sparsity bench-optimality \
-	bench-constants bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap bench-choice bench-criteria bench-large \
+	bench-constants bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap bench-inference bench-choice bench-criteria bench-large \
 	bench-rows bench-dense bench-pseudolikelihood bench-machines bench-page $(if $(SPARSEFIELD_OUTSIDE),bench-proteins)
 
 # `make bench PEERS=1` also measures jax, thrml, skglm and adabmDCA, which it installs.
@@ -115,6 +115,11 @@ bench-partition: $(INSTALLED)
 # Intervals on two hundred known fields, and a hundred resamples of the Senate's votes: about ten minutes.
 bench-bootstrap: $(INSTALLED)
 	$(RUN)/python benchmarks/bootstrap.py
+
+# Intervals and false discovery rates on known fields, and tables where SPARSEFIELD_OUTSIDE has them: about forty minutes;
+# a run that was stopped goes on, and MINUTES=10 is for less.
+bench-inference: $(INSTALLED)
+	OPENBLAS_NUM_THREADS=1 $(RUN)/python benchmarks/inference.py $(if $(MINUTES),--minutes $(MINUTES))
 
 # Edges and weights of known fields beside what people would use: about twenty minutes; a run that was stopped goes on.
 bench-choice: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)

@@ -27,7 +27,9 @@ def make_inference(names, weights, *, q_values=None, untold=(), **more):
     keys = [tuple(pair) for pair in pairs.tolist()]
     estimate = np.array([weights.get(pair, 0.05) for pair in keys])
     q = np.array([(q_values or {}).get(pair, 0.004 if pair in weights else 0.6) for pair in keys])
-    rows = SimpleNamespace(design=SimpleNamespace(sizes=np.ones(p)), likeness=np.zeros((p, p)))
+    rows = SimpleNamespace(
+        design=SimpleNamespace(sizes=np.ones(p), n_together=np.full((p, p), 400.0)), likeness=np.zeros((p, p))
+    )
     known = {
         "error": np.full(len(pairs), 0.25),
         "low": estimate - 0.5,

@@ -12,7 +12,10 @@ from sparsefield import data, estimators
 from sparsefield.cli import _options
 
 SLOW = {"joblib", "matplotlib", "networkx", "numba", "numpy", "pandas", "polars", "scipy", "sklearn"}
-ROOMS = ("data", "estimators", "experiments", "fits", "model", "network", "objective", "plotting", "report", "solvers")
+ROOMS = (
+    *("data", "estimators", "experiments", "fits", "model", "network", "objective", "pairs", "plotting", "report"),
+    "solvers",
+)
 
 
 def run_python(lines):
@@ -22,7 +25,9 @@ def run_python(lines):
     return json.loads(result.stdout.splitlines()[-1])
 
 
-@pytest.mark.parametrize("words", [[], ["--version"], ["--help"], ["fit", "--help"], ["path", "--help"]])
+@pytest.mark.parametrize(
+    "words", [[], ["--version"], ["--help"], ["fit", "--help"], ["path", "--help"], ["infer", "--help"]]
+)
 def test_nothing_slow_is_imported_before_it_is_needed(words):
     call = f"""
 import json, sys

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-import numpy as np
-
-_moment: ContextVar[float] = ContextVar("moment", default=np.inf)
+_moment: ContextVar[float] = ContextVar("moment", default=math.inf)
 
 
 class OutOfTimeError(Exception):

@@ -27,9 +27,14 @@ def test_edges_are_told_and_written_as_the_library_finds_them(answers):
     found = sf.selection.bootstrap(read(answers), 0.02, n=4, seed=seed_of(3))
     assert pl.read_csv(answers.with_suffix(".bootstrap.csv")).equals(found.table)
     edges = found.table.filter(pl.col("weight") != 0)
+    sure = sf.infer(read(answers))
     for row in edges.head(12).to_dicts():
-        interval = f"{row['low']:+.3f} to {row['high']:+.3f}".replace("+0.000 to", "0 to")
+        k = sure.index[frozenset((row["first"], row["second"]))]
+        interval = f"{sure.estimate[k]:+.2f} {sure.low[k]:+.2f} to {sure.high[k]:+.2f}"
         assert f"{row['first']} {row['second']} {row['weight']:+.3f} {row['selected']:.1%} {interval}" in said
+    assert f"Sampling error: {sure.n_edges} of 15 pairs are edges at a false discovery rate of 0.1" in said
+    assert all(sure.is_edge[sure.index[frozenset(pair)]] for pair in edges.select("first", "second").iter_rows())
+    assert f"All {len(edges)} edges of the network are among them." in said
     n_often, n_seldom = (edges["selected"] >= 0.95).sum(), (edges["selected"] < 0.5).sum()
     assert 0 < n_often < len(edges)
     assert f"{len(edges)} edges in the fit of all rows: {n_often} of them are found in 95% of the resamples" in said

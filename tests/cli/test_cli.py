@@ -349,6 +349,17 @@ def test_another_file_is_not_certified(answers, tmp_path, missing):
     assert Fit.load(path).optimality is not None
 
 
+def test_pages_say_how_sure_edges_are_unless_told_not_to(answers, tmp_path):
+    field, page = tmp_path / "a.field", tmp_path / "a.html"
+    fit = ("fit", answers, "--id", "person", "--alpha", "0.02", "--no-certify", "-o", field, "--report", page)
+    bootstrap = ("bootstrap", answers, "--id", "person", "--alpha", "0.02", "-n", 2, "--report", page)
+    for words in (fit, bootstrap, ("report", field, "--data", answers, "-o", page)):
+        run(*words, "--quiet")
+        assert "at a false discovery rate of 0.1" in page.read_text(encoding="utf-8")
+        said = run(*words, "--no-infer")
+        assert "false discovery rate" not in said + page.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("missing", ["error", "drop"])
 def test_a_file_that_could_not_be_fitted_is_another_one(tmp_path, missing):
     path, field = tmp_path / "table.csv", tmp_path / "a.field"

@@ -69,7 +69,7 @@ def test_a_fit_that_ends_early_names_the_option_that_goes_on(table):
 
 
 def test_every_option_that_is_spelled_is_one_of_the_program():
-    said = " ".join(run(command, "--help") for command in ("fit", "certify", "path", "bootstrap", "sample"))
+    said = " ".join(run(command, "--help") for command in ("fit", "infer", "certify", "path", "bootstrap", "sample"))
     source = " ".join(file.read_text(encoding="utf-8") for file in Path(sf.__file__).parent.rglob("*.py"))
     remedies = set(re.findall(r'\boption="(\w+)"', source))
     assert {"missing", "separator"} <= remedies

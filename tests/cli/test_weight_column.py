@@ -61,10 +61,16 @@ def test_paths_and_resamples_take_weights(counted):
 def test_certificates_and_pages_take_weights(counted, tmp_path):
     counts, _ = counted
     field, page = counts.with_suffix(".field"), tmp_path / "page.html"
-    said = run("fit", counts, "--weight", "Freq", "--alpha", "0.02", "--report", tmp_path / "fit.html")
+    words = ("fit", counts, "--weight", "Freq", "--alpha", "0.02", "--report", tmp_path / "fit.html")
+    said = run(*words, "--frequency")
     n = pl.read_csv(counts).height
     assert f"{n} rows that count as 2000, 5 variables, no missing values." in said
     assert "Note:" not in said
+    assert f"Column 'Freq' counts equal rows: {n} stand for 2000." in said
+    said = run(*words)
+    assert said.count("Note:") == 1
+    assert "whole numbers, which are taken for weights of a survey" in said
+    assert "If they count equal rows, add --frequency." in said
     assert f"{n} rows that count as 2000" in (tmp_path / "fit.html").read_text()
     assert "By enumeration" in run("certify", field, counts, "--weight", "Freq")
     said = run("certify", field, counts, code=2)

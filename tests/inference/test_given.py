@@ -157,3 +157,60 @@ def test_rows_taken_a_few_at_a_time_are_the_same(monkeypatch):
     monkeypatch.setattr("sparsefield.inference._given._ENTRIES_AT_ONCE", 300)
     np.testing.assert_allclose(Given(model, codes).log_sums(), log_sums, rtol=1e-14)
     np.testing.assert_array_equal(Given(model, codes).draw(uniforms), drawn)
+
+
+@everyone
+def test_expected_products_are_those_of_all_states(model):
+    states, probabilities, _ = naive.distribution(*parts(model))
+    laws = [naive.those_that_agree(probabilities, states, as_plain(row)) for row in make_rows(model)]
+    codes = make_rows(model)[[sum(own) > 0 for own in laws]]  # parameters of 300 leave rows that no float can hold
+    weights = np.random.default_rng(2).random(len(codes))
+    s = model.domain.indicators(np.array(states, dtype=np.uint8))
+    expected = np.zeros((model.domain.n_slots,) * 2)
+    for row, weight in zip(codes, weights, strict=True):
+        law = np.array(naive.given(as_plain(row), states, probabilities))
+        expected += weight * (s.T * law) @ s
+    log_sums, found = Given(model, codes).expect(weights)
+    np.testing.assert_allclose(log_sums, Given(model, codes).log_sums(), rtol=1e-12)
+    are_asked = (model.interactions != 0) | np.eye(len(found), dtype=bool)
+    np.testing.assert_allclose(found[are_asked], expected[are_asked], atol=1e-12 * len(codes))
+
+
+def test_the_rows_of_a_graph_are_those_of_all_its_fields():
+    wide, narrow = ZOO["dense"], ZOO["dense"]
+    interactions = narrow.interactions.copy()
+    interactions[0, 1:] = interactions[1:, 0] = 0.0
+    narrow = PairwiseMRF(narrow.domain, narrow.main, interactions)
+    codes = make_rows(wide)
+    for model in (wide, narrow):
+        found, expected = Given(wide, codes).at(model), Given(model, codes)
+        np.testing.assert_allclose(found.log_sums(), expected.log_sums(), rtol=1e-12)
+        for own, other in zip(found.expect(np.ones(len(codes))), expected.expect(np.ones(len(codes))), strict=True):
+            are_asked = ... if own.ndim == 1 else interactions != 0
+            np.testing.assert_allclose(own[are_asked], other[are_asked], rtol=1e-9)
+
+
+@everyone
+def test_many_draws_of_a_row_have_its_law(model):
+    states, probabilities, _ = naive.distribution(*parts(model))
+    numbers, n = {state: k for k, state in enumerate(states)}, 4000
+    drawn = Given(model, np.full((1, model.domain.n_variables), MISSING, dtype=np.uint8)).draw_all(n, seed=1)
+    counts, law = (
+        np.bincount([numbers[tuple(own)] for own in drawn.tolist()], minlength=len(states)),
+        np.array(probabilities),
+    )
+    assert counts[law == 0].sum() == 0
+    if np.count_nonzero(n * law >= 5) > 1:
+        assert_counts_agree(counts[law > 0], law[law > 0])
+
+
+def test_other_orders_make_smaller_tables_and_the_same_sums(monkeypatch):
+    rng = np.random.default_rng(1)
+    p = 40
+    edges = np.triu(rng.random((p, p)) < 0.12, 1) * rng.normal(size=(p, p))
+    model = PairwiseMRF.binary(rng.normal(size=p), edges + edges.T)
+    nothing = np.full((1, p), MISSING, dtype=np.uint8)
+    monkeypatch.setattr("sparsefield.inference._cliques._SMALL", 1)
+    first, best = Given(model, nothing), Given(model, nothing, n_trials=20)
+    assert best.work < first.work
+    assert best.log_sums()[0] == pytest.approx(first.log_sums()[0], rel=1e-12)

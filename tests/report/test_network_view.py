@@ -528,7 +528,7 @@ def test_a_network_is_described_as_it_is():
     data = make_few()
     assert [node["name"] for node in data["nodes"]] == ["ann", "bob", "cat", "dan"]
     assert [(node["degree"], node["strength"]) for node in data["nodes"]] == [(2, 2.0), (1, 1.0), (1, 1.0), (0, 0.0)]
-    assert sorted(data["edges"]) == [[0, 1, 1.0, False, True], [0, 2, -1.0, True, True]]
+    assert sorted(data["edges"]) == [[0, 1, 1.0, False, True, None], [0, 2, -1.0, True, True, None]]
     assert data["groups"] == {}
     sizes = [abs(edge[2]) for edge in describe(make_field(30, degree=4, seed=2))["edges"]]
     assert sizes == sorted(sizes, reverse=True)

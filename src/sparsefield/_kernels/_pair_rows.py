@@ -183,7 +183,9 @@ def observe(states, pattern, count, z, z_other, own, other, index, value, observ
 
 
 @compiled(error_model="numpy")
-def find_influence(states, row, pattern, count, z, z_other, own, other, index, value, parameters, inverse, moves, parts):
+def find_influence(
+    states, row, pattern, count, z, z_other, own, other, index, value, parameters, inverse, moves, parts
+):
     """Add by how much each row moves Theta, to first order: its score times the inverse information.
 
     moves[b, t] is that of Theta[b], and parts[b, t] what variance it has by the model, which adds up to that of Theta[b].

@@ -15,22 +15,14 @@ from sparsefield.cli._app import Output, app, plain, plain_errors, quiet_warning
 from sparsefield.cli._files import beside, check_pages, check_pictures, check_tables, check_writable, write_table
 from sparsefield.cli._groups import Groups, load_groups
 from sparsefield.cli._many import ManyFits
-from sparsefield.cli._pairs import (
-    SHRUNKEN,
-    WEIGHTS,
-    Inferring,
-    compare,
-    describe_sampling,
-    describe_shared,
-    say_interval,
-)
+from sparsefield.cli._pairs import Inferring, compare, describe_edges, describe_sampling, say_interval
 from sparsefield.cli._signature import spread
 from sparsefield.cli._spelling import respell
 from sparsefield.cli._tables import Reading
 
 if TYPE_CHECKING:  # the command imports these when it runs: its help need not wait for them
     from sparsefield.cli._loading import Rows
-    from sparsefield.pairs import Inference
+    from sparsefield.network import Network
     from sparsefield.selection import Bootstrap, Choice, Stability
 
 _STRONGEST = 12  # edges to print
@@ -68,12 +60,12 @@ class _Files:
 
 @dataclass(frozen=True, eq=False)
 class _Results:
-    """What there is to tell: the bootstrap, and what was asked for beside it."""
+    """What there is to tell: the bootstrap, the network of all rows, and what was asked for beside them."""
 
     bootstrap: Bootstrap
+    network: Network
     choice: Choice | None = None
     stability: Stability | None = None
-    pairs: Inference | None = None
 
 
 def _check_share(share: float | None) -> float | None:
@@ -116,6 +108,7 @@ def bootstrap(
     json: options.Json = False,
 ) -> None:
     """Fit rows that are drawn again and again, and say how often each edge is found."""
+    from sparsefield.network import Network
     from sparsefield.selection import bootstrap as draw_again
     from sparsefield.selection import select
     from sparsefield.selection import stability as drop_rows
@@ -143,21 +136,21 @@ def bootstrap(
         how: dict[str, Any] = {"out": out, "n": resamples, "sample_weight": rows.weights}
         found = asked.run("resamples", draw_again, table, alpha, share=share, **how)
         fit = replace(found.fit, settings={"random_state": asked.seed, **found.fit.settings})
-        results = _Results(replace(found, fit=fit), choice)
+        results = _Results(replace(found, fit=fit), Network.of(fit), choice)
         write_table(found.table, output)
     with plain_errors(data, kept=output, interrupted=asked.describe_interrupt), quiet_warnings(out):
         if stability:
             dropped = asked.run("subsamples", drop_rows, table, alpha, **how)
             results = replace(results, stability=dropped)
-        is_wanted = files.report is not None or not out.is_silent
+        is_wanted = not (out.is_silent and files.report is None and files.picture is None)
         pairs = inferring.find(
             rows, out, reading.weight, missing=asked.missing, n_threads=asked.threads, is_wanted=is_wanted
         )
-        results = replace(results, pairs=pairs)
+        results = replace(results, network=Network.of(results.network, pairs))
         _write(results, files, rows, groups)
     _tell(out, results, time.perf_counter() - clock)
-    if results.pairs is not None:
-        for sentence in describe_sampling(results.pairs, inferring, reading.weight):
+    if pairs is not None:
+        for sentence in describe_sampling(pairs, inferring, reading.weight):
             out.say(sentence)
     out.say("Written: " + ", ".join(str(file) for file in (output, *files.named)))
     out.give(
@@ -180,7 +173,7 @@ def _write(results: _Results, files: _Files, rows: Rows, groups: Groups) -> None
         from sparsefield.plotting import DifferencesDisplay, SharesDisplay, StabilityDisplay
 
         if files.picture is not None:
-            SharesDisplay.from_bootstrap(found).save(files.picture)
+            SharesDisplay.from_bootstrap(found, inference=results.network.inference).save(files.picture)
         if files.differences_picture is not None:
             DifferencesDisplay.from_bootstrap(found).save(files.differences_picture)
         if files.stability_picture is not None and dropped is not None:
@@ -189,7 +182,7 @@ def _write(results: _Results, files: _Files, rows: Rows, groups: Groups) -> None
         from sparsefield.report import write_report
 
         more: dict[str, Any] = {"choice": results.choice, "bootstrap": found, "stability": dropped}
-        more |= {"sample_weight": rows.weights, "inference": results.pairs}
+        more |= {"sample_weight": rows.weights, "network": results.network, "inference": results.network.inference}
         write_report(found.fit, files.report, table=rows.table, groups=groups.group_of, **more)
 
 
@@ -207,45 +200,45 @@ def _count(found: Bootstrap) -> dict[str, int]:
 
 
 def _tell(out: Output, results: _Results, seconds: float) -> None:
-    import polars as pl
-
     from sparsefield.data import count
-    from sparsefield.network import Network
 
-    found, pairs, n = results.bootstrap, results.pairs, _count(results.bootstrap)
-    edges = found.table.filter(pl.col("weight") != 0)
-    grid = Grid("", "", title="Strongest edges", title_justify="left")
-    told = () if pairs is None else ("estimate", f"{pairs.level:.0%} interval")
-    for name in ("weight", "found in", *told):
-        grid.add_column(name, justify="right")
-    network = Network.of(found.fit)
-    for row in edges.head(_STRONGEST).to_dicts():
-        names = row["first"], row["second"]
-        weight = format(row["weight"], network.form_of(*names))
-        more = () if pairs is None else say_interval(pairs, *names)[: len(told)]
-        grid.add_row(*map(plain, names), weight, f"{row['selected']:.1%}", *more)
-    if len(edges):
-        out.say(grid)
+    found, n = results.bootstrap, _count(results.bootstrap)
+    if n["n_edges"]:
+        out.say(_make_grid(found, results.network))
     often, others = n["n_often"], n["n_other_pairs"]
     out.say(
         f"{count(n['n_edges'], 'edge')} in the fit of all rows: {often} of them {'is' if often == 1 else 'are'} found "
         f"in {_OFTEN:.0%} of the resamples or more, {n['n_seldom']} in less than half. {count(others, 'other pair')} "
         f"{'has' if others == 1 else 'have'} an edge in some resample; {seconds:.1f} s."
     )
-    if pairs is not None:
-        out.say(describe_shared(pairs, network))
-        if len(edges):
-            out.say(SHRUNKEN if found.fit.alpha else WEIGHTS)
+    for sentence in describe_edges(found.fit, results.network):
+        out.say(sentence)
     (out.complain if found.fit.is_serious else out.say)(f"The fit of all rows: {respell(found.fit.status.sentence)}")
     for own in (found, results.stability):
         if own is not None:
             (out.complain if own.ends.is_serious else out.say)(respell(own.sentence))
 
 
+def _make_grid(found: Bootstrap, network: Network) -> Grid:
+    """Show the strongest edges, how often they are found, and estimates with intervals where these are known."""
+    from sparsefield.network import as_level
+
+    grid = Grid("", "", title="Strongest edges", title_justify="left")
+    told = () if network.inference is None else ("estimate", f"{as_level(network.inference)} interval")
+    for name in ("weight", "found in", *told):
+        grid.add_column(name, justify="right")
+    shares = found.table.select("first", "second", "selected")
+    edges = network.edges.join(shares, on=["first", "second"], how="left", maintain_order="left")
+    for row in edges.filter(edges["weight"] != 0).head(_STRONGEST).to_dicts():
+        names = row["first"], row["second"]
+        more = say_interval(row, network.form_of(*names, 2))[: len(told)] if told else ()
+        weight = format(row["weight"], network.form_of(*names))
+        grid.add_row(*map(plain, names), weight, f"{row['selected']:.1%}", *more)
+    return grid
+
+
 def _as_numbers(results: _Results) -> dict[str, Any]:
     """Return what programs want to know."""
-    from sparsefield.network import Network
-
     found, dropped = results.bootstrap, results.stability
     return {
         "alpha": found.fit.alpha,
@@ -255,7 +248,7 @@ def _as_numbers(results: _Results) -> dict[str, Any]:
         "n_resamples": found.n_resamples,
         **_count(found),
         "sentence": found.sentence,
-        "inference": compare(results.pairs, Network.of(found.fit)),
+        "inference": compare(results.network),
         "stability": None
         if dropped is None
         else {

@@ -15,15 +15,7 @@ from sparsefield.cli._app import Output, app, plain, plain_errors, quiet_warning
 from sparsefield.cli._commands import INTERRUPTED
 from sparsefield.cli._files import beside, check_pages, check_pictures, check_writable
 from sparsefield.cli._groups import Groups, load_groups
-from sparsefield.cli._pairs import (
-    SHRUNKEN,
-    WEIGHTS,
-    Inferring,
-    compare,
-    describe_sampling,
-    describe_shared,
-    say_interval,
-)
+from sparsefield.cli._pairs import Inferring, compare, describe_edges, describe_sampling, explain_q, say_interval
 from sparsefield.cli._signature import spread
 from sparsefield.cli._spelling import respell
 from sparsefield.cli._tables import Cells, Reading
@@ -32,7 +24,6 @@ if TYPE_CHECKING:  # commands import these when they run: their help need not wa
     from sparsefield.cli._loading import Rows
     from sparsefield.fits import Fit
     from sparsefield.network import Network
-    from sparsefield.pairs import Inference
     from sparsefield.selection import Choice
 
 _STRONGEST = 12  # edges to print
@@ -120,7 +111,6 @@ def fit(
         found.save(output)  # what comes after may fail or be interrupted
     files = [output]
     seconds = time.perf_counter() - clock
-    network = Network.of(found)
     with plain_errors(kept=output), quiet_warnings(out):
         pairs = inferring.find(
             rows,
@@ -128,18 +118,19 @@ def fit(
             reading.weight,
             missing=missing,
             n_threads=threads,
-            is_wanted=found.status.code != "interrupted" and (report is not None or not out.is_silent),
+            is_wanted=found.status.code != "interrupted" and not (out.is_silent and report is None and picture is None),
             moment=float("inf") if max_seconds is None else clock + max_seconds,
         )
+        network = Network.of(found, pairs)
         choice = chosen if isinstance(chosen, Choice) else None
-        files += _draw(found, network, rows, groups, report, picture, choice, pairs)
-    _tell(out, found, network, pairs, seconds)
+        files += _draw(found, network, rows, groups, report, picture, choice)
+    _tell(out, found, network, seconds)
     if pairs is not None:
         for sentence in describe_sampling(pairs, inferring, reading.weight):
             out.say(sentence)
     out.say("Written: " + ", ".join(str(path) for path in files))
     numbers = {**as_numbers(found, network), "seconds": seconds, "n_rows": table.n_rows}
-    out.give({**numbers, "inference": compare(pairs, network), "files": [str(path) for path in files]})
+    out.give({**numbers, "inference": compare(network), "files": [str(path) for path in files]})
     if found.status.code == "interrupted":
         raise typer.Exit(INTERRUPTED)
 
@@ -212,15 +203,14 @@ def _draw(
     report: Path | None,
     picture: Path | None,
     choice: Choice | None,
-    pairs: Inference | None,
 ) -> list[Path]:
     """Write the page and the picture that are asked for."""
     files = []
     if report is not None:
         from sparsefield.report import write_report  # matplotlib takes a moment to import
 
-        more: dict[str, Any] = {"network": network, "choice": choice, "sample_weight": rows.weights, "inference": pairs}
-        write_report(found, report, table=rows.table, groups=groups.group_of, **more)
+        more: dict[str, Any] = {"choice": choice, "sample_weight": rows.weights, "inference": network.inference}
+        write_report(found, report, table=rows.table, groups=groups.group_of, network=network, **more)
         files.append(report)
     if picture is not None:
         from sparsefield.plotting import NetworkDisplay
@@ -230,31 +220,37 @@ def _draw(
     return files
 
 
-def _tell(out: Output, found: Fit, network: Network, pairs: Inference | None, seconds: float) -> None:
+def _tell(out: Output, found: Fit, network: Network, seconds: float) -> None:
     from sparsefield.data import count
 
+    if network.n_edges:
+        out.say(_make_grid(network))
+    n_open = network.n_undecided
+    settled = f", {n_open} of them undecided within the noise of the draws" if n_open else ""
+    out.say(f"{count(network.n_edges, 'edge')}{settled}; {seconds:.1f} s.")
+    for sentence in describe_edges(found, network):
+        out.say(sentence)
+    if network.inference is not None and network.n_edges:
+        out.say(explain_q(network.inference))
+    is_wrong = found.is_serious or found.status.code == "interrupted"
+    (out.complain if is_wrong else out.say)(respell(found.status.sentence))
+    out.say(f"Certificate: {found.certified}")
+    if found.optimality is not None:
+        out.say(str(found.optimality))
+
+
+def _make_grid(network: Network) -> Grid:
+    """Show the strongest edges, and how sure they are where that is known."""
+    from sparsefield.network import as_level
+
     grid = Grid("", "", title="Strongest edges", title_justify="left")
-    told = [] if pairs is None else ["estimate", f"{pairs.level:.0%} interval", "q"]
+    told = [] if network.inference is None else ["estimate", f"{as_level(network.inference)} interval", "q"]
     for name in ("weight", *told):
         grid.add_column(name, justify="right" if told else "left")
     edges = network.edges.filter(network.edges["weight"] != 0)
     for row in edges.head(_STRONGEST).to_dicts():
         names = row["first"], row["second"]
         mark = " (undecided)" if row.get("undecided") else ""
-        more = () if pairs is None else say_interval(pairs, *names)
         weight = f"{format(row['weight'], network.form_of(*names))}{mark}"
-        grid.add_row(*map(plain, names), weight, *more)
-    if network.n_edges:
-        out.say(grid)
-    n_open = network.n_undecided
-    settled = f", {n_open} of them undecided within the noise of the draws" if n_open else ""
-    out.say(f"{count(network.n_edges, 'edge')}{settled}; {seconds:.1f} s.")
-    if pairs is not None:
-        out.say(describe_shared(pairs, network))
-        if network.n_edges:
-            out.say(SHRUNKEN if found.alpha and found.penalty != "Ridge" else WEIGHTS)
-    is_wrong = found.is_serious or found.status.code == "interrupted"
-    (out.complain if is_wrong else out.say)(respell(found.status.sentence))
-    out.say(f"Certificate: {found.certified}")
-    if found.optimality is not None:
-        out.say(str(found.optimality))
+        grid.add_row(*map(plain, names), weight, *(say_interval(row, network.form_of(*names, 2)) if told else ()))
+    return grid

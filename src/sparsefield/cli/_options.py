@@ -70,13 +70,13 @@ MergeLevels = Annotated[
 ]
 Weight = Annotated[
     str | None,
-    typer.Option(metavar="COLUMN", help="A column that says how often each row counts, such as counts: no variable."),
+    typer.Option(metavar="COLUMN", help="A column that says how often or how much each row counts: no variable."),
 ]
 Frequency = Annotated[
     bool,
     typer.Option(
         "--frequency",
-        help="For how sure pairs are: the column of --weight counts equal rows. Unless given, it has weights of a "
+        help="The column of --weight counts equal rows. Unless given, intervals and tests take it for weights of a "
         "survey, whose scale does not matter.",
     ),
 ]
@@ -84,14 +84,16 @@ Cluster = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN",
-        help="For how sure pairs are: a column that says which rows belong together, such as a school: no variable.",
+        help="A column that says which rows belong together, such as a school or a person: intervals and tests do "
+        "not take these for independent. It is no variable.",
     ),
 ]
 Infer = Annotated[
     bool | None,
     typer.Option(
         "--infer/--no-infer",
-        help="Say how sure each edge is, by a test and an interval for each pair; up to 300 variables unless told.",
+        help="Say how sure each edge is, by an interval and a test for each pair, or leave that out; said of up to 300 "
+        "variables unless given.",
     ),
 ]
 MaxLevels = Annotated[int, typer.Option(min=1, max=MOST_LEVELS, help="Columns with more levels are refused.")]
@@ -115,7 +117,12 @@ Penalty = Annotated[
         "levels."
     ),
 ]
-Missing = Annotated[str, typer.Option(help="Missing values: model, zero, drop or error.")]
+Missing = Annotated[
+    str,
+    typer.Option(
+        help="Missing values: model (what each row shows counts), zero (the first level), drop (the row) or error."
+    ),
+]
 PenalizeMain = Annotated[
     bool,
     typer.Option("--penalize-main/--free-main", help="Penalise main effects too (the paper's choice), or not."),

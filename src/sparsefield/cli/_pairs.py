@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,16 +13,11 @@ from sparsefield.cli._tables import Sampling
 
 if TYPE_CHECKING:  # commands import these when they run: their help need not wait for them
     from sparsefield.cli._loading import Rows
+    from sparsefield.fits import Fit
     from sparsefield.network import Network
     from sparsefield.pairs import Inference
 
-# What stands below tables that have weights and estimates.
-WEIGHTS = (
-    "Weights are those of the fit. Estimates are almost unbiased, whichever edges were found, and intervals are theirs."
-)
-SHRUNKEN = "Weights are shrunken by the penalty. Estimates are not, and intervals are theirs."
-
-MOST_VARIABLES = 300  # with 1000 there are half a million pairs, which take minutes where a fit may take seconds
+_MOST_VARIABLES = 300  # with 1000 there are half a million pairs, which take minutes where a fit may take seconds
 
 
 @dataclass(frozen=True)
@@ -71,21 +65,26 @@ class Inferring(Sampling):
         """
         if self.infer is False or not (is_wanted or self.infer):
             return None
-        n, excuse = rows.table.domain.n_variables, ""
-        if not _are_in_memory(rows):
-            excuse = "How sure each edge is cannot be said of rows that are not in memory."
-        elif rows.table.n_rows < 2:
-            excuse = "How sure each edge is cannot be said from a single row."
-        elif n > MOST_VARIABLES and not self.infer:
-            excuse = f"How sure each edge is takes a while with {n} variables, and is left out: --infer finds it."
-        elif time.perf_counter() < moment:
+        excuse = self._excuse(rows)
+        if not excuse:
             try:
                 with until(moment):
                     return find_pairs(rows, out, self, weight, missing=missing, n_threads=n_threads)
             except OutOfTimeError:
-                pass
-        out.say(excuse or "There was no time left to say how sure each edge is.")
+                excuse = "There was no time left to say how sure each edge is."
+        out.say(excuse)
         return None
+
+    def _excuse(self, rows: Rows) -> str:
+        """Say why nothing can be said of these rows; an empty string where it can."""
+        n = rows.table.domain.n_variables
+        if not _are_in_memory(rows):
+            return "How sure each edge is cannot be said of rows that are not in memory."
+        if rows.table.n_rows < 2:
+            return "How sure each edge is cannot be said from a single row."
+        if n > _MOST_VARIABLES and not self.infer:
+            return f"How sure each edge is takes a while with {n} variables, and is left out: --infer finds it."
+        return ""
 
 
 def _are_in_memory(rows: Rows) -> bool:
@@ -97,10 +96,7 @@ def _are_in_memory(rows: Rows) -> bool:
 
 def find_pairs(rows: Rows, out: Output, sampling: Sampling, weight: str | None, **how: Any) -> Inference:
     """Find how sure each pair is, and point at weights that may be counts."""
-    import numpy as np
-
     from sparsefield.estimators import infer
-    from sparsefield.model import PairwiseMRF
 
     if rows.weights is not None and not sampling.frequency and _look_like_counts(rows):
         out.warn(
@@ -108,9 +104,7 @@ def find_pairs(rows: Rows, out: Output, sampling: Sampling, weight: str | None, 
             "pairs are. If they count equal rows, add --frequency."
         )
     how |= {"sample_weight": rows.weights, "frequency": sampling.frequency, "clusters": rows.clusters}
-    domain = rows.table.domain
-    nothing = PairwiseMRF(domain, np.zeros(domain.n_slots), np.zeros((domain.n_slots,) * 2))  # it knows the levels
-    return infer(nothing, rows.table, **how, progress=out.progress)  # type: ignore[arg-type]  # True, False or "auto"
+    return infer(rows.table, **how, progress=out.progress)  # type: ignore[arg-type]  # True, False or "auto"
 
 
 def _look_like_counts(rows: Rows) -> bool:
@@ -143,41 +137,38 @@ def describe_sampling(found: Inference, sampling: Sampling, weight: str | None) 
         )
 
 
-def describe_shared(found: Inference, network: Network) -> str:
-    """Say how many pairs are edges at the rate, and how many edges of a fit are among them."""
-    n, n_shared = network.n_edges, count_shared(found, network)
-    if not n or not found.n_edges:
-        return f"How sure: {found.sentence}"
-    if n_shared < n:
-        others = "the other cannot" if n - n_shared == 1 else "the others cannot"
-        same = f"{n_shared} of the {n} edges of the fit {'is' if n_shared == 1 else 'are'} among them; {others} be "
-        same += "told from noise at this rate."
-    else:
-        same = "They are those of the fit." if n == found.n_edges else "All edges of the fit are among them."
-    return f"How sure: {found.sentence} {same}"
+def describe_edges(fit: Fit, network: Network) -> Iterable[str]:
+    """Say how many edges of a fit are sure, and what stands beside them in a table."""
+    from sparsefield.network import describe_inference
+
+    if network.inference is None:
+        return
+    yield describe_inference(network)
+    if network.n_edges:
+        shrunken = ", shrunken by its penalty" if fit.alpha and fit.penalty != "Ridge" else ""
+        yield (
+            f"Weights are those of the fit{shrunken}. Estimates are almost unbiased, and the intervals are theirs: "
+            "`sparsefield infer` has them for all pairs."
+        )
 
 
-def compare(found: Inference | None, network: Network) -> dict[str, Any] | None:
+def explain_q(found: Inference) -> str:
+    """Say what q-values are."""
+    least = "probability of any false edge" if found.rate == "holm" else "false discovery rate"
+    return f"q is the least {least} at which a pair is an edge."
+
+
+def compare(network: Network) -> dict[str, Any] | None:
     """Return what programs want to know of all pairs beside a fit."""
-    return None if found is None else {**as_numbers(found), "n_shared": count_shared(found, network)}
+    return None if network.inference is None else {**as_numbers(network.inference), "n_shared": network.n_sure}
 
 
-def count_shared(found: Inference, network: Network) -> int:
-    """Return how many edges of a fit are edges at the rate."""
-    pairs = network.edges.filter(network.edges["weight"] != 0).select("first", "second").iter_rows()
-    return sum(bool(found.is_edge[found.index[frozenset(pair)]]) for pair in pairs)
+def say_interval(row: Mapping[str, Any], form: str) -> tuple[str, str, str]:
+    """Return estimate, interval and q-value of a row of a table of pairs, as they are read."""
+    from sparsefield.network import as_q
 
-
-def say_interval(found: Inference, first: str, second: str) -> tuple[str, str, str]:
-    """Return the estimate of a pair, its interval and its q-value, as they stand in tables."""
-    from sparsefield.model import has_sign
-
-    k = found.index[frozenset((first, second))]
-    i, j = found.pairs[k]
-    form = "+.2f" if has_sign(found.domain)[i, j] else ".2f"
-    q = found.q_value[k]
-    ends = f"{found.low[k]:{form}} to {found.high[k]:{form}}"
-    return format(found.estimate[k], form), ends, "<0.001" if q < 0.001 else f"{q:.3f}"
+    estimate, low, high = (format(row[name], form) for name in ("estimate", "low", "high"))
+    return estimate, f"{low} to {high}", as_q(row["q"])
 
 
 def as_numbers(found: Inference) -> dict[str, Any]:

@@ -41,8 +41,8 @@ def path(
     criterion: Annotated[
         str,
         typer.Option(
-            help="What chooses: ebic, bic or aic (to find edges), cv (to predict) or stars (edges that other rows "
-            "would show too)."
+            help="What chooses: ebic, bic or aic (to find edges), cv (to predict) or stars (edges on which "
+            "subsamples agree)."
         ),
     ] = "ebic",
     gamma: Annotated[

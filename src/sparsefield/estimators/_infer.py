@@ -7,7 +7,17 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparsefield.data import CountedTable, Ordinal, Table, TableError, listed, open_rows, resolve_missing, take_counted
+from sparsefield.data import (
+    CountedTable,
+    Ordinal,
+    Table,
+    TableError,
+    count,
+    listed,
+    open_rows,
+    resolve_missing,
+    take_counted,
+)
 from sparsefield.estimators._progress import PairsBar
 from sparsefield.fits import Fit, as_model
 from sparsefield.model import PairwiseMRF
@@ -32,9 +42,9 @@ def infer(
     """Say how sure every pair of variables is: an estimate, an interval, a p-value and a false discovery rate for each.
 
     By the likelihood of two variables given all others, which has no partition function: no draws are made, and no
-    random number has a part in it. Estimates are almost unbiased (Firth's penalty), intervals are right whichever
-    neighbours were chosen (double selection), and hold for other rows of the same population: they speak of sampling
-    error, as `certify` does of simulation error.
+    random number has a part in it. Estimates are almost unbiased (Firth's penalty). Intervals forgive neighbours that
+    were missed (double selection), and speak of sampling error, that is, of other rows of the same population, as
+    `certify` does of simulation error. Rows must be independent, or in clusters that are named.
 
     Parameters
     ----------
@@ -85,14 +95,16 @@ def infer(
     _check(fdr, rate, level)
     rows = _read(data, table, ordinal)
     together = None if clusters is None else _number(clusters, rows.n_rows)
-    if together is not None and sample_weight is not None:
-        together = together[np.asarray(sample_weight) > 0]
     rows, weights = take_counted(rows, sample_weight)
+    if together is not None and sample_weight is not None:
+        together = together[np.asarray(sample_weight, dtype=np.float64) > 0]
     if together is not None and missing == "drop":
         together = together[~rows.mask.any(axis=1)]
     rows, weights = resolve_missing(rows, missing, weights)
     if together is not None:
         together = np.unique(together, return_inverse=True)[1].astype(np.int64)
+        if not together.any():
+            raise ValueError("All rows are in one cluster: give at least two, as one says nothing of others.")
     with PairsBar(progress) as watch:
         return infer_table(
             rows,
@@ -118,6 +130,7 @@ def _check(fdr: float, rate: str, level: float) -> None:
 
 def _read(data: Any, table: Any, ordinal: Ordinal) -> Table:
     """Return the rows, with the variables of a fit where one is given."""
+    rows: Table
     if isinstance(data, Fit | PairwiseMRF) or hasattr(data, "fit_"):
         domain = as_model(data).domain
         if table is None:
@@ -142,12 +155,14 @@ def _read(data: Any, table: Any, ordinal: Ordinal) -> Table:
             )
         rows = rows.sample
     if rows.n_rows < 2:
-        raise TableError(f"The table has {rows.n_rows} rows", "give at least two: one says nothing of other rows")
+        raise TableError(
+            f"The table has {count(rows.n_rows, 'row')}", "give at least two: one says nothing of other rows"
+        )
     return rows
 
 
 def _number(clusters: ArrayLike, n_rows: int) -> NDArray[np.int64]:
-    """Number the clusters of rows."""
+    """Give each cluster of rows a number."""
     own = np.asarray(clusters)
     if own.shape != (n_rows,):
         raise ValueError(f"clusters have shape {own.shape}: give one for each of the {n_rows} rows.")

@@ -37,8 +37,8 @@ def bootstrap(
     """Draw the rows of a table again and again, and fit each resample, to see what edges owe to the choice of rows.
 
     Each fit starts at that of the whole table, and has no marks. A level that a resample lacks stays a level of the
-    variable, and never stops the run. Weights are those of a penalised fit, shrunken towards zero: their intervals tell
-    how much they vary, and are no test of whether an edge is there; `selected` tells how often it is found.
+    variable, and never stops the run. `selected` tells how often an edge is found. Weights are those of a penalised fit,
+    shrunken towards zero, and their percentiles no intervals of the true ones: these, and tests, are those of `infer`.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def bootstrap(
     Returns
     -------
     Bootstrap
-        How often each edge is found, with the interval of its weight; the fit of all rows; differences between edges.
+        How often each edge is found, and how much its shrunken weight varies; the fit of all rows; differences of edges.
 
     Examples
     --------

@@ -15,6 +15,8 @@ from sparsefield.inference._field import Field
 
 MOST_TOGETHER = 2**24  # entries of all tables of a plan, which are held at one time: 128 MiB
 
+_SMALL = 2**16  # entries of a plan that is good enough: a sum over them takes about as long as another order
+
 
 class Neighbours:
     """Who interacts with whom, and how.
@@ -97,8 +99,13 @@ class Plan:
     n_entries: int
 
 
-def make_plan(neighbours: Neighbours, component: Sequence[int], last: int | None = None) -> Plan | None:
+def make_plan(
+    neighbours: Neighbours, component: Sequence[int], last: int | None = None, n_trials: int = 0
+) -> Plan | None:
     """Choose an order in which to sum out variables: the next is always the one whose table is smallest.
+
+    Where that takes many entries, orders may be tried in which the next is one that joins the fewest neighbours that
+    are not joined yet (Rose 1973), with ties broken at random.
 
     Parameters
     ----------
@@ -108,37 +115,93 @@ def make_plan(neighbours: Neighbours, component: Sequence[int], last: int | None
         The variables.
     last : int, optional
         One of them that is to be the last.
+    n_trials : int
+        How many other orders may be tried.
 
     Returns
     -------
     Plan or None
         None where a table would have more than 2^20 entries, or all of them together more than 2^24.
     """
-    inside, n_levels = set(component), neighbours.n_levels
-    beside = {v: neighbours.of[v] & inside for v in component}
-    sizes = {v: math.prod(n_levels[u] for u in own) * n_levels[v] for v, own in beside.items()}
+    best = _order_by_size(neighbours, component, last)
+    for seed in range(n_trials if best is None or best.n_entries > _SMALL else 0):
+        found = _order_by_joins(neighbours, component, seed)
+        if found is not None and (best is None or found.n_entries < best.n_entries):
+            best = found
+    return best
+
+
+def _order_by_size(neighbours: Neighbours, component: Sequence[int], last: int | None) -> Plan | None:
+    """Sum out the variable whose table is smallest, again and again."""
+    graph = _Graph(neighbours, component)
+    sizes = {v: graph.size(v) for v in component}
     # The smallest first; what has changed since is there twice, and counts where it is up to date.
     heap = [(size, v) for v, size in sizes.items() if v != last]
     heapify(heap)
-    order, cliques, n_entries = [], [], 0
-    while beside:
-        size, v = heappop(heap) if len(beside) > 1 or last is None else (sizes[last], last)
-        if v not in beside or size != sizes[v]:
+    while graph.beside:
+        size, v = heappop(heap) if len(graph.beside) > 1 or last is None else (sizes[last], last)
+        if v not in graph.beside or size != sizes[v]:
             continue
-        n_entries += size
-        if size > MOST_STATES or n_entries > MOST_TOGETHER:
+        if not graph.sum_out(v):
             return None
-        own = beside.pop(v)
-        for u in own:
-            beside[u] = (beside[u] | own) - {u, v}
-            sizes[u] = math.prod(n_levels[w] for w in beside[u]) * n_levels[u]
+        for u in graph.cliques[-1]:
+            sizes[u] = graph.size(u)
             if u != last:
                 heappush(heap, (sizes[u], u))
-        order.append(v)
-        cliques.append(own)
-    index = {v: k for k, v in enumerate(order)}
-    separators = tuple(tuple(sorted(own, key=index.__getitem__)) for own in cliques)
-    return Plan(tuple(order), separators, n_entries)
+    return graph.plan
+
+
+def _order_by_joins(neighbours: Neighbours, component: Sequence[int], seed: int) -> Plan | None:
+    """Sum out a variable that joins the fewest of its neighbours, again and again; of several the smallest."""
+    graph, ties = _Graph(neighbours, component), np.random.default_rng(seed).random(max(component) + 1).tolist()
+    costs = {v: (graph.joins(v), graph.size(v), ties[v]) for v in component}
+    while costs:
+        v = min(costs, key=costs.__getitem__)
+        del costs[v]
+        if not graph.sum_out(v):
+            return None
+        own = graph.cliques[-1]
+        for u in own.union(*(graph.beside[u] for u in own)):
+            costs[u] = graph.joins(u), graph.size(u), ties[u]
+    return graph.plan
+
+
+class _Graph:
+    """The variables that are left, and who is beside whom, while others are summed out."""
+
+    def __init__(self, neighbours: Neighbours, component: Sequence[int]) -> None:
+        inside, self._n_levels = set(component), neighbours.n_levels
+        self.beside = {v: neighbours.of[v] & inside for v in component}
+        self.order: list[int] = []
+        self.cliques: list[set[int]] = []
+        self._n_entries = 0
+
+    def size(self, v: int) -> int:
+        """Return how many entries the table of a variable has, should it be the next."""
+        return math.prod(self._n_levels[u] for u in self.beside[v]) * self._n_levels[v]
+
+    def joins(self, v: int) -> int:
+        """Return how many pairs of its neighbours are not joined yet."""
+        own = self.beside[v]
+        return sum(len(own - self.beside[u]) - 1 for u in own) // 2
+
+    def sum_out(self, v: int) -> bool:
+        """Sum out a variable, whose neighbours are joined then; say whether tables are small enough."""
+        size = self.size(v)
+        self._n_entries += size
+        own = self.beside.pop(v)
+        for u in own:
+            self.beside[u] = (self.beside[u] | own) - {u, v}
+        self.order.append(v)
+        self.cliques.append(own)
+        return size <= MOST_STATES and self._n_entries <= MOST_TOGETHER
+
+    @property
+    def plan(self) -> Plan:
+        """The order in which all variables were summed out."""
+        index = {v: k for k, v in enumerate(self.order)}
+        separators = tuple(tuple(sorted(own, key=index.__getitem__)) for own in self.cliques)
+        return Plan(tuple(self.order), separators, self._n_entries)
 
 
 def split_by_reach(field: Field) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:

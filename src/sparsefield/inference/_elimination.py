@@ -80,19 +80,41 @@ class Eliminated:
             self.tables.append(table)
             self.total += messages.send(separator, reduce(table))
 
+    def laws(self) -> Iterator[tuple[int, tuple[int, ...], Values]]:
+        """Return the joint law of each variable and its separator, the last of the order first.
+
+        Given its separator a variable has the law of its table; the separator is part of what the first variable of it
+        was summed out with, whose law is there before.
+        """
+        known: dict[int, Values] = {}
+        separators = dict(zip(self._plan.order, self._plan.separators, strict=True))
+        for v, separator, table in zip(
+            self._plan.order[::-1], self._plan.separators[::-1], self.tables[::-1], strict=True
+        ):
+            law = np.exp(_log_normalise(table))
+            if separator:
+                above = (separator[0], *separators[separator[0]])
+                others = tuple(k + 1 for k, u in enumerate(above) if u not in separator)
+                law *= known[separator[0]].sum(axis=others)[:, None]
+            known[v] = law
+            yield v, separator, law
+
     def draw(self, uniforms: Values) -> Codes:
-        """Draw the variables from their joint law, with a uniform number for each row and variable of the order."""
+        """Draw the variables from their joint law, with a uniform number for each row and variable of the order.
+
+        Where there is one row, it has as many draws as there are rows of numbers.
+        """
 
         def choose(k: int, exponents: Values) -> NDArray[np.int64]:
             sums = np.exp(exponents - exponents.max(axis=1, keepdims=True)).cumsum(axis=1)
             # The first level whose cumulative weight is above the number: one without weight is never chosen.
             return np.asarray((sums <= uniforms[:, k : k + 1] * sums[:, -1:]).sum(axis=1))
 
-        return self._look_back(choose)
+        return self._look_back(choose, len(uniforms))
 
     def find_mode(self) -> Codes:
         """Return the most probable levels of the variables together, where tables were maximised over."""
-        return self._look_back(lambda _, exponents: exponents.argmax(axis=1))
+        return self._look_back(lambda _, exponents: exponents.argmax(axis=1), len(self.total))
 
     def entropy(self) -> float:
         """Return the entropy of the variables, for the first row, in nats.
@@ -109,13 +131,14 @@ class Eliminated:
             total += float(np.sum(messages.send(separator, (np.exp(logs) * below).sum(axis=1))))
         return total
 
-    def _look_back(self, choose: Callable[[int, Values], NDArray[np.int64]]) -> Codes:
+    def _look_back(self, choose: Callable[[int, Values], NDArray[np.int64]], n: int) -> Codes:
         """Choose the level of each variable given its separator, the last one of the order first."""
-        order, n = self._plan.order, len(self.total)
+        order = self._plan.order
+        rows = np.arange(n) if len(self.total) > 1 else np.zeros(n, dtype=np.int64)
         found, index = np.empty((n, len(order)), dtype=np.uint8), {v: k for k, v in enumerate(order)}
         for k in range(len(order) - 1, -1, -1):
             given: list[Any] = [found[:, index[u]] for u in self._plan.separators[k]]
-            found[:, k] = choose(k, self.tables[k][np.arange(n), :, *given])
+            found[:, k] = choose(k, self.tables[k][rows, :, *given])
         return found
 
 

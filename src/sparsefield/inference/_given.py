@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -59,6 +60,8 @@ class Given:
         One whose values count as missing, where only the component that it is part of is asked for.
     numbers : ndarray of shape (n,), optional
         What to call the rows in messages; 0, 1, 2, ... unless given.
+    n_trials : int
+        How many orders may be tried to sum out the variables of a component (`make_plan`).
 
     Attributes
     ----------
@@ -67,7 +70,13 @@ class Given:
     """
 
     def __init__(
-        self, field: Field, codes: Codes, *, variable: int | None = None, numbers: Index | None = None
+        self,
+        field: Field,
+        codes: Codes,
+        *,
+        variable: int | None = None,
+        numbers: Index | None = None,
+        n_trials: int = 0,
     ) -> None:
         # What has one level is known.
         self._codes = np.where((codes == MISSING) & (field.domain.n_levels == 1), 0, codes).astype(np.uint8)
@@ -75,7 +84,7 @@ class Given:
         self._variable, self._numbers = variable, np.arange(len(codes)) if numbers is None else numbers
         if variable is not None:
             self._codes[:, variable] = MISSING
-        self._parts = list(self._find_parts())
+        self._parts = list(self._find_parts(n_trials))
         self.is_in_reach = np.ones(len(codes), dtype=bool)
         for part in self._parts:
             if part.plan is None:
@@ -89,6 +98,12 @@ class Given:
         numbers[of[::-1]] = np.arange(len(codes))[::-1]  # the first of the rows that are the same
         return cls(field, rows, variable=variable, numbers=numbers), of
 
+    def at(self, field: Field) -> Given:
+        """Return the same rows given another field, which has no other interactions than this one."""
+        other = copy.copy(self)
+        other._field, other._neighbours = field, Neighbours(field)
+        return other
+
     def log_sums(self) -> Values:
         """Return the logarithm of the sum of exp(-energy) over all states that agree with each row."""
         self._check_rows()
@@ -96,6 +111,44 @@ class Given:
         for _, rows, found in self._eliminate("sum"):
             total[rows] += found.total
         return total
+
+    def expect(self, weights: Values) -> tuple[Values, Values]:
+        """Return `log_sums`, and the expected products of statistics over weighted rows, (n_slots, n_slots).
+
+        Products of variables that do not interact and are both missing are those of independent variables: where they
+        are not, nothing that is asked of a field with these interactions needs to know.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n,)
+            How much each row counts.
+        """
+        self._check_rows()
+        domain, neighbours = self._field.domain, self._neighbours
+        log_sums, means = -energies(self._field, self._codes), domain.indicators(self._codes)
+        together = np.zeros((domain.n_slots,) * 2)
+        for _, rows, found in self._eliminate("sum"):
+            log_sums[rows] += found.total
+            own, levels = weights[rows], domain.slot_levels
+            for v, separator, law in found.laws():
+                at = neighbours.slots(v)
+                alone = law.sum(axis=tuple(range(2, law.ndim)))
+                means[rows, at] = alone[:, levels[at]]
+                for k, u in enumerate(separator):
+                    if u in neighbours.of[v]:
+                        to = neighbours.slots(u)
+                        both = law.sum(axis=tuple(a for a in range(2, law.ndim) if a != k + 2))
+                        block = np.tensordot(own, both, 1) - (alone * own[:, None]).T @ both.sum(axis=1)
+                        together[at, to] = together[at, to] + block[np.ix_(levels[at], levels[to])]
+        total = (means * weights[:, None]).T @ means + together + together.T
+        total[domain.slot_variables[:, None] == domain.slot_variables] = 0.0
+        np.fill_diagonal(total, weights @ means)
+        return log_sums, total
+
+    @property
+    def work(self) -> int:
+        """How many entries all tables of all rows have."""
+        return sum(part.plan.n_entries * len(part.rows) for part in self._parts if part.plan is not None)
 
     def log_probabilities(self) -> Values:
         """Return the log-probabilities of the levels of the variable that is asked for, (n, levels)."""
@@ -114,6 +167,14 @@ class Given:
             filled[cells] = found.draw(uniforms[cells])
         return filled
 
+    def draw_all(self, n: int, seed: int) -> Codes:
+        """Draw the first row so many times, (n, n_variables)."""
+        self._check_rows()
+        codes, rng = np.repeat(self._codes[:1], n, axis=0), np.random.default_rng(seed)
+        for plan, _, found in self._eliminate("sum"):
+            codes[:, np.array(plan.order)] = found.draw(rng.random((n, len(plan.order))))
+        return codes
+
     def find_mode(self) -> Codes:
         """Fill the missing values of each row with those that are most probable together."""
         self._check_rows("Finding the most probable values")
@@ -127,7 +188,7 @@ class Given:
         self._check_rows()
         return math.fsum(found.entropy() for _, _, found in self._eliminate("sum"))
 
-    def _find_parts(self) -> Iterator[_Part]:
+    def _find_parts(self, n_trials: int) -> Iterator[_Part]:
         """Group rows by the components that they miss."""
         variable = self._variable
         incomplete = np.flatnonzero((self._codes == MISSING).any(axis=1))
@@ -148,7 +209,7 @@ class Given:
                 found.setdefault(component, []).append(rows)
         for component, pieces in found.items():
             check_time()
-            yield _Part(make_plan(self._neighbours, component, variable), np.sort(np.concatenate(pieces)))
+            yield _Part(make_plan(self._neighbours, component, variable, n_trials), np.sort(np.concatenate(pieces)))
 
     def _check_rows(self, what: str = "Summing over missing values") -> None:
         """Refuse rows that are out of reach."""
@@ -159,11 +220,10 @@ class Given:
 
     def _check_work(self) -> None:
         """Refuse more work than anybody waits for."""
-        work = sum(part.plan.n_entries * len(part.rows) for part in self._parts if part.plan is not None)
-        if work > MOST_WORK:
+        if self.work > MOST_WORK:
             raise OutOfReachError(
-                f"So many missing values are out of reach: summing over them takes tables of {work:.3g} entries for "
-                f"all rows together, and {MOST_WORK:.3g} are allowed. Give fewer rows at a time.",
+                f"So many missing values are out of reach: summing over them takes tables of {self.work:.3g} entries "
+                f"for all rows together, and {MOST_WORK:.3g} are allowed. Give fewer rows at a time.",
                 reason="missing values out of reach",
                 remedy="Give fewer rows at a time.",
             )

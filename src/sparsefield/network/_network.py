@@ -124,9 +124,10 @@ class Network:
         estimates = np.where(self.inference.is_edge[at], np.abs(self.inference.estimate[at]), 0.0)
         return np.lexsort([-estimates, -sizes])
 
-    def form_of(self, first: str, second: str) -> str:
-        """Return how the weight of a pair is written: with its sign, where it has one."""
-        return "+.3f" if self.is_signed[self.index[first], self.index[second]] else ".3f"
+    def form_of(self, first: str, second: str, n_digits: int = 3) -> str:
+        """Return how the weight of a pair is written: with its sign, where it has one, and so many decimals."""
+        sign = "+" if self.is_signed[self.index[first], self.index[second]] else ""
+        return f"{sign}.{n_digits}f"
 
     @property
     def n_edges(self) -> int:
@@ -137,6 +138,13 @@ class Network:
     def n_pairs(self) -> int:
         """How many pairs of variables there are."""
         return len(self.names) * (len(self.names) - 1) // 2
+
+    @property
+    def n_sure(self) -> int:
+        """How many edges are edges of the inference too, at its rate."""
+        if self.inference is None or not len(self.inference.pairs):
+            return 0
+        return int(np.count_nonzero(np.triu(self.inference.is_edge[self.places] & (self.strengths != 0), 1)))
 
     @property
     def n_undecided(self) -> int | None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield.data import MISSING, Moments, Table, Unseen, distinct_rows, weighted_moments
-from sparsefield.inference import Backend, ChainStates, OutOfReachError, count_ways, is_cheap
+from sparsefield.inference import Backend, ChainStates, Field, Given, OutOfReachError, count_ways, is_cheap
 from sparsefield.model import Matrix, PairwiseMRF, across_variables, norm
 
 Vector = NDArray[np.float64]
@@ -117,6 +117,17 @@ class Completed:
         other.moments = other._add_up(easy if other._drawn is None else easy + other._drawn.products())
         return other
 
+    def expecting(self, field: Field, most_work: int) -> Expecting | None:
+        """Return the rows as fields with these interactions see them exactly, where that is in reach.
+
+        The tables that rows are summed over have at most so many entries together. Levels that no row shows count as
+        half a row, which is no part of what is expected: with these there is none.
+        """
+        given = Given(field, self._rows)
+        if self._unseen.levels or not given.is_in_reach.all() or given.work > most_work:
+            return None
+        return Expecting(given, self._shares, self._whole, self._n_rows)
+
     def noise(self, counted: NDArray[np.bool_]) -> float:
         """Return the expected norm of the simulation error in the counted ones of the moments."""
         return 0.0 if self._drawn is None else norm(np.sqrt(self._drawn.variances) * counted)
@@ -176,6 +187,34 @@ class Completed:
 
     def _add_up(self, incomplete: Matrix) -> Moments:
         return self._unseen.fill(Moments.of_pairs(self._whole + incomplete, self._n_rows))
+
+
+class Expecting:
+    """Rows with missing values, whose expectations are found exactly by summing over these.
+
+    Parameters
+    ----------
+    given : Given
+        The rows, and which variables interact.
+    shares : ndarray of shape (n,)
+        The share of each of them in all rows.
+    whole : ndarray of shape (n_slots, n_slots)
+        What whole rows add to the moments.
+    n_rows : int
+        How many rows there are.
+    """
+
+    def __init__(self, given: Given, shares: Vector, whole: Matrix, n_rows: int) -> None:
+        self._given, self._shares, self._whole, self._n_rows = given, shares, whole, n_rows
+
+    def expect(self, field: Field) -> tuple[float, Moments]:
+        """Return the mean over rows of the logarithm of the sum of exp(-energy) over what they could be, and moments.
+
+        Moments are those of pairs that interact: others are taken for independent where both are missing.
+        """
+        log_sums, products = self._given.at(field).expect(self._shares)
+        told = field.main @ np.diagonal(self._whole) + (field.interactions * self._whole).sum() / 2
+        return float(told + self._shares @ log_sums), Moments.of_pairs(self._whole + products, self._n_rows)
 
 
 class _Drawn:

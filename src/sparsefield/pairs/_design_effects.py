@@ -27,9 +27,12 @@ class Sample:
     ----------
     groups : ndarray of shape (n,)
         The cluster of each row; its own number where rows are independent.
+    copies : ndarray of shape (n,)
+        How many equal rows each stands for.
     """
 
     groups: Index
+    copies: Values
 
     def sum(self, values: Values) -> Values:
         """Add up rows of the same cluster."""
@@ -71,19 +74,19 @@ def find_structured(rows: Rows, left: Residuals, sample: Sample) -> Values:
     variance that weighted scores have by the model.
     """
     p, starts = rows.n_variables, rows.design.starts
-    counts = rows.design.counts[:, None]
+    counts, copies = rows.design.counts[:, None], sample.copies[:, None]
     s = np.sqrt(np.column_stack([_mean_trace(spread) for spread in left.spreads]))
     rho = np.zeros(p)
-    for i in np.flatnonzero(rows.design.sizes):
+    for i in np.flatnonzero(rows.design.sizes).tolist():
         r = left.residuals[:, starts[i] : starts[i + 1]] * counts
-        pulls = (sample.sum(r) ** 2).sum() - (r**2).sum()
+        pulls = (sample.sum(r) ** 2).sum() - (r**2 / copies).sum()
         own = s[:, [i]] * counts
-        could = r.shape[1] * ((sample.sum(own) ** 2).sum() - (own**2).sum())
+        could = r.shape[1] * ((sample.sum(own) ** 2).sum() - (own**2 / copies).sum())
         rho[i] = np.clip(pulls / max(could, _TINY), 0.0, 1.0)
     found = np.ones((p, p))
     for i in range(p):
         own = counts * s[:, [i]] * s
-        alone = (own**2).sum(axis=0)
+        alone = (own**2 / copies).sum(axis=0)
         together = (sample.sum(own) ** 2).sum(axis=0) - alone
         found[i] = (alone + rho[i] * rho * together) / np.maximum((own * s[:, [i]] * s).sum(axis=0), _TINY)
     return found

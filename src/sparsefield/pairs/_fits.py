@@ -172,7 +172,7 @@ def _invert_left(left: Values, whole: Values) -> Values:
 
 @dataclass(frozen=True, eq=False)
 class _Pair:
-    """The rows of a pair: entries, which are rows, or states of their missing neighbours; and patterns of neighbours."""
+    """The rows of a pair: entries, which are rows or states of their missing neighbours; and patterns of neighbours."""
 
     features: Values
     others: Values
@@ -271,9 +271,7 @@ class _Equations:
             moves, parts = np.zeros((r, pair.n_rows)), np.zeros((r, pair.n_rows))
             find_influence(*entries, *self._z, *base, self._inverse, moves, parts)
         signed = -root if r == 1 and theta[0] < 0 else root
-        return Told(
-            theta.copy(), covariance.copy(), float(signed), effect, moves, parts, self._is_whole and is_whole
-        )
+        return Told(theta.copy(), covariance.copy(), float(signed), effect, moves, parts, self._is_whole and is_whole)
 
     def as_start(self) -> _Start:
         """Return where this is, for a fit with more neighbours: their slopes begin at zero."""
@@ -286,7 +284,7 @@ class _Equations:
         return _Start(intercepts, more, other_more, link.reshape(d, e))
 
     def _climb_at(self, shift: Values) -> tuple[float, bool]:
-        """Maximise over all but Theta, which moves from its estimate; others begin where they follow it, to second order."""
+        """Maximise over all but Theta, which moves from its estimate; others begin where they follow it."""
         r, size = self._r, len(self._parameters)
         columns = self._inverse[:, size - r :]
         trial = self._parameters + columns @ np.linalg.solve(columns[size - r :], shift)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,14 +56,13 @@ class _Found:
     own_number: Values
     curvature: Values
     noise: Values
-    blocks: dict[int, tuple[Values, Values, Values]]
+    blocks: dict[int, tuple[Values, Values, Values]] = field(default_factory=dict, init=False)
 
     @classmethod
     def empty(cls, n: int) -> _Found:
         """Make room for n pairs."""
-        nothing = [np.full(n, np.nan) for _ in range(8)]
-        ones = [np.ones(n) for _ in range(4)]
-        return cls(*nothing, *ones, np.full(n, np.inf), np.full(n, np.inf), np.zeros(n), np.zeros(n), {})
+        starts = [np.nan] * 8 + [1.0] * 4 + [np.inf] * 2 + [0.0] * 2
+        return cls(*(np.full(n, start) for start in starts))
 
 
 def infer_table(
@@ -106,7 +105,10 @@ def infer_table(
     degrees = design.degrees[pairs[:, 0], pairs[:, 1]]
     found = _Found.empty(len(pairs))
     _take_steps(found, rows, pairs, own, both)
-    sample = None if is_plain else Sample(np.arange(len(design.counts)) if clusters is None else clusters)
+    sample = None
+    if not is_plain:
+        groups = np.arange(len(design.counts)) if clusters is None else clusters
+        sample = Sample(groups, design.counts if counts_rows else np.ones(len(groups)))
     chosen = _choose_fits(found, rows, pairs, degrees)
     z = float(norm.isf((1 - level) / 2))
     ends = np.where(_needs_profile(rows, pairs[chosen]) & is_plain & (not design.has_missing), z, 0.0)
@@ -120,9 +122,7 @@ def infer_table(
 
     if sample is not None:
         _compare_residuals(found, rows, left, sample, pairs)
-    fit_pairs(
-        rows, pairs[chosen], use, z_ends=ends, with_moves=sample is not None, n_threads=n_threads, watch=watch
-    )
+    fit_pairs(rows, pairs[chosen], use, z_ends=ends, with_moves=sample is not None, n_threads=n_threads, watch=watch)
     check_time()
     p_values, wide = _judge(found, rows, left, sample, pairs, degrees, level)
     is_known = degrees > 0
@@ -169,7 +169,7 @@ def _take_steps(found: _Found, rows: Rows, pairs: Index, own: Scores, both: Scor
     found.own_scale[single] = np.abs(scale) / np.sqrt(own_information)
     found.root[single] = both.scores[starts[a], starts[b]] / np.sqrt(information)
     found.own_root[single] = own.scores[starts[a], starts[b]] / np.sqrt(own_information)
-    for at in np.flatnonzero((sizes[i] * sizes[j] > 1)).tolist():
+    for at in np.flatnonzero(sizes[i] * sizes[j] > 1).tolist():
         _take_block_step(found, rows, at, int(i[at]), int(j[at]), own, both)
 
 
@@ -182,8 +182,8 @@ def _take_block_step(found: _Found, rows: Rows, at: int, i: int, j: int, own: Sc
     theta = turn @ inverse @ score
     order = np.arange(len(theta)).reshape(rows.design.sizes[j], rows.design.sizes[i]).T.ravel()
     scaled, own_scaled = ((turn @ some @ turn.T)[np.ix_(order, order)] for some in (inverse, own_inverse))
-    found.root[at] = np.sqrt(max(0.0, score @ inverse @ score))
-    found.own_root[at] = np.sqrt(max(0.0, own_score @ own_inverse @ own_score))
+    found.root[at] = np.sqrt(max(0.0, float(score @ inverse @ score)))
+    found.own_root[at] = np.sqrt(max(0.0, float(own_score @ own_inverse @ own_score)))
     _keep(found, at, theta[order], scaled, own_scaled, rows.kinds.scale(i, j))
 
 
@@ -204,7 +204,8 @@ def _keep(found: _Found, at: int, theta: Values, covariance: Values, own_covaria
     """
     r = len(theta)
     spread = scale @ covariance
-    found.scale[at], found.own_scale[at] = np.sqrt(np.trace(spread) / r), np.sqrt(np.trace(scale @ own_covariance) / r)
+    found.scale[at] = np.sqrt(float(np.trace(spread)) / r)
+    found.own_scale[at] = np.sqrt(float(np.trace(scale @ own_covariance)) / r)
     if r == 1:
         found.estimate[at], found.error[at] = theta[0] * np.sqrt(scale[0, 0]), np.sqrt(spread[0, 0])
         return
@@ -223,10 +224,10 @@ def _choose_fits(found: _Found, rows: Rows, pairs: Index, degrees: Values) -> In
     clearly = min(_CLEARLY, max(_LEAST_CLEARLY, _PAIRS / max(1, len(pairs))))
     largest = np.where(is_known, np.maximum(np.abs(found.root), np.abs(found.own_root)), 0.0)
     least = chi2.sf(largest**2, np.maximum(degrees, 1.0))
-    is_twin = rows.twins.any(axis=1)
+    is_twin = np.asarray(rows.twins.any(axis=1))
     is_open = rows.near[i, j] | is_twin[i] | is_twin[j] | (least < clearly)
     is_open |= (_count_rarest(rows, pairs) < _RARE) & (least < _SHORT)
-    return np.flatnonzero(is_open & is_known)
+    return np.flatnonzero(np.asarray(is_open & is_known & (rows.design.n_together[i, j] > 0)))
 
 
 def _count_rarest(rows: Rows, pairs: Index) -> Values:
@@ -267,7 +268,8 @@ def _compare_moves(found: _Found, at: int, fit: PairFit, sample: Sample) -> None
         (fit.both, found.ratio, found.number),
         (fit.own, found.own_ratio, found.own_number),
     ):
-        assert told.moves is not None and told.parts is not None
+        assert told.moves is not None
+        assert told.parts is not None
         whole = np.maximum(told.parts.sum(axis=1, keepdims=True), 1e-300)
         ratios, numbers = sample.compare((told.moves / np.sqrt(whole)).T, (told.parts / whole).T)
         ratio[at], number[at] = ratios.mean(), numbers.sum()
@@ -281,7 +283,7 @@ def _judge(
     if sample is None:
         return chi2.sf(_join(found), r), np.full(len(pairs), norm.isf(tail))
     structured = find_structured(rows, left, sample)[pairs[:, 0], pairs[:, 1]]
-    known = degrees > 0
+    known = (degrees > 0) & (structured > 0)  # some row shows both
     effects, freedoms = [], []
     for ratio, number in ((found.ratio, found.number), (found.own_ratio, found.own_number)):
         effect, freedom = np.ones(len(pairs)), np.full(len(pairs), np.inf)
@@ -298,9 +300,9 @@ def _judge(
 def _join(found: _Found) -> Values:
     """Return the statistics by which pairs are tested: the squared mean of the roots of both tests, standardised.
 
-    Own neighbours have more power; one of theirs that was missed moves that root at first order, and the other root only
-    by the product of two misses. The estimate of the former is efficient, so that the correlation of both roots is the
-    ratio of their standard errors (Hausman 1978).
+    Own neighbours have more power; one of theirs that was missed moves that root at first order, and the other root by
+    the product of two misses alone. The estimate of the former is efficient, so that the correlation of both roots is
+    the ratio of their standard errors (Hausman 1978).
     """
     error, own_error = found.scale * np.sqrt(found.effect), found.own_scale * np.sqrt(found.own_effect)
     mean = found.root / np.sqrt(found.effect) + found.own_root / np.sqrt(found.own_effect)

@@ -25,6 +25,8 @@ Mask = NDArray[np.bool_]
 # A pair whose rows would miss even this weight more than once in five times cannot be told: an odds ratio of 55.
 UNTOLD = 4.0
 
+_SAME = 0.99  # a correlation of columns that say the same, but for a few rows
+
 _MOST_NUMBERS = 2**27  # one for each edge and each row: 1 GiB
 
 
@@ -64,6 +66,16 @@ class Inference:
         The rows, for `nodes`, `total` and `differences`.
     sample : Sample or None
         Which rows belong together, where they are weighted or in clusters.
+
+    Examples
+    --------
+    >>> import sparsefield as sf
+    >>> table = sf.datasets.make_field(6, strength=(1.0, 1.5), seed=7).sample(500, method="perfect", seed=1)
+    >>> found = sf.infer(table)
+    >>> found.edges.select("first", "second").rows()
+    [('x3', 'x5'), ('x1', 'x5'), ('x0', 'x3')]
+    >>> found.describe("x1", "x2").split(";")[1]
+    ' one of 0.55 would have been found four times out of five.'
     """
 
     domain: Domain
@@ -173,12 +185,19 @@ class Inference:
         for v in (i, j):
             if not self.rows.design.sizes[v]:
                 return f"all of them have the same {self.domain.names[v]}"
-        if self.rows.likeness[i, j] > 0.99:
-            return "the two columns repeat each other"
-        for v, other in ((i, j), (j, i)):
-            twin = int(np.argmax(np.where(np.arange(len(self.rows.likeness)) == v, 0.0, self.rows.likeness[v])))
-            if twin != other and self.rows.likeness[v, twin] > 0.99:
-                return f"{self.domain.names[v]} repeats {self.domain.names[twin]}"
+        if self.rows.design.n_together[i, j] == 0:
+            return "none of them shows both"
+        likeness, sizes = self.rows.likeness, self.rows.design.sizes
+        if likeness[i, j] > _SAME:
+            repeats = sizes[i] == sizes[j] == 1
+            return "the two columns repeat each other" if repeats else "their levels go together nearly always"
+        for v in (i, j):
+            twin = int(np.argmax(np.where(np.arange(len(likeness)) == v, 0.0, likeness[v])))
+            if likeness[v, twin] > _SAME:
+                first, second = self.domain.names[v], self.domain.names[twin]
+                if sizes[v] == sizes[twin] == 1:
+                    return f"{first} repeats {second}"
+                return f"levels of {first} and {second} go together nearly always"
         return f"even a weight of {UNTOLD:g} could easily be missed, because answers that go together are too rare"
 
     @property
@@ -192,9 +211,10 @@ class Inference:
         if self.rate == "holm":
             return f"{pairs}; the probability that any of them is false is at most {self.fdr:g}.{told}"
         false = self.fdr * self.n_edges
-        some = "at most one" if false <= 1 else f"about {false:.0f} at most"
-        are = "is" if false <= 1 else "are"
-        return f"{pairs}, of which {some} {are} expected to be false (false discovery rate {self.fdr:g}).{told}"
+        some = "at most one is" if false <= 1 else "about one at most is"
+        if false >= 1.5:
+            some = f"about {false:.0f} at most are"
+        return f"{pairs}, of which {some} expected to be false (false discovery rate {self.fdr:g}).{told}"
 
     def __str__(self) -> str:
         return self.sentence
@@ -204,7 +224,7 @@ class Inference:
 
     @cached_property
     def nodes(self) -> pl.DataFrame:
-        """The strength of each node, the sum of the absolute weights of its edges, and its influence, the sum with signs.
+        """The strength of each node, the sum of absolute weights of its edges, and its influence, the sum with signs.
 
         Each with its interval. Which pairs are edges is taken for known.
         """
@@ -228,7 +248,7 @@ class Inference:
         """The sum of the absolute weights of all edges, and the ends of its interval."""
         signs = np.sign(self._edge_weights)
         value = float(np.abs(self._edge_weights).sum())
-        reach = float(norm.isf((1 - self.level) / 2) * np.sqrt(max(0.0, signs @ self._moves @ signs)))
+        reach = float(norm.isf((1 - self.level) / 2) * np.sqrt(max(0.0, float(signs @ self._moves @ signs))))
         return value, max(0.0, value - reach), value + reach
 
     def differences(self, edges: Sequence[tuple[str, str]] | None = None) -> pl.DataFrame:
@@ -242,8 +262,8 @@ class Inference:
         Returns
         -------
         polars.DataFrame
-            For each two edges, `first` - `second` and `other_first` - `other_second`: the `difference` of their weights,
-            `low` and `high`, and `p`. Nothing corrects for the number of comparisons.
+            For each two edges, `first` - `second` and `other_first` - `other_second`: the `difference` of their
+            weights, `low` and `high`, and `p`. Nothing corrects for the number of comparisons.
         """
         if edges is None:
             places = np.flatnonzero(self.is_edge)
@@ -303,7 +323,7 @@ class Inference:
             if len(theta) == 1:
                 moved[k] = np.sqrt(scale[0, 0]) * moves[0]
             else:
-                moved[k] = (scale @ theta) @ moves / max(np.sqrt(theta @ scale @ theta), 1e-300)
+                moved[k] = (scale @ theta) @ moves / max(float(np.sqrt(theta @ scale @ theta)), 1e-300)
 
         if (self.degrees[places] == 0).any():
             raise ValueError("A pair of which one variable is constant has no weight: leave it out.")

@@ -25,8 +25,8 @@ def adjust(p_values: Values, rate: Rate = "bh") -> Values:
     p_values : ndarray of shape (n,)
         Those of all tests; tests that cannot be made have 1.
     rate : "bh", "by" or "holm"
-        What is to be held: the false discovery rate, for tests that are independent or positively dependent, or for any;
-        or the probability of a single false discovery.
+        What is to be held: the false discovery rate, for tests that are independent or positively dependent, or for
+        any; or the probability of a single false discovery.
 
     Examples
     --------
@@ -48,13 +48,17 @@ def adjust(p_values: Values, rate: Rate = "bh") -> Values:
 
 
 def largest_discovery(p_values: Values, at: float, rate: Rate = "bh") -> float:
-    """Return the p-value up to which one more test would have been a discovery.
+    """Return the p-value up to which a test with p = 1 would have been a discovery.
 
-    With R discoveries among n tests it is at (R + 1) / n for Benjamini and Hochberg: what a pair that is none must reach.
+    With R discoveries among n tests it is at (R + 1) / n for Benjamini and Hochberg, or more where the next tests are
+    discoveries with its help.
     """
-    n = max(1, len(p_values))
-    n_found = int(np.count_nonzero(adjust(p_values, rate) <= at)) if len(p_values) else 0
+    n = len(p_values)
+    if n == 0:
+        return at
     if rate == "holm":
-        return at / max(1, n - n_found)
-    times = (1 / np.arange(1, n + 1)).sum() if rate == "by" else 1.0
-    return float(min(at, at * (n_found + 1) / (n * times)))
+        return at / max(1, n - int(np.count_nonzero(adjust(p_values, rate) <= at)))
+    ranks = np.arange(1, n + 1)
+    limits = at * ranks / (n * ((1 / ranks).sum() if rate == "by" else 1.0))
+    is_reached = np.sort(p_values)[:-1] <= limits[1:]  # by those before it
+    return float(limits[np.flatnonzero(np.append(True, is_reached))[-1]])

@@ -81,8 +81,8 @@ class Kinds:
         return cls(n_levels, features, sizes, is_plain, tuple(spreads), tuple(turns))
 
     def scale(self, i: int, j: int) -> Values:
-        """Return the matrix M of a pair, whose weight squared is Theta' M Theta; the weight is that of `pair_weights`."""
-        return 16 * np.kron(self.spreads[i], self.spreads[j])
+        """Return the matrix M of a pair: Theta' M Theta is its weight squared, which is that of `pair_weights`."""
+        return np.asarray(16.0 * np.kron(self.spreads[i], self.spreads[j]), dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +147,7 @@ class Rows:
 
     @cached_property
     def regressions(self) -> tuple[Values, Values]:
-        """Intercepts (p, most levels) and slopes (p, most features, n_columns) of the regressions, in these features."""
+        """Intercepts (p, most levels) and slopes (p, most features, n_columns) of the regressions, in our features."""
         kinds, starts = self.kinds, self.design.starts
         p = self.n_variables
         intercepts = np.zeros((p, kinds.features.shape[1]))
@@ -204,7 +204,7 @@ class Rows:
         n_missing = sum(len(rows) for rows in design.missing)
         exponents, means = np.zeros((n_missing, features.shape[1])), np.zeros((n_missing, features.shape[2]))
         for turn in range(_MEAN_ROUNDS + 1):
-            done = 0
+            done, found_means = 0, []
             for i, rows in enumerate(design.missing):
                 fit, own = self.nodes.fits[i], design.variables[i].features
                 cells = slice(done, done + len(rows))
@@ -214,9 +214,11 @@ class Rows:
                 along = columns[rows] @ self.links[starts[i] : starts[i + 1]].T
                 found = fit.intercepts + along @ own.T
                 shares = np.exp(found - found.max(axis=1, keepdims=True))
-                mean = shares @ own / shares.sum(axis=1, keepdims=True)
+                found_means.append((i, rows, cells, shares @ own / shares.sum(axis=1, keepdims=True)))
                 exponents[cells, : found.shape[1]], where[i, rows] = found, np.arange(cells.start, cells.stop)
-                if turn < _MEAN_ROUNDS:  # the last exponents go with the means that they were made of
-                    columns[rows, starts[i] : starts[i + 1]] = mean
-                    means[cells, : mean.shape[1]] = mean
+            if turn == _MEAN_ROUNDS:  # the last exponents go with the means that they were made of
+                break
+            for i, rows, cells, mean in found_means:  # all at one time, so that the order of variables does not matter
+                columns[rows, starts[i] : starts[i + 1]] = mean
+                means[cells, : mean.shape[1]] = mean
         return columns, (where, exponents, means)

@@ -138,11 +138,11 @@ def score_pairs(rows: Rows, left: Residuals, n_threads: int | None = None) -> tu
 
 
 def _explain(rows: Rows, left: Residuals, i: int) -> Values:
-    """Return what the statistics of the regression of i explain of its products with the means of others, (m, d, ...)."""
+    """Return what the statistics of the regression of i explain of its products with others' means, (m, d, ...)."""
     mixed, factor = rows.nodes.weigh(i)[2], rows.nodes.fits[i].factor
     common = mixed.reshape(len(mixed), -1).T @ left.means
     solved = solve_triangular(factor, common.reshape(len(factor), -1), lower=True, check_finite=False)
-    return solved.reshape(len(factor), mixed.shape[2], -1)
+    return np.asarray(solved.reshape(len(factor), mixed.shape[2], -1))
 
 
 def _find_blocks(rows: Rows, left: Residuals) -> tuple[dict[tuple[int, int], Values], dict[tuple[int, int], Values]]:
@@ -153,7 +153,7 @@ def _find_blocks(rows: Rows, left: Residuals) -> tuple[dict[tuple[int, int], Val
     if (sizes <= 1).all():
         return own, both
     products = []
-    for i, spread in enumerate(left.spreads):
+    for i in range(rows.n_variables):
         mean = left.means[:, starts[i] : starts[i + 1]]
         products.append((mean[:, :, None] * mean[:, None, :]).reshape(len(mean), -1))
     flat = [spread.reshape(len(spread), -1) for spread in left.spreads]

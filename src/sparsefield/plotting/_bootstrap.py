@@ -35,7 +35,8 @@ class SharesDisplay(Display):
     Parameters
     ----------
     table : polars.DataFrame
-        The edges that are drawn, as in `Bootstrap.table`; `low` and `high`, where it has them, are those of `infer`.
+        The edges that are drawn, as in `Bootstrap.table`; `estimate`, `low` and `high`, where it has them, are those of
+        `infer`.
     n_edges : int
         How many edges the fit has.
     n_resamples : int
@@ -66,7 +67,7 @@ class SharesDisplay(Display):
         n_edges, shown = len(edges), edges.head(most)
         if inference is None:
             return cls(shown, n_edges, bootstrap.n_resamples)
-        ends = Network.of(bootstrap.fit, inference).edges.select("first", "second", "low", "high")
+        ends = Network.of(bootstrap.fit, inference).edges.select("first", "second", "estimate", "low", "high")
         shown = shown.join(ends, on=["first", "second"], how="left", maintain_order="left")
         return cls(shown, n_edges, bootstrap.n_resamples, inference.level)
 
@@ -75,9 +76,10 @@ class SharesDisplay(Display):
         heights = np.arange(len(table))
         clear_frame(ax)
         ax.axvline(0, color=_ZERO, linewidth=0.8)
-        if "low" in table.columns:
-            label = f"{100 * self.level:.6g}% interval of the weight"
+        if "estimate" in table.columns:
+            label = f"estimate, not shrunken, and {100 * self.level:.6g}% interval"
             ax.hlines(heights, table["low"], table["high"], color=_WEIGHT, alpha=_FADED, linewidth=4, label=label)
+            ax.plot(table["estimate"], heights, "|", color=_WEIGHT, markersize=7)
         ax.plot(table["weight"], heights, "o", color=_WEIGHT, markersize=4.5, label="weight in the fit")
         names = [name_edge(row["first"], row["second"]) for row in table.iter_rows(named=True)]
         ax.set_yticks(heights, names, fontsize=8)

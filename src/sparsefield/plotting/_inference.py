@@ -11,6 +11,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from sparsefield.model import has_sign
+from sparsefield.network import as_q
 from sparsefield.pairs import Inference
 from sparsefield.plotting._colors import LIGHT
 from sparsefield.plotting._curves import clear_frame
@@ -19,6 +20,7 @@ from sparsefield.plotting._names import name_edge, shorten
 
 _ZERO, _NODE = LIGHT["faint"], LIGHT["groups"][0]
 _FADED = 0.35  # the interval of a weight, in its colour
+_BESIDE = 44  # points from the frame to the end of a q-value, which takes 35
 _SIGNS = {"positive": "positive", "negative": "negative", "unsigned": "no sign"}
 
 
@@ -83,11 +85,11 @@ class PairsDisplay(Display):
         pairs = f"{self.n_pairs} pair{'' if self.n_pairs == 1 else 's'}"
         ax.set_title(f"{shown}{edges} among {pairs} (q at most {self.fdr:g})", pad=24)
         for height, q in enumerate(self.table["q"]):
-            _write_beside(ax, height, "<0.001" if q < 0.001 else f"{q:.2g}")
+            _write_beside(ax, height, as_q(q))
         _write_beside(ax, -0.85, "q")
         found = [sign for sign in _SIGNS if sign in set(self.table["sign"])]
         marks = [
-            Line2D([], [], marker="o", color=LIGHT[sign], markersize=4.5, label=_SIGNS[sign])  # type: ignore[literal-required]
+            Line2D([], [], marker="o", color=LIGHT[sign], linewidth=0, markersize=4.5, label=_SIGNS[sign])  # type: ignore[literal-required]
             for sign in found
         ]
         ax.legend(handles=marks, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize=8)
@@ -115,7 +117,7 @@ class StrengthDisplay(Display):
     >>> table = sf.datasets.make_field(6, strength=(1.0, 1.5), seed=7).sample(500, method="perfect", seed=1)
     >>> display = StrengthDisplay.from_inference(sf.infer(table)).plot()
     >>> display.table["node"][0]
-    'x3'
+    'x5'
     """
 
     def __init__(self, table: pl.DataFrame, measure: Literal["strength", "influence"], level: float) -> None:
@@ -168,4 +170,14 @@ def _draw_rows(
 
 
 def _write_beside(ax: Axes, height: float, text: str) -> None:
-    ax.text(1.06, height, text, transform=ax.get_yaxis_transform(), ha="right", va="center", fontsize=8)
+    """Write a text to the right of the frame, whose width in points depends on the names to its left."""
+    ax.annotate(
+        text,
+        (1.0, height),
+        xycoords=ax.get_yaxis_transform(),
+        xytext=(_BESIDE, 0),
+        textcoords="offset points",
+        ha="right",
+        va="center",
+        fontsize=8,
+    )

@@ -10,7 +10,6 @@ import polars as pl
 from sparsefield._rounding import as_confidence, at_most
 from sparsefield.fits import Fit
 from sparsefield.network import Network
-from sparsefield.pairs import Inference
 from sparsefield.report._counting import count_of
 from sparsefield.selection import Bootstrap
 
@@ -49,56 +48,6 @@ def describe_simulation(fit: Fit, network: Network) -> str:
     return f"Simulation error leaves {of} open{': more simulated samples would tell' if n else ''}."
 
 
-def describe_inference(network: Network) -> str:
-    """Say how many pairs are edges at the rate, how many of them are false, and which of the network's they are."""
-    inference = network.inference
-    if inference is None or not network.n_pairs:
-        return ""
-    n, pairs = inference.n_edges, count_of(len(inference.pairs), "pair")
-    at = f"at a false discovery rate of {inference.fdr:g}"
-    if inference.rate == "holm":
-        at = f"with a probability of at most {inference.fdr:g} that any is false"
-    are = f"none of {pairs} is an edge" if not n else f"{n:,} of {pairs} {'is an edge' if n == 1 else 'are edges'}"
-    said = [f"Sampling error: {are} {at}{_count_false(inference)}."]
-    said.append(_compare_edges(network))
-    if n_untold := int((~inference.is_told).sum()):
-        said.append(f"Of {count_of(n_untold, 'pair')} these rows can tell nothing.")
-    return " ".join(filter(None, said))
-
-
-def _count_false(inference: Inference) -> str:
-    """Say how many of the edges are expected to be false, where that is what was asked for."""
-    if not inference.n_edges or inference.rate == "holm":
-        return ""
-    false = inference.fdr * inference.n_edges
-    some = f"about {false:,.0f} of these at most are"
-    if false < 1.5:
-        some = "at most one of these is" if false <= 1 else "about one of these at most is"
-    return f", and {some} expected to be false"
-
-
-def _compare_edges(network: Network) -> str:
-    """Say how many edges of the network are edges at the rate of the inference."""
-    inference, n = network.inference, network.n_edges
-    if inference is None or not n:
-        return ""
-    sure = inference.is_edge[network.places] & (network.strengths != 0)
-    n_sure = int(np.count_nonzero(np.triu(sure, 1)))
-    if n_sure == n:
-        return (
-            "The edge of the network is one of them." if n == 1 else f"All {n:,} edges of the network are among them."
-        )
-    if not n_sure:
-        return "The edge of the network is none." if n == 1 else f"None of the {n:,} edges of the network is."
-    n_other = n - n_sure
-    others = "the other one" if n_other == 1 else f"the other {n_other:,}"
-    return f"Of the {n:,} edges of the network, {n_sure:,} {_are(n_sure)} among them; {others} may be noise."
-
-
-def _are(n: int) -> str:
-    return "is" if n == 1 else "are"
-
-
 def describe_resamples(bootstrap: Bootstrap | None, *, is_told: bool = False) -> str:
     """Say how many edges nearly all resamples have, or that sampling error is not known, unless it is told already."""
     if bootstrap is None and is_told:
@@ -108,9 +57,9 @@ def describe_resamples(bootstrap: Bootstrap | None, *, is_told: bool = False) ->
     edges = bootstrap.table.filter(pl.col("weight") != 0)
     n_often = len(edges.filter(pl.col("selected") >= _OFTEN))
     n_seldom = len(edges.filter(pl.col("selected") < _SELDOM))
-    what = "Resamples" if is_told else "Sampling error"
+    what, are = "Resamples" if is_told else "Sampling error", "is" if n_often == 1 else "are"
     return (
-        f"{what}: {n_often:,} of {count_of(len(edges), 'edge')} {_are(n_often)} found in at least {_OFTEN:.0%} of "
+        f"{what}: {n_often:,} of {count_of(len(edges), 'edge')} {are} found in at least {_OFTEN:.0%} of "
         f"{count_of(bootstrap.n_resamples, 'resample')} of the rows, and {n_seldom:,} in fewer than half."
     )
 

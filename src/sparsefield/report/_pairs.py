@@ -10,9 +10,9 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from sparsefield._deadline import OutOfTimeError, until
-from sparsefield.data import CountedTable, Table, resolve_missing, take_counted
+from sparsefield.data import CountedTable, Table, TableError, resolve_missing, take_counted
 from sparsefield.fits import Fit
-from sparsefield.network import Network
+from sparsefield.network import Network, as_level, as_q
 from sparsefield.pairs import RATES, Inference, infer_table
 from sparsefield.report._charts import Interval, place_intervals
 from sparsefield.report._sections import Shares
@@ -25,7 +25,8 @@ _MOST_INTERVALS, _MOST_OTHERS = 30, 10  # lines of a plot that fits a screen; pa
 def find_inference(table: Table | None, fit: Fit, sample_weight: ArrayLike | None) -> Inference | None:
     """Return how sure every pair is, where a table of the variables of the fit is in memory, and that takes no minute.
 
-    Missing values are dealt with as in the fit. Weights are those of a survey, as by default in `infer`.
+    Missing values are dealt with as in the fit; a table with which that cannot be done is not that of the fit. Weights
+    are those of a survey, as by default in `infer`.
 
     Parameters
     ----------
@@ -41,13 +42,11 @@ def find_inference(table: Table | None, fit: Fit, sample_weight: ArrayLike | Non
     if not 2 <= len(table.domain.names) <= _MOST_VARIABLES:
         return None
     rows, weights = take_counted(table, sample_weight)
-    rows, weights = resolve_missing(rows, fit.settings.get("missing", "model"), weights)
-    if rows.n_rows < 2:
-        return None
     try:
+        rows, weights = resolve_missing(rows, fit.settings.get("missing", "model"), weights)
         with until(time.perf_counter() + _MOST_SECONDS):
-            return infer_table(rows, weights)
-    except OutOfTimeError:
+            return None if rows.n_rows < 2 else infer_table(rows, weights)
+    except (TableError, OutOfTimeError):
         return None
 
 
@@ -83,23 +82,6 @@ def describe_intervals(network: Network, shares: Shares | None) -> dict[str, Any
     }
 
 
-def as_level(inference: Inference) -> str:
-    """Write the level of intervals: 95%."""
-    return f"{100 * inference.level:.6g}%"
-
-
-def as_q(q: float) -> str:
-    """Write a q-value: tiny ones have no digits that anybody reads.
-
-    Examples
-    --------
-    >>> from sparsefield.report._pairs import as_q
-    >>> [as_q(value) for value in (0.234, 0.0101, 2e-5)]
-    ['0.23', '0.01', '<0.001']
-    """
-    return "<0.001" if q < 0.001 else f"{q:.2g}"
-
-
 def _make_interval(row: dict[str, Any], network: Network, shares: Shares | None) -> Interval:
     first, second = row["first"], row["second"]
     inference = network.inference
@@ -112,7 +94,7 @@ def _make_interval(row: dict[str, Any], network: Network, shares: Shares | None)
 
 
 def _write_pair(row: dict[str, Any], network: Network) -> dict[str, str]:
-    form = "+.2f" if network.is_signed[network.index[row["first"]], network.index[row["second"]]] else ".2f"
+    form = network.form_of(row["first"], row["second"], 2)
     return {
         "first": row["first"],
         "second": row["second"],

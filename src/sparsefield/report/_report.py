@@ -6,7 +6,7 @@ import math
 import pathlib
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from jinja2 import Environment
@@ -46,7 +46,7 @@ def write_report(
     stability: Stability | None = None,
     sample_weight: ArrayLike | None = None,
     alternatives: Path | PathWeights | None = None,
-    inference: Inference | None = None,
+    inference: Inference | Literal["auto"] | None = "auto",
 ) -> None:
     """Write a page about a fit: what was found in plain words, its network, edges, certificates, data and settings.
 
@@ -81,9 +81,9 @@ def write_report(
         equal rows, give `infer(table, sample_weight=weights, frequency=True)` as `inference`.
     alternatives : Path or PathWeights, optional
         Fits with other penalties (`path`), two of which can be compared side by side; those of the choice unless given.
-    inference : Inference, optional
-        How sure every pair is (`infer`): edges get intervals and q-values, and any pair can be looked up. Found from
-        the table unless given, for up to 300 variables, where that takes less than half a minute.
+    inference : Inference, "auto" or None
+        How sure every pair is (`infer`): edges get intervals and q-values, and any pair can be looked up. "auto" finds
+        it from the table, for up to 300 variables, where that takes less than half a minute; None leaves it out.
 
     Examples
     --------
@@ -101,9 +101,10 @@ def write_report(
     _check_names(fit.model.domain.names, groups)
     if table is not None and not isinstance(table, Table):
         table = encode(table, domain=fit.model.domain)
-    network = Network.of(fit if network is None else network, inference)
-    if network.inference is None:
-        network = Network.of(network, find_inference(table, fit, sample_weight))
+    network = Network.of(fit if network is None else network)
+    if inference == "auto":
+        inference = network.inference or find_inference(table, fit, sample_weight)
+    network = Network.of(network, inference)
     clusters = find_clusters(network, seed=seed)
     sections = describe_many(fit, network, choice, bootstrap, stability)
     shares = None if bootstrap is None else find_shares(bootstrap)

@@ -10,9 +10,8 @@ from typing import Any
 import networkx as nx
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from sparsefield.network import Clusters, Network, make_graph
+from sparsefield.network import Clusters, Network, as_level, make_graph
 from sparsefield.plotting import PALETTE, place_nodes, style_groups
-from sparsefield.report._pairs import as_level
 from sparsefield.report._sections import Shares, short
 
 # Each adds to what those before it made: `network-marks.js` begins, and `network.js` puts the parts together.

@@ -9,13 +9,12 @@ from numpy.typing import ArrayLike
 
 from sparsefield.data import Table, count
 from sparsefield.fits import Fit
-from sparsefield.network import Clusters, Network
+from sparsefield.network import Clusters, Network, describe_inference
 from sparsefield.report._certainty import (
     ABSENT,
     advise,
     describe_certificate,
     describe_end,
-    describe_inference,
     describe_limits,
     describe_resamples,
     describe_simulation,

@@ -49,6 +49,7 @@ from sparsefield.solvers._options import MAX_ITER, Options, make_schedule
 from sparsefield.solvers._promise import OWN_SHARE, certify_slope, keep_gap
 from sparsefield.solvers._pseudolikelihood import solve_pseudo_likelihood
 from sparsefield.solvers._start import keep_if_lower
+from sparsefield.solvers._summed import solve_summed
 
 # Missing values that are drawn to compare a fit with its start have this use of the seeds of iteration 0, of which
 # certificates have 1 to 8 and those from 10 on.
@@ -168,7 +169,12 @@ class Learner:
         else:
             theta = problem.coordinates.of_slots(start)
         self.stand = None
-        if options.solver == "newton" and isinstance(start, ExactStand) and enough is not None:
+        summed = None
+        if isinstance(own, Ridge) and theta is not None and options.sums_out:
+            summed = solve_summed(problem, self._simulation, limits, theta, watch)
+        if summed is not None:
+            fit, self.stand = summed
+        elif options.solver == "newton" and isinstance(start, ExactStand) and enough is not None:
             fit, self.stand = follow(problem, self._simulation.backend, limits, start, enough, watch)
         elif options.solver == "newton":
             # A gap that cannot be certified has no share to leave to that.

@@ -91,6 +91,11 @@ class Options:
         )
 
     @property
+    def sums_out(self) -> bool:
+        """Whether gradients may be exact where draws were not asked for."""
+        return self.solver == "newton" and isinstance(self.schedule, str) and self.schedule == "auto"
+
+    @property
     def largest_gap(self) -> float:
         """How far above its optimum the objective may be."""
         return PROMISED_GAP if isinstance(self.gap, str) else self.gap

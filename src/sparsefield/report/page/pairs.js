@@ -48,7 +48,9 @@ Page.makeLookup = ({ nodes, pairs, level }, edges) => {
     follow(selection) {
       if (selection === null) return;
       const { node, edge } = selection, [a, b] = sides.map((side) => side.value);
-      if (edge !== undefined) [sides[0].value, sides[1].value] = [edges[edge].a, edges[edge].b];
+      const ends = edge === undefined ? [] : [edges[edge].a, edges[edge].b].map(String);
+      if (edge !== undefined && a !== b && ends.includes(a) && ends.includes(b)) return; // in the order that was chosen
+      if (edge !== undefined) [sides[0].value, sides[1].value] = ends;
       else if (!has(a)) sides[0].value = node;
       else if (!has(b) && Number(a) !== node) sides[1].value = node;
       else if (Number(a) !== node && Number(b) !== node) [sides[0].value, sides[1].value] = [b, node];
