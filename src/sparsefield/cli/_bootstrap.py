@@ -221,10 +221,10 @@ def _tell(out: Output, results: _Results, seconds: float) -> None:
 
 def _make_grid(found: Bootstrap, network: Network) -> Grid:
     """Show the strongest edges, how often they are found, and estimates with intervals where these are known."""
-    from sparsefield.network import as_level
+    from sparsefield.pairs import as_level
 
     grid = Grid("", "", title="Strongest edges", title_justify="left")
-    told = () if network.inference is None else ("estimate", f"{as_level(network.inference)} interval")
+    told = () if network.inference is None else ("estimate", f"{as_level(network.inference.level)} interval")
     for name in ("weight", "found in", *told):
         grid.add_column(name, justify="right")
     shares = found.table.select("first", "second", "selected")

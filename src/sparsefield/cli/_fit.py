@@ -241,10 +241,10 @@ def _tell(out: Output, found: Fit, network: Network, seconds: float) -> None:
 
 def _make_grid(network: Network) -> Grid:
     """Show the strongest edges, and how sure they are where that is known."""
-    from sparsefield.network import as_level
+    from sparsefield.pairs import as_level
 
     grid = Grid("", "", title="Strongest edges", title_justify="left")
-    told = [] if network.inference is None else ["estimate", f"{as_level(network.inference)} interval", "q"]
+    told = [] if network.inference is None else ["estimate", f"{as_level(network.inference.level)} interval", "q"]
     for name in ("weight", *told):
         grid.add_column(name, justify="right" if told else "left")
     edges = network.edges.filter(network.edges["weight"] != 0)

@@ -167,10 +167,10 @@ def _tell(out: Output, found: Inference, asked: list[tuple[str, str]], output: P
 def _make_grid(found: Inference) -> Grid:
     """Show the surest edges."""
     from sparsefield.model import has_sign
-    from sparsefield.network import as_level
+    from sparsefield.pairs import as_level
 
     grid = Grid("", "", title="Surest edges", title_justify="left")
-    for name in ("estimate", f"{as_level(found)} interval", "q"):
+    for name in ("estimate", f"{as_level(found.level)} interval", "q"):
         grid.add_column(name, justify="right")
     is_signed, index = has_sign(found.domain), found.domain.index_of
     for row in found.edges.head(_SUREST).to_dicts():

@@ -165,7 +165,7 @@ def compare(network: Network) -> dict[str, Any] | None:
 
 def say_interval(row: Mapping[str, Any], form: str) -> tuple[str, str, str]:
     """Return estimate, interval and q-value of a row of a table of pairs, as they are read."""
-    from sparsefield.network import as_q
+    from sparsefield.pairs import as_q
 
     estimate, low, high = (format(row[name], form) for name in ("estimate", "low", "high"))
     return estimate, f"{low} to {high}", as_q(row["q"])

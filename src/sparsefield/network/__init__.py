@@ -6,14 +6,12 @@ from sparsefield.network._export import FORMATS, export
 from sparsefield.network._graph import centrality_table, make_graph
 from sparsefield.network._network import Network, edge_table
 from sparsefield.network._recovery import edge_auc
-from sparsefield.network._sureness import as_level, as_q, describe_inference
+from sparsefield.network._sureness import describe_inference
 
 __all__ = [
     "FORMATS",
     "Clusters",
     "Network",
-    "as_level",
-    "as_q",
     "centrality_table",
     "correct_strengths",
     "describe_inference",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +21,10 @@ class Basis:
 
     Parameters
     ----------
+    blocks : tuple of ndarray of shape (n_levels of i, size of i)
+        The value of each feature of each variable at each of its levels.
     values : csr_array of shape (n_levels, size)
-        The value of each feature at each level of its variable; levels of all variables one after the other.
+        All of them; levels of all variables one after the other.
     rows : csr_array of shape (n_slots, size)
         What each slot adds to a feature, over its value at the reference level.
     square_rows : csr_array of shape (n_slots, size)
@@ -38,6 +41,7 @@ class Basis:
         Weights of levels with which all features that interact have a mean of zero.
     """
 
+    blocks: tuple[Values, ...]
     values: csr_array
     rows: csr_array
     square_rows: csr_array
@@ -80,6 +84,7 @@ def make_basis(domain: Domain, kind: str) -> Basis:
         return csr_array(np.where(own, table[levels] - at, 0.0))
 
     return Basis(
+        tuple(blocks),
         csr_array(values),
         over_reference(values, reference),
         over_reference(values**2, reference**2),
@@ -91,6 +96,7 @@ def make_basis(domain: Domain, kind: str) -> Basis:
     )
 
 
+@lru_cache
 def _contrasts(n: int, scores: tuple[float, ...] | None) -> Values:
     """Return n - 1 orthogonal contrasts of n levels, (n, n - 1), with squared norms of n / 4; the first is the score.
 

@@ -4,5 +4,6 @@ from sparsefield.pairs._fits import Watch
 from sparsefield.pairs._infer import infer_table
 from sparsefield.pairs._inference import UNTOLD, Inference
 from sparsefield.pairs._rates import RATES, Rate, adjust
+from sparsefield.pairs._writing import as_level, as_q
 
-__all__ = ["RATES", "UNTOLD", "Inference", "Rate", "Watch", "adjust", "infer_table"]
+__all__ = ["RATES", "UNTOLD", "Inference", "Rate", "Watch", "adjust", "as_level", "as_q", "infer_table"]

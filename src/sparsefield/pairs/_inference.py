@@ -17,6 +17,7 @@ from sparsefield.pairs._design_effects import Sample
 from sparsefield.pairs._fits import PairFit, fit_pairs
 from sparsefield.pairs._rates import RATES, Rate
 from sparsefield.pairs._rows import Rows
+from sparsefield.pairs._writing import as_level, as_q
 
 Values = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -165,17 +166,18 @@ class Inference:
         if a == b:
             raise ValueError(f"{first!r} is given twice: a pair has two different variables.")
         k = self.index[frozenset((first, second))]
+        q = f"q = {as_q(self.q_value[k])}".replace("= <", "< ")
         if not self.is_told[k]:
             return f"Whether {first} and {second} are related cannot be told from these rows: {self._excuse(k)}."
         if self.is_edge[k]:
             form = "+.2f" if has_sign(self.domain)[a, b] else ".2f"
             low, high = format(self.low[k], form), format(self.high[k], form)
             return (
-                f"{first} and {second} have an edge of {self.estimate[k]:{form}} ({self.level:.0%} interval {low} to "
-                f"{high}; q = {self.q_value[k]:.2g})."
+                f"{first} and {second} have an edge of {self.estimate[k]:{form}} ({as_level(self.level)} interval {low} to "
+                f"{high}; {q})."
             )
         return (
-            f"No edge was found between {first} and {second} (q = {self.q_value[k]:.2g}); one of "
+            f"No edge was found between {first} and {second} ({q}); one of "
             f"{self.detectable[k]:.2g} would have been found four times out of five."
         )
 

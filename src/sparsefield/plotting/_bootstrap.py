@@ -13,7 +13,7 @@ from matplotlib.patches import Patch, Rectangle
 from numpy.typing import NDArray
 
 from sparsefield.network import Network
-from sparsefield.pairs import Inference
+from sparsefield.pairs import Inference, as_level
 from sparsefield.plotting._agreement import write_names
 from sparsefield.plotting._colors import LIGHT
 from sparsefield.plotting._curves import clear_frame
@@ -77,7 +77,7 @@ class SharesDisplay(Display):
         clear_frame(ax)
         ax.axvline(0, color=_ZERO, linewidth=0.8)
         if "estimate" in table.columns:
-            label = f"estimate, not shrunken, and {100 * self.level:.6g}% interval"
+            label = f"estimate, not shrunken, and {as_level(self.level)} interval"
             ax.hlines(heights, table["low"], table["high"], color=_WEIGHT, alpha=_FADED, linewidth=4, label=label)
             ax.plot(table["estimate"], heights, "|", color=_WEIGHT, markersize=7)
         ax.plot(table["weight"], heights, "o", color=_WEIGHT, markersize=4.5, label="weight in the fit")

@@ -11,8 +11,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
 from sparsefield.model import has_sign
-from sparsefield.network import as_q
-from sparsefield.pairs import Inference
+from sparsefield.pairs import Inference, as_level, as_q
 from sparsefield.plotting._colors import LIGHT
 from sparsefield.plotting._curves import clear_frame
 from sparsefield.plotting._display import Display, check_result
@@ -79,7 +78,7 @@ class PairsDisplay(Display):
             colors=colors,
             is_filled=self.table["edge"].to_numpy(),
         )
-        ax.set_xlabel(f"weight, with its {100 * self.level:.6g}% interval")
+        ax.set_xlabel(f"weight, with its {as_level(self.level)} interval")
         shown = "" if len(self.table) >= self.n_edges else f"surest {len(self.table)} of "
         edges = f"{self.n_edges} edge{'' if self.n_edges == 1 else 's'}" if self.n_edges else "no edge"
         pairs = f"{self.n_pairs} pair{'' if self.n_pairs == 1 else 's'}"
@@ -142,7 +141,7 @@ class StrengthDisplay(Display):
         names = [shorten(name) for name in self.table["node"]]
         values, low, high = (self.table[name].to_numpy() for name in columns)
         _draw_rows(ax, names, values, low, high, colors=[_NODE] * len(names), is_filled=np.ones(len(names), dtype=bool))
-        ax.set_xlabel(f"{self.measure}, with its {100 * self.level:.6g}% interval")
+        ax.set_xlabel(f"{self.measure}, with its {as_level(self.level)} interval")
 
 
 def _draw_rows(

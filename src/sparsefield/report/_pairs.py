@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from sparsefield._deadline import OutOfTimeError, until
 from sparsefield.data import CountedTable, Table, TableError, resolve_missing, take_counted
 from sparsefield.fits import Fit
-from sparsefield.network import Network, as_level, as_q
-from sparsefield.pairs import RATES, Inference, infer_table
+from sparsefield.network import Network
+from sparsefield.pairs import RATES, Inference, as_level, as_q, infer_table
 from sparsefield.report._charts import Interval, place_intervals
 from sparsefield.report._sections import Shares
 
@@ -76,7 +76,7 @@ def describe_intervals(network: Network, shares: Shares | None) -> dict[str, Any
         "sentence": inference.sentence,
         "fdr": f"{inference.fdr:g}",
         "rate": RATES[inference.rate].split(" (")[0],
-        "level": as_level(inference),
+        "level": as_level(inference.level),
         "n_only": len(only),
         "only": [_write_pair(row, network) for row in only.head(_MOST_OTHERS).iter_rows(named=True)],
     }
@@ -89,7 +89,7 @@ def _make_interval(row: dict[str, Any], network: Network, shares: Shares | None)
     is_signed = bool(network.is_signed[network.index[first], network.index[second]])
     if inference is None or row["estimate"] is None:
         return Interval(first, second, row["weight"], is_signed, share=share)
-    level, q = as_level(inference), as_q(row["q"])
+    level, q = as_level(inference.level), as_q(row["q"])
     return Interval(first, second, row["estimate"], is_signed, row["low"], row["high"], level, q, share)
 
 

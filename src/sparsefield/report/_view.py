@@ -10,7 +10,8 @@ from typing import Any
 import networkx as nx
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from sparsefield.network import Clusters, Network, as_level, make_graph
+from sparsefield.network import Clusters, Network, make_graph
+from sparsefield.pairs import as_level
 from sparsefield.plotting import PALETTE, place_nodes, style_groups
 from sparsefield.report._sections import Shares, short
 
@@ -98,7 +99,11 @@ def describe_network(
         # Styles are given in the order of names, which is that of the clusters.
         "clusters": list(style_groups(f"{k:09}" for k in set(cluster_of.values())).values()),
         "palette": PALETTE,
-        **({} if network.inference is None else {"level": as_level(network.inference), "fdr": network.inference.fdr}),
+        **(
+            {}
+            if network.inference is None
+            else {"level": as_level(network.inference.level), "fdr": network.inference.fdr}
+        ),
     }
 
 

@@ -27,7 +27,7 @@ _N_TRIALS = 10
 
 # The covariance of so many draws is the curvature that steps begin with; exact gradients correct it. With w statistics
 # it is off by a share of about sqrt(w / n), whose square is what a step leaves of what it promised.
-_FEWEST_DRAWS, _DRAWS_EACH, _MOST_DRAWS = 2**13, 32, 2**17
+_FEWEST_DRAWS, _DRAWS_EACH, _MOST_DRAWS = 2**11, 64, 2**17
 
 # How small the smallest subgradient is at the end, at most: weights are then right to six digits, also where curvatures
 # are as small as a hundredth.

@@ -91,12 +91,9 @@ class Design:
         counts = np.ones(table.n_rows) if weights is None else weights
         codes, counts = _gather(table.codes, counts) if gather else (np.ascontiguousarray(table.codes), counts)
         basis = Features(table.domain, "contrasts").basis
-        ends = np.cumsum(table.domain.n_levels)
         made = []
-        for i, n_levels in enumerate(table.domain.n_levels):
-            which = np.flatnonzero((basis.variables == i) & basis.interacts)
-            contrasts = basis.values[ends[i] - n_levels : ends[i]][:, which].toarray()
-            made.append(_make(codes[:, i], counts, contrasts))
+        for i, block in enumerate(basis.blocks):
+            made.append(_make(codes[:, i], counts, block[:, basis.interacts[basis.variables == i]]))
         parts = [np.where(own.counts[:, None] > 0, own.features[own.codes], 0.0) for own in made]
         return cls(
             table.domain,

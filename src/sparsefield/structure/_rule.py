@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,27 +127,19 @@ def find_structure(table: Table, weights: Values | None = None, *, n_threads: in
     if weights is not None and weights.sum() < _SHARES:
         weights = weights * (table.n_rows / weights.sum())
     design = Design.of(table, weights)
-    alone = [Regression.alone(variable) for variable in design.variables]
-    found = Structure(
-        table.domain,
-        np.zeros((design.n_variables,) * 2, dtype=bool),
-        _make_model(design, alone),
-        Independence(1.0),
-        prior=None,
-        n=design.n,
-        is_whole=False,
-    )
+    is_edge = np.zeros((design.n_variables,) * 2, dtype=bool)
+    fits: Sequence[Regression] = [Regression.alone(variable) for variable in design.variables]
+    independence, prior, is_whole = Independence(1.0), None, False
     with suppress(OutOfTimeError):
         nodes = Nodes(design, n_threads)
-        found = replace(found, independence=judge_independence(nodes))
-        if found.independence.p_value >= RISK:
-            return replace(found, is_whole=True)
-        search = Search(nodes)
-        is_whole = search.run()
-        prior = FIRST_GUESS if search.prior is None else search.prior
-        model = _make_model(design, nodes.fits)
-        found = replace(found, is_edge=nodes.support, model=model, prior=prior, is_whole=is_whole)
-    return found
+        independence = judge_independence(nodes)
+        is_whole = independence.p_value >= RISK
+        if not is_whole:
+            search = Search(nodes)
+            is_whole = search.run()
+            prior = FIRST_GUESS if search.prior is None else search.prior
+            is_edge, fits = nodes.support, nodes.fits
+    return Structure(table.domain, is_edge, _make_model(design, fits), independence, prior, design.n, is_whole)
 
 
 def _make_model(design: Design, fits: Sequence[Regression]) -> PairwiseMRF:
