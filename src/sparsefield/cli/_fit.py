@@ -77,6 +77,7 @@ def fit(
     from sparsefield.network import Network
     from sparsefield.selection import Choice, learn_with
     from sparsefield.solvers import Learner, Options
+    from sparsefield.structure import Structure
 
     out = Output(quiet=quiet, as_json=json)
     output = beside(data, ".field") if output is None else output
@@ -103,10 +104,13 @@ def fit(
         )
         learner = Learner(table, asked, rows.weights)
         chosen = choose_shown(learner, clock, out.progress) if alpha is None else alpha
-        if not isinstance(chosen, float):
+        if isinstance(chosen, Structure):
             out.say(str(chosen))
         with ProgressBar(out.progress, asked.most_steps(learner.table)) as watch:
             found = learn_with(learner, chosen, began=clock, watch=watch)
+        if isinstance(chosen, Choice):
+            chosen = chosen.of(found.model.n_edges)
+            out.say(str(chosen))
         found = replace(found, settings={"random_state": seed, **found.settings})
         found.save(output)  # what comes after may fail or be interrupted
     files = [output]

@@ -238,7 +238,7 @@ class SparseMRF(FieldEstimator):
         with ProgressBar(self.progress, learner.options.most_steps(learner.table)) as watch:
             fit = learn_with(learner, chosen, began=began, watch=watch)
         self._store(fit)
-        self._store_choice(chosen)
+        self._store_choice(chosen.of(fit.model.n_edges) if isinstance(chosen, Choice) else chosen)
         return self
 
     def _make_options(self) -> Options:

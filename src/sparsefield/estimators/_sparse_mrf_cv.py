@@ -192,8 +192,7 @@ class SparseMRFCV(FieldEstimator):
         # Refused before the choice, which takes long, if an option of the last fit makes no sense.
         learner = Learner(table, self._make_options(), sample_weight)
         choice = self._choose_for(table, sample_weight)
-        self._fit_chosen(learner, choice)
-        self._store_choice(choice)
+        self._store_choice(self._fit_chosen(learner, choice))
         self.path_table_ = choice.table
         return self
 
@@ -232,8 +231,11 @@ class SparseMRFCV(FieldEstimator):
             raise ValueError(f"cv has indices of rows that there are none of: the table has {count(n_rows, 'row')}.")
         return folds
 
-    def _fit_chosen(self, learner: Learner, choice: Choice) -> None:
-        """Fit with the penalty that was chosen, and without it the edges that it leaves, if that is wanted."""
+    def _fit_chosen(self, learner: Learner, choice: Choice) -> Choice:
+        """Fit with the penalty that was chosen, and without it the edges that it leaves, if that is wanted.
+
+        Returns the choice, with the edges of that fit.
+        """
         began = time.perf_counter()
         with ProgressBar(self.progress, learner.options.most_steps(learner.table)) as watch:
             fit = learner.learn(choice.alpha, began=began, watch=watch)
@@ -243,4 +245,6 @@ class SparseMRFCV(FieldEstimator):
                         f"The fit whose edges are kept: {fit.status.sentence}", ConvergenceWarning, stacklevel=3
                     )
                 fit = relax(learner, fit, learner.stand)
+        choice = choice.of(fit.model.n_edges)
         self._store(fit, choice=choice.sentence)
+        return choice

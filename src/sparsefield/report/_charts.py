@@ -1,4 +1,4 @@
-"""The charts of the page: the trace, the criterion and the weights along a path, intervals of resamples, stability."""
+"""The charts of the page: the trace, the criterion and the weights along a path, intervals of edges, stability."""
 
 from __future__ import annotations
 

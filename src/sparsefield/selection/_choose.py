@@ -17,10 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from sparsefield._kernels._compiling import seconds_compiling
 from sparsefield.data import Table, describe_rows, listed
 from sparsefield.fits import Fit
+from sparsefield.inference import MOST_ENTRIES, count_entries
 from sparsefield.model import PairwiseMRF, as_theta
 from sparsefield.objective import Group
 from sparsefield.selection._checkpoint import Result
-from sparsefield.selection._criteria import Choice
+from sparsefield.selection._criteria import Choice, say_edges
 from sparsefield.selection._noise import count_along, count_noise, edge_of_noise
 from sparsefield.selection._parts import Part, PathOfPart, Refit, Rows, seed_of_part
 from sparsefield.selection._path import Objective, WatchFits, check_objective, grid, order_alphas
@@ -95,7 +96,8 @@ def select(
         takes long where interactions are strong. "none": that of the fits, whose penalty shrinks them. "auto": "nodes"
         for information criteria, and "none" for "cv", which judges the fits.
     objective : "likelihood" or "pseudolikelihood"
-        What is penalised.
+        What is penalised. Where fits of the likelihood take draws and only their edges are asked for, the path is that
+        of the pseudo-likelihood all the same (see Notes).
     sample_weight : array-like of shape (n_rows,), optional
         How often each row counts. With "cv" and "stars", a row that counts three times is three rows, which folds and
         subsamples may part; where not all weights are whole numbers, a row stays whole and takes its weight along.
@@ -121,6 +123,11 @@ def select(
     Noise: among independent variables, the frequency of a pair of levels has a standard error, and exceeds alpha with a
     probability that follows. The sum over all pairs is how many edges noise makes. With the group penalty the same
     holds of the norm of what two variables have in common, and pairs are pairs of variables.
+
+    Draws: with information criteria and refit="nodes", and with "stars", a path is judged by its edges. Those of fits
+    on draws change with the seed, so that such paths are of the pseudo-likelihood, whose fits have no noise, for tables
+    with more than 2^20 states, free main effects and no missing cells. The same alpha then leaves nearly the same edges
+    of the likelihood.
 
     Missing cells: log-likelihoods are those of the observed cells. With refit="nodes", neighbours that are missing are
     drawn, five times, from the fit with the smallest penalty at which noise makes no edge.
@@ -155,7 +162,7 @@ def select(
         table,
         weights,
         wanted,
-        objective,
+        _choose_path(objective, rule, wanted_refit, learner),
         wanted_refit if rule.needs_likelihood else None,
         noise,
         rule.worth,
@@ -199,6 +206,19 @@ def _check_refit(refit: str, criterion: str) -> Refit:
     if refit == "auto":
         return "none" if criterion == "cv" else "nodes"
     return refit  # type: ignore[return-value]  # checked above
+
+
+def _choose_path(objective: Objective, rule: Rule, refit: Refit, learner: Learner) -> Objective:
+    """Return what the fits of a path maximise: the pseudo-likelihood where their edges alone are asked for.
+
+    Edges of fits on draws change from seed to seed, and so would what is chosen by them; those of the pseudo-likelihood
+    do not, and the same alpha leaves about the same edges where main effects are free. Fields that are enumerated need
+    no draws. Missing cells do: the pseudo-likelihood cannot take them.
+    """
+    takes_draws = count_entries(learner.table.domain) > MOST_ENTRIES
+    asks_for_edges = refit == "nodes" if rule.needs_likelihood else True
+    is_alike = not learner.options.penalize_main and not learner.table.n_missing.any()
+    return "pseudolikelihood" if takes_draws and asks_for_edges and is_alike else objective
 
 
 def _watch_fits(watch: Watch) -> WatchFits:
@@ -296,8 +316,7 @@ def _conclude(
     whole, index = found.whole, verdict.index
     alpha, n_edges = found.alphas[index], int(whole["edges"][index])
     table = _tabulate(found, refit, verdict.columns)
-    edges = {0: "no edge", 1: "one edge"}.get(n_edges, f"{n_edges} edges")
-    sentences = [f"alpha = {alpha:.3g} {verdict.reason}. It leaves {edges}."]
+    sentences = [f"alpha = {alpha:.3g} {verdict.reason}. {say_edges(n_edges)}"]
     sentences.append(rule.without_edges if n_edges == 0 else describe_noise(alpha, learner))
     if len(found.alphas) < n_tried:
         sentences.append(
@@ -308,9 +327,8 @@ def _conclude(
         sentences.append(f"There was time for {n_tried} of {n_wanted} penalties: smaller ones may be better.")
     elif index == n_wanted - 1 > 0:
         sentences.append("It is the smallest alpha that was tried: smaller ones may be better.")
-    return Choice(
-        index, alpha, table, " ".join(filter(None, sentences)), verdict.threshold, _find_weights(found, learner)
-    )
+    sentence, weights = " ".join(filter(None, sentences)), _find_weights(found, learner)
+    return Choice(index, alpha, table, sentence, verdict.threshold, weights, n_edges)
 
 
 def _find_weights(found: Found, learner: Learner) -> PathWeights | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -34,6 +34,8 @@ class Choice:
         None where the least was chosen.
     weights : PathWeights or None
         The weights of edges at each penalty, with the penalty, for pictures and pages; None where they are not known.
+    n_edges : int or None
+        How many edges the sentence speaks of: those of the fit on the path.
     """
 
     index: int
@@ -42,6 +44,17 @@ class Choice:
     sentence: str
     threshold: float | None = None
     weights: PathWeights | None = None
+    n_edges: int | None = None
+
+    def of(self, n_edges: int) -> Choice:
+        """Return the choice with the edges of another fit with its penalty, which the sentence speaks of then.
+
+        The fit on a path may differ from it by a few edges: it is one of the pseudo-likelihood, or of other draws.
+        """
+        if self.n_edges is None:
+            return self
+        sentence = self.sentence.replace(say_edges(self.n_edges), say_edges(n_edges))
+        return replace(self, sentence=sentence, n_edges=n_edges)
 
     @property
     def criterion(self) -> str:
@@ -56,6 +69,11 @@ class Choice:
 
     def __str__(self) -> str:
         return self.sentence
+
+
+def say_edges(n_edges: int) -> str:
+    """Say how many edges a penalty leaves."""
+    return f"It leaves {({0: 'no edge', 1: 'one edge'}).get(n_edges, f'{n_edges} edges')}."
 
 
 def information(

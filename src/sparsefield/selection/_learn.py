@@ -224,7 +224,7 @@ def learn_with(
         return replace(fit, settings={**fit.settings, "choice": str(alpha)})
     if isinstance(alpha, Choice):
         fit = learner.learn(alpha.alpha, began=began, watch=watch)
-        return replace(fit, settings={**fit.settings, "choice": alpha.sentence})
+        return replace(fit, settings={**fit.settings, "choice": alpha.of(fit.model.n_edges).sentence})
     fit = learner.learn(alpha, began=began, watch=watch)
     said = describe_alpha(fit, learner)
     return replace(fit, status=replace(fit.status, sentence=f"{fit.status.sentence} {said}".rstrip()))
