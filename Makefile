@@ -60,8 +60,8 @@ format: $(INSTALLED)
 	$(RUN)/ruff check --fix .
 
 bench: bench-kernels bench-levels bench-certificates bench-learner bench-tay bench-newton bench-sparsity bench-optimality \
-	bench-constants bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap bench-inference bench-choice bench-criteria bench-large \
-	bench-rows bench-dense bench-pseudolikelihood bench-machines bench-page $(if $(SPARSEFIELD_OUTSIDE),bench-proteins)
+	bench-constants bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap bench-choice bench-criteria bench-large \
+	bench-rows bench-dense bench-pseudolikelihood bench-machines bench-page bench-inference $(if $(SPARSEFIELD_OUTSIDE),bench-proteins)
 
 # `make bench PEERS=1` also measures jax, thrml, skglm and adabmDCA, which it installs.
 bench-kernels: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)

@@ -70,11 +70,10 @@ def test_options_reach_the_bootstrap(answers, words, asked):
     assert pl.read_csv(answers.with_suffix(".bootstrap.csv")).equals(found.table)
 
 
-def test_the_penalty_is_chosen_and_said_unless_it_is_given(answers):
+def test_edges_are_found_and_told_as_those_of_a_fit_unless_a_penalty_is_given(answers):
     said = run("bootstrap", answers, *FEW, "--missing", "drop")
-    choice = sf.selection.select(read(answers), missing="drop", seed=seed_of(0))
-    assert choice.sentence in said
-    found = sf.selection.bootstrap(read(answers), choice.alpha, n=4, missing="drop", seed=seed_of(0))
+    assert sf.learn(read(answers), missing="drop").settings["choice"] in said
+    found = sf.selection.bootstrap(read(answers), n=4, missing="drop", seed=seed_of(0))
     assert pl.read_csv(answers.with_suffix(".bootstrap.csv")).equals(found.table)
 
 
@@ -111,7 +110,7 @@ def test_pictures_are_drawn(answers, tmp_path):
         assert matplotlib.image.imread(file).shape[1] > 500
 
 
-def test_the_page_has_the_choice_the_resamples_and_the_stability(answers, tmp_path):
+def test_the_page_has_the_resamples_and_the_stability(answers, tmp_path):
     nodes, page = tmp_path / "nodes.csv", tmp_path / "a.html"
     names = ["item 0", "item 1", "item 2", "score 3", "score 4", "score 5"]
     nodes.write_text("name,kind\n" + "".join(f"{name},kind-{name.split()[0]}\n" for name in names))
@@ -119,10 +118,9 @@ def test_the_page_has_the_choice_the_resamples_and_the_stability(answers, tmp_pa
     result = CliRunner().invoke(app, [str(word) for word in ["bootstrap", answers, *FEW, *words]])
     found = json.loads(result.stdout)
     text = page.read_text(encoding="utf-8")
-    for sentence in (found["choice"], found["sentence"], found["stability"]["sentence"]):
+    for sentence in (found["sentence"], found["stability"]["sentence"]):
         assert sentence in text
     assert text.count('"group": "kind-item"') == 3
-    assert 'id="compare"' in text
 
 
 @pytest.mark.parametrize("stopped", ["resample", "subsample"])

@@ -27,6 +27,7 @@ def said(tmp_path_factory):
     """What each command says, run in the order of the page, on the tables that the page makes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path_factory.mktemp("page"))
+        patch.setenv("COLUMNS", "100")  # as wide as the page
         for lines in re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL):
             exec(lines, {})
         return [CliRunner().invoke(app, words.replace('"', "").split()) for words, _ in SHOWN]
@@ -43,4 +44,6 @@ def test_commands_say_what_the_page_shows(k, said):
 
 
 def test_the_page_shows_what_every_usual_command_prints():
-    assert {words.split()[0] for words, _ in SHOWN} == {"fit", "path", "bootstrap", "certify", "export", "sample"}
+    assert {words.split()[0] for words, _ in SHOWN} == {
+        *("fit", "infer", "path", "bootstrap", "certify", "export", "sample")
+    }

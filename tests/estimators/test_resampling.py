@@ -32,12 +32,13 @@ def test_resamples_are_those_of_a_table_and_a_penalty():
     ],
     ids=lambda own: type(own).__name__,
 )
-def test_the_penalty_is_chosen_once(estimator):
+def test_what_is_chosen_for_the_whole_table_is_that_of_its_fit(estimator):
     fitted = clone(estimator).fit(TABLE)
     found, again = sf.bootstrap(estimator, TABLE, n=3, seed=1), sf.bootstrap(fitted, TABLE, n=3, seed=1)
     assert_same(found, again)
-    if fitted.alpha_ is None:  # its edges are found without a penalty, and resamples have the one that is chosen
-        assert found.fit.settings["alpha"] == sf.selection.select(TABLE, seed=fitted.fit_.settings["seed"]).alpha
+    assert found.fit.settings["alpha"] == fitted.fit_.settings["alpha"]
+    if fitted.alpha_ is None:  # edges are found without a penalty, also in each resample
+        assert found.fit.penalty == "Ridge"
     else:
         assert found.fit.settings["alpha"] == fitted.alpha_ == fitted.choice_.alpha
     assert not hasattr(estimator, "alpha_")

@@ -324,3 +324,30 @@ def test_what_makes_no_sense_is_refused():
         stability(make_table(2, 100), 0.03)
     with pytest.raises(TypeError, match="unexpected"):
         sf.selection.bootstrap(TABLE, 0.03, colour="blue")
+
+
+def test_by_default_each_resample_finds_its_edges_as_learn_does():
+    table = make_table(8, 300)
+    found = sf.selection.bootstrap(table, n=6, seed=3)
+    assert found.fit.penalty == "Ridge"
+    assert found.fit.settings["choice"] == sf.learn(table, seed=3).settings["choice"]
+    edges = []
+    for k in range(6):
+        model = sf.learn(rows_of(table, 3, (0, k))).model
+        weights = model.interactions[found.pairs[:, 0], found.pairs[:, 1]]
+        edges.append(weights != 0)
+        assert np.array_equal(found.weights[k] != 0, edges[-1])
+        # Newton steps end at a smallest subgradient of 1e-4, and the last one is made: its square is left.
+        np.testing.assert_allclose(found.weights[k], weights, atol=1e-3)
+    assert not np.array_equal(edges[0], edges[1])  # each has edges of its own
+    for estimator in (sf.SparseMRF(), sf.SparseMRF().fit(table)):
+        np.testing.assert_array_equal(sf.bootstrap(estimator, table, n=6, seed=3).weights, found.weights)
+
+
+def test_a_penalty_that_is_to_be_chosen_is_that_of_the_whole_table():
+    table = make_table(6, 300)
+    found = sf.selection.bootstrap(table, n=3, penalty="l1")
+    assert found.fit.alpha == sf.learn(table, penalty="l1").alpha
+    assert "has the least EBIC" in found.fit.settings["choice"]
+    other = sf.selection.bootstrap(table, found.fit.alpha, n=3, penalty="l1")
+    np.testing.assert_array_equal(other.weights, found.weights)

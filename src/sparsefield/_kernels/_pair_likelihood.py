@@ -4,10 +4,10 @@ In a row whose other variables are known, levels u and v of the two have the pro
 
     P(u, v) ~ exp(b_u + c_v + f_u . A z + g_v . C z + f_u . Theta g_v),
 
-z being the features of neighbours: as many states as there are pairs of levels, and no partition function. Statistics are
-functions of (u, v), the *base*, times 1 or an entry of z: indicators of the levels but the first, the scores of ordered
-variables, and products f g. A state has five base functions at most that are not zero. The base function that slopes
-multiply is the indicator itself where levels have no order.
+z being the features of neighbours: as many states as there are pairs of levels, and no partition function. Statistics
+are functions of (u, v), the *base*, times 1 or an entry of z: indicators of the levels but the first, the scores of
+ordered variables, and products f g. A state has five base functions at most that are not zero. The base function that
+slopes multiply is the indicator itself where levels have no order.
 
 Parameters are intercepts of both variables, slopes A row by row, slopes C, and Theta, which comes last.
 """
@@ -99,7 +99,7 @@ def lay_out(own, other):
 
 @compiled(fastmath=_SUMS, error_model="numpy")
 def project(parameters, own, other, z, z_other, found):
-    """Set what each base function is multiplied by in a row: sums of parameters times what multiplies their statistics."""
+    """Set what each base function is multiplied by in a row: sums of parameters times what their statistics have."""
     _, d, k, _ = own
     _, e, m, _ = other
     n_plain, at, at_other, last, first, second, product = lay_out(own, other)
@@ -107,11 +107,11 @@ def project(parameters, own, other, z, z_other, found):
     for g in range(n_plain):
         found[g] = parameters[g]
     for a in range(d):
-        for l in range(k):
-            found[first + a] += parameters[at + a * k + l] * z[l]
+        for col in range(k):
+            found[first + a] += parameters[at + a * k + col] * z[col]
     for a in range(e):
-        for l in range(m):
-            found[second + a] += parameters[at_other + a * m + l] * z_other[l]
+        for col in range(m):
+            found[second + a] += parameters[at_other + a * m + col] * z_other[col]
     for a in range(d * e):
         found[product + a] = parameters[last + a]
 
@@ -125,11 +125,11 @@ def distribute(values, own, other, z, z_other, gradient):
     for g in range(n_plain):
         gradient[g] += values[g]
     for a in range(d):
-        for l in range(k):
-            gradient[at + a * k + l] += values[first + a] * z[l]
+        for col in range(k):
+            gradient[at + a * k + col] += values[first + a] * z[col]
     for a in range(e):
-        for l in range(m):
-            gradient[at_other + a * m + l] += values[second + a] * z_other[l]
+        for col in range(m):
+            gradient[at_other + a * m + col] += values[second + a] * z_other[col]
     for a in range(d * e):
         gradient[last + a] += values[product + a]
 
@@ -175,13 +175,13 @@ def expect(coefficients, index, value, probabilities, means):
 
 @compiled(fastmath=_SUMS, error_model="numpy")
 def _weigh_block(counts, z, z_other, own, other, features, other_features, parameters, products, room):
-    """Set the probabilities of all states in some rows, (n_states, n), and the means of the base functions, (n_base, n).
+    """Set the probabilities of all states in some rows, (n_states, n), and the means of base functions, (n_base, n).
 
     Returns the logarithms of the sums that make them probabilities, each as often as its row counts.
     """
     exponents, other_exponents, line, total, probabilities, means, index, value = room
-    n_u, d, k, is_plain = own
-    n_v, e, m, is_other_plain = other
+    n_u, _, k, is_plain = own
+    n_v, _, m, is_other_plain = other
     _, at, at_other, _, _, _, _ = lay_out(own, other)
     n = len(counts)
     for side in range(2):
@@ -315,8 +315,8 @@ def _add_block(counts, z, z_other, own, other, means, spread, plain, expected, c
                     found = np.dot(scaled[side].T, second_columns)
                     there = second_start + b * second_width
                     for j in range(width):
-                        for l in range(j + 1 if there == begin else second_width):
-                            curvature[begin + j, there + l] += found[j, l]
+                        for col in range(j + 1 if there == begin else second_width):
+                            curvature[begin + j, there + col] += found[j, col]
 
 
 @compiled(fastmath=_SUMS, error_model="numpy")
@@ -366,8 +366,8 @@ def _add_leverage(counts, z, z_other, own, other, probabilities, means, index, v
                     along = np.dot(columns, block)
                     for t in range(n):
                         total = 0.0
-                        for l in range(second_width):
-                            total += along[t, l] * second_columns[t, l]
+                        for col in range(second_width):
+                            total += along[t, col] * second_columns[t, col]
                         quadratic[g, h, t] += total
                         if there < begin:
                             quadratic[h, g, t] += total

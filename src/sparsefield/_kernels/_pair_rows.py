@@ -1,4 +1,4 @@
-"""The rows of pairs of variables: patterns of their neighbours, the states of missing ones, and what rows do to fits."""
+"""The rows of pairs of variables: patterns of their neighbours, states of missing ones, and what rows do to fits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHIFT = np.uint64(29)
 
 @compiled(error_model="numpy")
 def find_patterns(codes, counts, i, j, near, of, first):
-    """Number the rows by the levels of some variables; return how many patterns there are.
+    """Give rows numbers by the levels of some variables; return how many of these patterns there are.
 
     Rows that lack i or j, or do not count, have pattern -1; those that lack another have -2.
     """
@@ -188,7 +188,7 @@ def find_influence(
 ):
     """Add by how much each row moves Theta, to first order: its score times the inverse information.
 
-    moves[b, t] is that of Theta[b], and parts[b, t] what variance it has by the model, which adds up to that of Theta[b].
+    moves[b, t] is that of Theta[b], and parts[b, t] the variance that it has by the model: they add up to Theta[b]'s.
     """
     last, product = lay_out(own, other)[3], lay_out(own, other)[6]
     r = len(parameters) - last

@@ -23,7 +23,7 @@ from sparsefield.cli._tables import Reading
 if TYPE_CHECKING:  # the command imports these when it runs: its help need not wait for them
     from sparsefield.cli._loading import Rows
     from sparsefield.network import Network
-    from sparsefield.selection import Bootstrap, Choice, Stability
+    from sparsefield.selection import Alpha, Bootstrap, Stability
 
 _STRONGEST = 12  # edges to print
 _OFTEN, _SELDOM = 0.95, 0.5  # shares of resamples: edges that are nearly always found, and those that mostly are not
@@ -64,7 +64,6 @@ class _Results:
 
     bootstrap: Bootstrap
     network: Network
-    choice: Choice | None = None
     stability: Stability | None = None
 
 
@@ -110,7 +109,6 @@ def bootstrap(
     """Fit rows that are drawn again and again, and say how often each edge is found."""
     from sparsefield.network import Network
     from sparsefield.selection import bootstrap as draw_again
-    from sparsefield.selection import select
     from sparsefield.selection import stability as drop_rows
 
     out = Output(quiet=quiet, as_json=json)
@@ -129,18 +127,17 @@ def bootstrap(
         out.warn("Resamples are drawn row by row, whatever --cluster says: intervals know of clusters, shares do not.")
     with plain_errors(data, interrupted=asked.describe_interrupt), quiet_warnings(out):
         inferring.check(rows)
-        choice = asked.run("penalties", select, table, out=out, sample_weight=rows.weights) if alpha is None else None
-        if choice is not None:
-            out.say(choice.sentence)
-            alpha = choice.alpha
+        penalty: Alpha = "auto" if alpha is None else alpha
         how: dict[str, Any] = {"out": out, "n": resamples, "sample_weight": rows.weights}
-        found = asked.run("resamples", draw_again, table, alpha, share=share, **how)
+        found = asked.run("resamples", draw_again, table, penalty, share=share, **how)
         fit = replace(found.fit, settings={"random_state": asked.seed, **found.fit.settings})
-        results = _Results(replace(found, fit=fit), Network.of(fit), choice)
+        if "choice" in fit.settings:
+            out.say(str(fit.settings["choice"]))
+        results = _Results(replace(found, fit=fit), Network.of(fit))
         write_table(found.table, output)
     with plain_errors(data, kept=output, interrupted=asked.describe_interrupt), quiet_warnings(out):
         if stability:
-            dropped = asked.run("subsamples", drop_rows, table, alpha, **how)
+            dropped = asked.run("subsamples", drop_rows, table, penalty, **how)
             results = replace(results, stability=dropped)
         is_wanted = not (out.is_silent and files.report is None and files.picture is None)
         pairs = inferring.find(
@@ -181,7 +178,7 @@ def _write(results: _Results, files: _Files, rows: Rows, groups: Groups) -> None
     if files.report is not None:
         from sparsefield.report import write_report
 
-        more: dict[str, Any] = {"choice": results.choice, "bootstrap": found, "stability": dropped}
+        more: dict[str, Any] = {"bootstrap": found, "stability": dropped}
         more |= {"sample_weight": rows.weights, "network": results.network, "inference": results.network.inference}
         write_report(found.fit, files.report, table=rows.table, groups=groups.group_of, **more)
 
@@ -242,7 +239,7 @@ def _as_numbers(results: _Results) -> dict[str, Any]:
     found, dropped = results.bootstrap, results.stability
     return {
         "alpha": found.fit.alpha,
-        "choice": None if results.choice is None else results.choice.sentence,
+        "choice": found.fit.settings.get("choice"),
         "status": found.fit.status.code,
         "n_rows": found.n_rows,
         "n_resamples": found.n_resamples,

@@ -20,7 +20,7 @@ from sparsefield.estimators._answers import FieldAnswers
 from sparsefield.estimators._seeds import seed_of
 from sparsefield.fits import Fit
 from sparsefield.network import make_graph
-from sparsefield.selection import Choice, Objective
+from sparsefield.selection import Alpha, Choice, Objective
 from sparsefield.structure import Structure
 
 
@@ -32,8 +32,8 @@ class FieldEstimator(FieldAnswers, BaseEstimator):  # type: ignore[misc]
     missing: str
     ordinal: Ordinal
 
-    def _choose_for(self, table: Table, sample_weight: ArrayLike | None) -> float | Choice:
-        """Return the penalty of a table: the one that is given, or a choice."""
+    def _choose_for(self, table: Table, sample_weight: ArrayLike | None) -> Alpha | Choice:
+        """Return the penalty of a table: the one that is given, or a choice; "auto" where `learn` is to choose."""
         raise NotImplementedError
 
     def _check_input(self, X: Any) -> Any:

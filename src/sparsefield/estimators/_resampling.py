@@ -15,7 +15,7 @@ from sparsefield.data import Table, encode
 from sparsefield.estimators._field_estimator import FieldEstimator
 from sparsefield.estimators._progress import PiecesBar
 from sparsefield.estimators._seeds import seed_of
-from sparsefield.selection import Bootstrap, Choice, Stability
+from sparsefield.selection import Alpha, Bootstrap, Choice, Stability
 from sparsefield.selection import bootstrap as draw_again
 from sparsefield.selection import stability as drop_rows
 from sparsefield.solvers import Options
@@ -37,14 +37,14 @@ def bootstrap(
     """Draw the rows of a table again and again, and fit each resample, to see what edges owe to the choice of rows.
 
     Each fit starts at that of the whole table, and has no marks. A level that a resample lacks stays a level of the
-    variable, and never stops the run. `selected` tells how often an edge is found. Weights are those of a penalised fit,
-    shrunken towards zero, and their percentiles no intervals of the true ones: these, and tests, are those of `infer`.
+    variable, and never stops the run. `selected` tells how often an edge is found. Weights are those of a penalised
+    fit, shrunken towards zero, and their percentiles no intervals of the true ones: these are those of `infer`.
 
     Parameters
     ----------
     estimator : SparseMRF, SparseMRFCV or PseudoLikelihood
-        How to fit. The penalty is the same for all resamples: that of the estimator if it is fitted or given one, and
-        otherwise the one that it chooses for the whole table.
+        How to fit. Edges are found in each resample as the estimator finds them. A penalty is the same for all: that of
+        the estimator if it is fitted or given one, and otherwise the one that it chooses for the whole table.
     data : Table, array, pandas or polars data frame, or path
         Observations, one row each; see `encode`.
     n : int
@@ -63,7 +63,7 @@ def bootstrap(
     Returns
     -------
     Bootstrap
-        How often each edge is found, and how much its shrunken weight varies; the fit of all rows; differences of edges.
+        How often each edge is found, and how much its shrunken weight varies; the fit of all rows; differences.
 
     Examples
     --------
@@ -171,10 +171,10 @@ def _find_seed(seed: Any, random_state: Any) -> int:
     return seed_of(random_state if seed is None else seed)
 
 
-def _find_alpha(estimator: FieldEstimator, table: Table, sample_weight: ArrayLike | None) -> float:
-    """Return the penalty that an estimator has, by itself or by a choice, or the one that it chooses now."""
+def _find_alpha(estimator: FieldEstimator, table: Table, sample_weight: ArrayLike | None) -> Alpha:
+    """Return the penalty that an estimator has, by itself or by a choice; "auto" where it is for `learn` to choose."""
     is_chosen = estimator.get_params().get("alpha", "auto") == "auto" and _is_fitted(estimator, "alpha_")
-    if is_chosen and estimator.alpha_ is not None:
-        return float(estimator.alpha_)
+    if is_chosen:
+        return "auto" if estimator.alpha_ is None else float(estimator.alpha_)
     chosen = estimator._choose_for(table, sample_weight)
-    return chosen.alpha if isinstance(chosen, Choice) else float(chosen)
+    return chosen.alpha if isinstance(chosen, Choice) else chosen

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from sparsefield.data import WAYS_WITH_MISSING, Ordinal, Table
 from sparsefield.estimators._field_estimator import FieldEstimator
-from sparsefield.estimators._progress import ProgressBar, RowsBar, choose_alpha_shown, choose_shown
+from sparsefield.estimators._progress import ProgressBar, RowsBar, choose_shown
 from sparsefield.estimators._seeds import seed_of
 from sparsefield.gradients import CertificateKind, Schedule
 from sparsefield.inference import Backend, DeviceName
@@ -249,7 +249,5 @@ class SparseMRF(FieldEstimator):
     def _choose(self, learner: Learner, began: float | None = None) -> float | Choice | Structure:
         return choose_shown(learner, began, self.progress) if self.alpha == "auto" else self.alpha
 
-    def _choose_for(self, table: Table, sample_weight: ArrayLike | None) -> float | Choice:
-        if self.alpha != "auto":
-            return self.alpha
-        return choose_alpha_shown(Learner(table, self._make_options(), sample_weight), self.progress)
+    def _choose_for(self, table: Table, sample_weight: ArrayLike | None) -> Alpha:  # noqa: ARG002
+        return self.alpha

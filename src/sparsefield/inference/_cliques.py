@@ -178,7 +178,7 @@ class _Graph:
 
     def size(self, v: int) -> int:
         """Return how many entries the table of a variable has, should it be the next."""
-        return math.prod(self._n_levels[u] for u in self.beside[v]) * self._n_levels[v]
+        return int(math.prod(self._n_levels[u] for u in self.beside[v]) * self._n_levels[v])
 
     def joins(self, v: int) -> int:
         """Return how many pairs of its neighbours are not joined yet."""

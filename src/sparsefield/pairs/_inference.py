@@ -173,8 +173,8 @@ class Inference:
             form = "+.2f" if has_sign(self.domain)[a, b] else ".2f"
             low, high = format(self.low[k], form), format(self.high[k], form)
             return (
-                f"{first} and {second} have an edge of {self.estimate[k]:{form}} ({as_level(self.level)} interval {low} "
-                f"to {high}; {q})."
+                f"{first} and {second} have an edge of {self.estimate[k]:{form}} ({as_level(self.level)} interval "
+                f"{low} to {high}; {q})."
             )
         return (
             f"No edge was found between {first} and {second} ({q}); one of "

@@ -17,6 +17,7 @@ from sparsefield.fits import Fit
 from sparsefield.model import has_sign, pair_weights
 from sparsefield.selection._checkpoint import Result
 from sparsefield.selection._ends import Ends
+from sparsefield.selection._learn import Alpha
 from sparsefield.selection._path import Objective
 from sparsefield.selection._pieces import Watch
 from sparsefield.selection._resamples import Piece, check_resamples, check_share, fit_whole, weights_of
@@ -165,7 +166,7 @@ class Bootstrap:
 
 def bootstrap(
     data: Any,
-    alpha: float,
+    alpha: Alpha = "auto",
     *,
     n: int = 100,
     seed: int = 0,
@@ -187,8 +188,9 @@ def bootstrap(
     ----------
     data : Table, array, pandas or polars data frame, or path
         Observations, one row each; see `encode`.
-    alpha : float
-        Strength of the penalty, the same in all resamples.
+    alpha : float or "auto"
+        Strength of the penalty, the same in all resamples. "auto" does with each resample what `learn` does: it finds
+        edges without a penalty; a penalty, where one is to be chosen, is that of the whole table.
     n : int
         How many resamples.
     seed : int

@@ -16,10 +16,13 @@ from sparsefield.data import Domain, Table, describe_rows, distinct_rows, find_u
 from sparsefield.fits import Fit
 from sparsefield.model import Matrix, as_theta, pair_weights, scatter
 from sparsefield.selection._checkpoint import Result
+from sparsefield.selection._criteria import Choice
+from sparsefield.selection._learn import Alpha, choose, choose_alpha, learn_with
 from sparsefield.selection._parameters import count_nonzero
 from sparsefield.selection._path import Objective, check_objective
 from sparsefield.selection._pieces import Watch, run_pieces
 from sparsefield.solvers import Learner, Options, solve_pseudo_likelihood
+from sparsefield.structure import Structure
 
 # The largest gap of a resample, in nats per row, unless one is given: seeds need not agree on its edges.
 _GAP = 0.05
@@ -54,8 +57,8 @@ class Refit:
         How many rows there are.
     start : ndarray of shape (n_slots, n_slots)
         The parameters of the fit of the whole table.
-    alpha : float
-        Strength of the penalty.
+    alpha : float or None
+        Strength of the penalty; None where the edges of each resample are found without one, as by default.
     options : Options
         What is asked of each fit.
     objective : "likelihood" or "pseudolikelihood"
@@ -66,7 +69,7 @@ class Refit:
     counts: NDArray[np.float64]
     n_rows: int
     start: Matrix
-    alpha: float
+    alpha: float | None
     options: Options
     objective: Objective
 
@@ -130,7 +133,7 @@ class Refit:
 
 def fit_whole(
     data: Any,
-    alpha: float,
+    alpha: Alpha,
     *,
     seed: int,
     sample_weight: ArrayLike | None,
@@ -143,7 +146,7 @@ def fit_whole(
     Parameters
     ----------
     data, alpha, seed, sample_weight, options
-        As for `learn`.
+        As for `learn`. Where "auto" means a penalty, it is that of the whole table for all.
     objective : "likelihood" or "pseudolikelihood"
         What is penalised.
     drops : bool
@@ -155,7 +158,12 @@ def fit_whole(
     if drops and (weights != np.round(weights)).any():
         raise ValueError("Some weights are not whole numbers: rows that count in part cannot be dropped one by one.")
     with threadpool_limits(1, user_api="blas"):  # as for the resamples, which start here: the same bits everywhere
-        fit = fit_rows(learner, alpha, objective)
+        chosen = _choose(learner, objective) if alpha == "auto" else alpha
+        penalty = None if isinstance(chosen, Structure) else chosen.alpha if isinstance(chosen, Choice) else chosen
+        fit = fit_rows(learner, penalty, objective) if penalty is not None else learn_with(learner, chosen)
+        if isinstance(chosen, Choice):
+            said = chosen.of(fit.model.n_edges).sentence
+            fit = replace(fit, settings={**fit.settings, "choice": said})
     if fit.status.code == "interrupted":
         raise KeyboardInterrupt
     rows, of = distinct_rows(learner.table.codes)
@@ -165,11 +173,18 @@ def fit_whole(
     gap = options.get("gap", min(_GAP, _NOISE * max(1, count_nonzero(fit)) / (2 * n_rows)))
     table = Table(learner.table.domain, np.asfortranarray(rows))
     asked = replace(learner.options, gap=gap, certify=False)
-    return fit, Refit(table, np.bincount(of, weights).astype(np.float64), n_rows, theta, float(alpha), asked, objective)
+    return fit, Refit(table, np.bincount(of, weights).astype(np.float64), n_rows, theta, penalty, asked, objective)
 
 
-def fit_rows(learner: Learner, alpha: float, objective: Objective, start: Matrix | None = None) -> Fit:
-    """Fit the rows of a learner; from a start, without marks of what noise leaves open."""
+def _choose(learner: Learner, objective: Objective) -> Choice | Structure:
+    """Find the edges of a whole table, or a penalty."""
+    return choose(learner) if objective == "likelihood" else choose_alpha(learner, objective=objective)
+
+
+def fit_rows(learner: Learner, alpha: float | None, objective: Objective, start: Matrix | None = None) -> Fit:
+    """Fit the rows of a learner: their edges without a penalty, or with one; from a start, without marks."""
+    if alpha is None:
+        return learn_with(learner, choose(learner))
     if objective == "likelihood":
         return learner.learn(alpha, start=start, marks=start is None)
     options = learner.options

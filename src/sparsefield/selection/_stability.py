@@ -16,6 +16,7 @@ from sparsefield.data import count
 from sparsefield.fits import Fit
 from sparsefield.model import Matrix, pair_weights
 from sparsefield.selection._ends import Ends
+from sparsefield.selection._learn import Alpha
 from sparsefield.selection._path import Objective
 from sparsefield.selection._pieces import Watch
 from sparsefield.selection._resamples import Piece, check_resamples, check_share, fit_whole, weights_of
@@ -105,7 +106,7 @@ class Stability:
 
 def stability(
     data: Any,
-    alpha: float,
+    alpha: Alpha = "auto",
     *,
     shares: Sequence[float] = (0.75, 0.625, 0.5, 0.375, 0.25),
     n: int = 100,
