@@ -34,28 +34,50 @@ def make_contrasts(n_levels, ordinal):
     return q * np.sqrt(n_levels) / 2
 
 
-def climb(rows, i, neighbours, contrasts):
-    """Return the log-likelihood of a variable given its neighbours at its penalised maximum, and squared slopes."""
-    rows = rows[rows[:, i] != 255]
-    own = contrasts[rows[:, i]]
-    shares = np.bincount(rows[:, i], minlength=len(contrasts)) / len(rows)
-    columns = [contrasts[rows[:, j]] - contrasts[rows[:, j]].mean(axis=0) for j in neighbours]
-    z = np.hstack([np.zeros((len(rows), 0)), *columns])
-    d, k = contrasts.shape[1], z.shape[1]
-    centred = contrasts - shares @ contrasts
+class Climb:
+    """A variable given its neighbours where log-likelihood and prior are largest, by slow means."""
 
-    def value(theta):
-        main, slopes = np.append(0.0, theta[: len(contrasts) - 1]), theta[len(contrasts) - 1 :].reshape(d, k)
-        exponents = main + z @ slopes.T @ centred.T
+    def __init__(self, rows, i, neighbours, contrasts, precision):
+        rows = rows[rows[:, i] != 255]
+        shares = np.bincount(rows[:, i], minlength=len(contrasts)) / len(rows)
+        columns = [contrasts[rows[:, j]] - contrasts[rows[:, j]].mean(axis=0) for j in neighbours]
+        self._z = np.hstack([np.zeros((len(rows), 0)), *columns])
+        self._codes, self._centred = rows[:, i], contrasts - shares @ contrasts
+        self._precision, self._neighbours = precision, neighbours
+        size = len(contrasts) - 1 + contrasts.shape[1] * self._z.shape[1]
+        found = optimize.minimize(self._fall, np.zeros(size), method="BFGS", options={"gtol": 1e-7})
+        self._theta = found.x
+        self.likelihood, slopes = self._look(found.x)
+        self.value = self.likelihood - precision / 2 * (slopes**2).sum()
+        d = contrasts.shape[1]
+        self.squares = [float((slopes[:, d * m : d * m + d] ** 2).sum()) for m in range(len(neighbours))]
+
+    def _look(self, theta):
+        n_levels, d = self._centred.shape
+        main, slopes = np.append(0.0, theta[: n_levels - 1]), theta[n_levels - 1 :].reshape(d, -1)
+        exponents = main + self._z @ slopes.T @ self._centred.T
         logs = exponents - np.logaddexp.reduce(exponents, axis=1)[:, None]
-        likelihood = logs[np.arange(len(rows)), rows[:, i]].sum()
-        return -likelihood + PRECISION / 2 * (slopes**2).sum(), likelihood, slopes
+        return logs[np.arange(len(self._codes)), self._codes].sum(), slopes
 
-    start = np.zeros(len(contrasts) - 1 + d * k)
-    found = optimize.minimize(lambda t: value(t)[0], start, method="BFGS", options={"gtol": 1e-7})
-    _, likelihood, slopes = value(found.x)
-    assert own.shape[1] == d
-    return likelihood, [float((slopes[:, d * m : d * m + d] ** 2).sum()) for m in range(len(neighbours))]
+    def _fall(self, theta):
+        likelihood, slopes = self._look(theta)
+        return -likelihood + self._precision / 2 * (slopes**2).sum()
+
+    def variance_of(self, j):
+        """Return the mean variance of the slopes of a neighbour, by second differences."""
+        h, unit = 1e-3, np.eye(len(self._theta))
+        curvature = np.empty((len(unit),) * 2)
+        for a, first in enumerate(unit):
+            for b, second in enumerate(unit):
+                curvature[a, b] = sum(
+                    sign * other * self._fall(self._theta + h * (sign * first + other * second))
+                    for sign in (1, -1)
+                    for other in (1, -1)
+                ) / (4 * h**2)
+        n_levels, d = self._centred.shape
+        at, k = self._neighbours.index(j), self._z.shape[1]
+        own = (n_levels - 1 + np.arange(d)[:, None] * k + np.arange(d * at, d * at + d)).ravel()
+        return float(np.diagonal(np.linalg.inv(curvature))[own].mean())
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -66,31 +88,54 @@ def test_regressions_are_the_penalised_maximum(kind):
     nodes.set_edges([(0, 1), (1, 2), (1, 4)], are_there=True)
     rows = np.asarray(table.codes)
     for i, neighbours in enumerate([[1], [0, 2, 4], [1], [], [1]]):
-        likelihood, squares = climb(rows, i, neighbours, contrasts)
-        assert nodes.fits[i].likelihood == pytest.approx(likelihood, abs=2e-4)
-        for j, square in zip(neighbours, squares, strict=True):
+        best = Climb(rows, i, neighbours, contrasts, PRECISION)
+        assert nodes.fits[i].likelihood == pytest.approx(best.likelihood, abs=2e-4)
+        for j, square in zip(neighbours, best.squares, strict=True):
             own = nodes.design.variables
             weights = own[i].axes @ nodes.fits[i].slopes_of(j) @ own[j].axes.T
             assert (weights**2).sum() == pytest.approx(square, rel=2e-3)
 
 
+@pytest.mark.parametrize("prior", [1 / PRECISION, 0.5])
 @pytest.mark.parametrize("kind", KINDS)
-def test_looks_are_likelihood_ratios_of_both_ends(kind):
+def test_looks_are_likelihood_ratios_of_both_ends(kind, prior):
     n_levels, ordinal = KINDS[kind]
     table, contrasts = make_table(n_levels, ordinal), make_contrasts(n_levels, ordinal)
     nodes, rows = Nodes(Design.of(table)), np.asarray(table.codes)
     nodes.set_edges(RING, are_there=True)
+    nodes.expect(prior)
     for i, j in ((0, 1), (0, 2)):
         gains = []
         for a, b in ((i, j), (j, i)):
             neighbours = sorted({*np.flatnonzero(nodes.support[a]).tolist(), b})
-            whole, squares = climb(rows, a, neighbours, contrasts)
-            without, _ = climb(rows, a, [m for m in neighbours if m != b], contrasts)
-            gains.append((2 * (whole - without), squares[neighbours.index(b)]))
+            whole = Climb(rows, a, neighbours, contrasts, 1 / prior)
+            without = Climb(rows, a, [m for m in neighbours if m != b], contrasts, 1 / prior)
+            variance = whole.variance_of(b)
+            r = 1 - variance / prior
+            square = whole.squares[neighbours.index(b)]
+            gains.append((2 * (whole.value - without.value) / r, square / r**2, variance / r))
         seen = nodes.look([(i, j)])[0]
+        ratio, square, variance = np.mean(gains, axis=0)
         # A trial ends where a step promises a hundredth of a nat: what it leaves is of the order of that to the 3/2.
-        assert seen.ratio == pytest.approx(np.mean([gain for gain, _ in gains]), abs=4 * 0.01**1.5)
-        assert seen.square == pytest.approx(np.mean([square for _, square in gains]), rel=0.02)
+        assert seen.ratio == pytest.approx(ratio, abs=4 * 0.01**1.5)
+        assert seen.square == pytest.approx(square, rel=0.02)
+        assert seen.variance == pytest.approx(variance, rel=0.02)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_rows_tell_of_a_pair_hardly_depends_on_its_prior(kind):
+    n_levels, ordinal = KINDS[kind]
+    nodes = Nodes(Design.of(make_table(n_levels, ordinal, n=4000)))
+    pairs, seen = [(i, i + 1) for i in range(4)], []
+    for variance in (1 / PRECISION, 0.5):
+        nodes.expect(variance)
+        seen.append(nodes.look(pairs))
+    for one, other in zip(*seen, strict=True):
+        # It does to third order: by about the share of a weight that the prior takes, which is the variance over 0.5.
+        assert one.variance < 0.01
+        assert other.ratio == pytest.approx(one.ratio, rel=0.02)
+        assert other.square == pytest.approx(one.square, rel=0.02)
+        assert other.variance == pytest.approx(one.variance, rel=0.02)
 
 
 @pytest.mark.parametrize("kind", KINDS)

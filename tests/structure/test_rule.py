@@ -124,7 +124,7 @@ def test_every_edge_is_worth_its_price_and_no_other_pair_is():
     for i in range(16):
         for j in range(i):
             seen = nodes.look([(i, j)])[0]
-            variance = max(seen.square / seen.ratio, 1e-4)
+            variance = max(seen.variance, 1e-4)
             is_worth = seen.ratio > prior.prices(1.0, variance)
             # A pair whose score is below its price is not looked at, and scores differ from ratios.
             if abs(seen.ratio - prior.prices(1.0, variance)) > 1:

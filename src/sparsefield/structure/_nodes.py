@@ -22,8 +22,8 @@ Index = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Pair = tuple[int, int]
 
-# A normal prior keeps slopes finite where neighbours tell a variable without error: in the parameters of contrasts,
-# which are log-odds where variables have two levels, it has a standard deviation of 4.5, and costs 2.5 nats at 10.
+# A normal prior keeps slopes finite where neighbours tell a variable without error: until a table tells more, it has a
+# standard deviation of 4.5 in the parameters of contrasts, which are log-odds of two levels, and costs 2.5 nats at 10.
 PRECISION = 0.05
 
 # A regression ends when a step promises no more nats than this, over all rows, which it then gains but for a part of
@@ -33,6 +33,8 @@ _TOLERANCE, _TRIAL, _MOST_STEPS = 1e-6, 1e-2, 60
 _SECONDS = 2e-10  # that a row takes for a product of two columns, in one pass
 
 _LEAST_LEFT = 1e-9  # of what a row tells of a pair: where neighbours tell all of it, score tests say nothing
+
+_LEAST_TOLD = 1e-6  # of what rows and a prior tell of a slope: where rows tell nothing, nothing is divided by zero
 
 # So many numbers are held at one time of what score tests are made of: 128 MiB.
 _MOST_HELD = 2**24
@@ -52,6 +54,8 @@ class Regression:
         The parameters: what columns make of the features of the variable.
     likelihood : float
         The log-likelihood of all rows.
+    value : float
+        That and the logarithm of the prior of the slopes, up to a constant.
     factor : ndarray of shape (m, m)
         The Cholesky factor of the curvature: of intercepts but the first, then of slopes.
     """
@@ -61,6 +65,7 @@ class Regression:
     intercepts: Values
     slopes: Values
     likelihood: float
+    value: float
     factor: Values
 
     @classmethod
@@ -68,7 +73,7 @@ class Regression:
         """Return the regression of a variable that has no neighbours, up to its likelihood."""
         none, d = np.zeros(0, dtype=np.int64), variable.features.shape[1]
         size = max(0, len(variable.log_odds) - 1)
-        return cls(none, np.zeros(1, dtype=np.int64), variable.log_odds, np.zeros((d, 0)), 0.0, np.eye(size))
+        return cls(none, np.zeros(1, dtype=np.int64), variable.log_odds, np.zeros((d, 0)), 0.0, 0.0, np.eye(size))
 
     def slopes_of(self, neighbour: int) -> Values:
         """Return the slopes of a neighbour, (d, its number of features); none where it is not one."""
@@ -82,22 +87,30 @@ class Regression:
         """Wald's statistic of each neighbour: the squared length of its slopes in their standard errors."""
         if not len(self.neighbours):
             return np.zeros(0)
-        d, k = self.slopes.shape
-        inverse = cho_solve((self.factor, True), np.eye(len(self.factor)), check_finite=False)
-        first = len(self.intercepts) - 1
-        if d == 1 and k == len(self.neighbours):
-            return np.asarray(self.slopes[0] ** 2 / np.diagonal(inverse)[first:])
+        if self.slopes.shape == (1, len(self.neighbours)):
+            return np.asarray(self.slopes[0] ** 2 / np.diagonal(self._covariance)[len(self.intercepts) - 1 :])
         found = []
-        for a, b in zip(self.starts[:-1], self.starts[1:], strict=True):
-            own = (first + np.arange(d)[:, None] * k + np.arange(a, b)).ravel()
+        for j, a, b in zip(self.neighbours.tolist(), self.starts[:-1], self.starts[1:], strict=True):
             slopes = self.slopes[:, a:b].ravel()
-            found.append(slopes @ np.linalg.solve(inverse[np.ix_(own, own)], slopes))
+            found.append(slopes @ np.linalg.solve(self.covariance_of(j), slopes))
         return np.array(found)
+
+    @cached_property
+    def _covariance(self) -> Values:
+        """The covariance of all parameters, with the prior."""
+        return np.asarray(cho_solve((self.factor, True), np.eye(len(self.factor)), check_finite=False))
+
+    def covariance_of(self, neighbour: int) -> Values:
+        """Return the covariance of the slopes of a neighbour, row by row, with the prior."""
+        (d, k), at = self.slopes.shape, int(np.searchsorted(self.neighbours, neighbour))
+        first = len(self.intercepts) - 1
+        own = (first + np.arange(d)[:, None] * k + np.arange(self.starts[at], self.starts[at + 1])).ravel()
+        return self._covariance[np.ix_(own, own)]
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What rows tell of a pair, the mean of both of its ends.
+    """What rows tell of a pair, the mean of both of its ends: without a prior, were log-likelihoods quadratic.
 
     Parameters
     ----------
@@ -105,10 +118,13 @@ class Evidence:
         The likelihood ratio statistic: twice what an edge adds to the log-likelihood of either variable.
     square : float
         Its squared weight, in the parameters of contrasts.
+    variance : float
+        The sampling variance of a parameter of it, the mean of all.
     """
 
     ratio: float
     square: float
+    variance: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +186,7 @@ class Nodes:
     """
 
     def __init__(self, design: Design, n_threads: int | None = None) -> None:
-        self.design, self._n_threads = design, n_threads
+        self.design, self._n_threads, self._precision = design, n_threads, PRECISION
         p = design.n_variables
         self.fits: list[Regression] = []
         self.support = np.zeros((p, p), dtype=bool)
@@ -195,6 +211,15 @@ class Nodes:
         self._filled = [
             _Filling.of(self.design, j, fit) if len(self.design.missing[j]) else None for j, fit in enumerate(self.fits)
         ]
+        self._fit_again()
+
+    def expect(self, variance: float) -> None:
+        """Give slopes a normal prior of this variance, in the parameters of contrasts, and fit all again."""
+        self._precision = 1 / variance
+        self._fit_again()
+
+    def _fit_again(self) -> None:
+        """Fit all variables from where they are, and forget what was known of pairs."""
         self._forget()
         self.fits = self._share(self._fit, [(i, fit.neighbours, fit) for i, fit in enumerate(self.fits)])
         self._score(range(len(self.fits)))
@@ -243,7 +268,11 @@ class Nodes:
             self._known(i, j)[j] = found
         both = [self._known(i, j)[j] for i, j in ends]
         return [
-            Evidence((first.ratio + second.ratio) / 2, (first.square + second.square) / 2)
+            Evidence(
+                (first.ratio + second.ratio) / 2,
+                (first.square + second.square) / 2,
+                (first.variance + second.variance) / 2,
+            )
             for first, second in zip(both[::2], both[1::2], strict=True)
         ]
 
@@ -256,7 +285,12 @@ class Nodes:
         return (self._link_trials if self.links[i, j] else self._trials)[i]
 
     def _try(self, i: int, j: int) -> Evidence:
-        """Return what neighbour j tells of variable i."""
+        """Return what neighbour j tells of variable i.
+
+        Let a weight be w where rows alone have their maximum, v their sampling variance and s that of the prior. With
+        both the maximum is at r w, r = s / (s + v), the variance there is r v, and an edge adds r w^2 / 2v: what rows
+        tell by themselves, divided by r once more.
+        """
         here = self.fits[i]
         others = here.neighbours[here.neighbours != j]
         if self.links[i, j]:
@@ -265,9 +299,12 @@ class Nodes:
             without, whole = self._fit(i, others, here, _TRIAL), here
         else:
             without, whole = here, self._fit(i, np.sort(np.append(others, j)), here, _TRIAL)
-        variables = self.design.variables
-        weights = variables[i].axes @ whole.slopes_of(j) @ variables[j].axes.T
-        return Evidence(2 * (whole.likelihood - without.likelihood), float((weights**2).sum()))
+        own, other = self.design.variables[i].axes, self.design.variables[j].axes
+        weights = own @ whole.slopes_of(j) @ other.T
+        to_weights = np.kron(own, other)
+        variance = float(((to_weights @ whole.covariance_of(j)) * to_weights).sum()) / to_weights.shape[1]
+        r = max(1 - self._precision * variance, _LEAST_TOLD)
+        return Evidence(2 * (whole.value - without.value) / r, float((weights**2).sum()) / r**2, variance / r)
 
     def _share(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Call a function for each of some variables, in threads where there is enough to do."""
@@ -286,7 +323,7 @@ class Nodes:
         d, k = own.features.shape[1], int(starts[-1])
         slopes, intercepts = np.zeros((d, k)), own.log_odds.copy()
         if d == 0:
-            return Regression(neighbours, starts, intercepts, slopes, 0.0, np.zeros((0, 0)))
+            return Regression(neighbours, starts, intercepts, slopes, 0.0, 0.0, np.zeros((0, 0)))
         if start is not None:
             intercepts = start.intercepts.copy()
             for j, a, b in zip(neighbours, starts[:-1], starts[1:], strict=True):
@@ -295,19 +332,21 @@ class Nodes:
                     slopes[:, a:b] = before
         size = len(intercepts) - 1 + d * k
         factor = np.zeros((size, size))
+        precision = self._precision * np.outer(1 / own.variances, 1 / self.design.variances_of(neighbours))
         likelihood, _ = regress(
             own.codes,
             own.counts,
             own.features,
             self._take(i, neighbours),
-            PRECISION * np.outer(1 / own.variances, 1 / self.design.variances_of(neighbours)),
+            precision,
             intercepts,
             slopes,
             tolerance,
             _MOST_STEPS,
             factor,
         )
-        return Regression(neighbours, starts, intercepts, slopes, likelihood, factor)
+        value = likelihood - float((precision * slopes**2).sum()) / 2
+        return Regression(neighbours, starts, intercepts, slopes, likelihood, value, factor)
 
     def _take(self, i: int, neighbours: Index) -> Values:
         """Return the columns of the neighbours of a variable, with what is expected of missing ones."""

@@ -21,8 +21,6 @@ _SURELY = 2.0
 
 _MOST_ROUNDS, _MOST_PRIORS = 500, 10
 
-_LEAST = 1e-12  # statistic that is divided by
-
 # No weight is known better than to a hundredth: with that the log-odds of an edge change by less than their rounding.
 _LEAST_VARIANCE = 1e-4
 
@@ -50,8 +48,8 @@ class Search:
     def run(self) -> bool:
         """Search at the price of the Bayesian information criterion, and then at that which the edges found tell.
 
-        It ends when they stay the same. Where cells are missing, what is expected of them is found anew each time. Says
-        whether it came to that, or time was up.
+        The prior of weights is then that of the slopes too. It ends when edges stay the same. Where cells are missing,
+        what is expected of them is found anew each time. Says whether it came to that, or time was up.
         """
         try:
             self.climb()
@@ -60,6 +58,7 @@ class Search:
                 if self.nodes.design.has_missing:
                     self.nodes.fill()
                 self.prior = self._learn_prior()
+                self.nodes.expect(self.prior.variance)
                 self.climb()
                 if np.array_equal(before, self.nodes.support):
                     break
@@ -84,8 +83,8 @@ class Search:
 
     @staticmethod
     def _variance(seen: Evidence) -> float:
-        """Return the sampling variance of a weight, from its square and its statistic."""
-        return max(seen.square / max(seen.ratio, _LEAST), _LEAST_VARIANCE)
+        """Return the sampling variance of a weight, as far as it can be known."""
+        return max(seen.variance, _LEAST_VARIANCE)
 
     def _prices(self) -> Values:
         """Return the prices of all pairs, with the variances that they have where all variables are independent."""
@@ -159,7 +158,7 @@ class Search:
             statistics[i, j], squares[i, j] = seen.ratio, seen.square
             variances[i, j] = self._variance(seen)
         own = self._is_pair
-        return learn_prior(squares[own], np.maximum(statistics[own], _LEAST), self._degrees[own], variances[own])
+        return learn_prior(squares[own], statistics[own], self._degrees[own], variances[own])
 
 
 def _take_apart(pairs: Sequence[Pair]) -> list[Pair]:
