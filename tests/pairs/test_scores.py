@@ -51,7 +51,7 @@ def lay_out(rows, i, j):
         fit = rows.nodes.fits[v]
         z = [design.columns[:, starts[s] : starts[s + 1]] for s in fit.neighbours.tolist()]
         columns.append(np.hstack([np.zeros((len(design.counts), 0)), *z]))
-        variances = design.variances_of(fit.neighbours)
+        variances = np.concatenate([np.zeros(0), *(design.variables[s].variances for s in fit.neighbours)])
         ridges.append(PRECISION * np.outer(1 / design.variables[v].variances, 1 / variances).ravel())
         parameters.append((fit.intercepts[1:] - fit.intercepts[0], fit.slopes.ravel()))
     (b, slopes), (c, others) = parameters

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 Mask = NDArray[np.bool_]
 Index = NDArray[np.int64]
@@ -16,22 +14,29 @@ def find_links(is_edge: Mask) -> tuple[Mask, Index]:
 
     Returns the component of each node too.
     """
-    _, components = connected_components(csr_array(is_edge), directed=False)
+    bridges, roots = _search_depth_first(is_edge)
+    components = np.array(roots, dtype=np.int64)
     found = np.asarray(components[:, None] != components)
-    for i, j in _find_bridges(is_edge):
+    for i, j in bridges:
         found[i, j] = found[j, i] = True
-    return found, np.asarray(components, dtype=np.int64)
+    return found, components
 
 
-def _find_bridges(is_edge: Mask) -> list[tuple[int, int]]:
-    """Return the bridges: edges of a depth-first tree below which no edge leads back above (Tarjan 1974)."""
-    neighbours = [np.flatnonzero(row).tolist() for row in is_edge]
-    entered, lowest = [-1] * len(neighbours), [0] * len(neighbours)
+def _search_depth_first(is_edge: Mask) -> tuple[list[tuple[int, int]], list[int]]:
+    """Return the bridges, edges of a depth-first tree below which no edge leads back above (Tarjan 1974), and its roots.
+
+    The root of a node is the first node of its component.
+    """
+    neighbours: list[list[int]] = [[] for _ in is_edge]
+    for i, j in zip(*(own.tolist() for own in np.nonzero(is_edge)), strict=True):
+        neighbours[i].append(j)
+    entered, lowest, roots = [-1] * len(neighbours), [0] * len(neighbours), [0] * len(neighbours)
     found, n_entered = [], 0
     for root in range(len(neighbours)):
         if entered[root] >= 0:
             continue
         entered[root] = lowest[root] = n_entered
+        roots[root] = root
         n_entered += 1
         path = [(root, -1, iter(neighbours[root]))]
         while path:
@@ -49,6 +54,7 @@ def _find_bridges(is_edge: Mask) -> list[tuple[int, int]]:
                 lowest[node] = min(lowest[node], entered[following])
             else:
                 entered[following] = lowest[following] = n_entered
+                roots[following] = root
                 n_entered += 1
                 path.append((following, node, iter(neighbours[following])))
-    return found
+    return found, roots

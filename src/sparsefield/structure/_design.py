@@ -109,10 +109,15 @@ class Design:
         """How many variables there are."""
         return len(self.variables)
 
-    @property
+    @cached_property
     def sizes(self) -> Index:
         """How many features each variable has."""
         return np.diff(self.starts)
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether every variable has one feature, or none."""
+        return bool(self.sizes.max(initial=0) <= 1)
 
     @property
     def n(self) -> float:
@@ -144,14 +149,18 @@ class Design:
         own = np.array([variable.size for variable in self.variables])
         return np.asarray(1 / np.maximum(self.n_together * np.outer(own, own), 1e-300))
 
-    def variances_of(self, variables: Index) -> Values:
-        """Return the variances, in contrasts, of the features of some variables, one after the other."""
-        return np.concatenate([np.zeros(0), *(self.variables[j].variances for j in variables)])
+    @cached_property
+    def precisions(self) -> Values:
+        """One over the variance, in contrasts, of the feature of each column."""
+        return 1 / np.concatenate([np.zeros(0), *(variable.variances for variable in self.variables)])
 
-    def take(self, variables: Index) -> Values:
-        """Return the columns of some variables, (n_rows, k)."""
-        parts = [np.arange(self.starts[j], self.starts[j + 1]) for j in variables]
-        return np.take(self.columns, np.concatenate([np.zeros(0, dtype=np.int64), *parts]), axis=1)
+    def columns_of(self, variables: Index) -> Index:
+        """Return where the columns of some variables are, one after the other."""
+        first, sizes = self.starts[variables], self.sizes[variables]
+        if self.is_plain:
+            return np.asarray(first[sizes > 0])
+        ends = np.cumsum(sizes)
+        return np.asarray(np.repeat(first - ends + sizes, sizes) + np.arange(int(ends[-1]) if len(ends) else 0))
 
 
 def _gather(codes: Codes, weights: Values) -> tuple[Codes, Values]:

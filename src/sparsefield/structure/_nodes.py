@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve, solve_triangular
+from scipy.linalg import solve_triangular
 
 from sparsefield._deadline import check_time
+from sparsefield._kernels._cholesky import invert
 from sparsefield._kernels._node_regressions import regress, weigh_rows
 from sparsefield._threads import one_for_products, run, share
 from sparsefield.structure._bridges import find_links
@@ -48,8 +49,10 @@ class Regression:
     ----------
     neighbours : ndarray of integers
         They, in ascending order.
+    columns : ndarray of integers
+        Where their columns are in the design.
     starts : ndarray of integers
-        Where the columns of each begin, and where the last end.
+        Where those of each begin among them, and where the last end.
     intercepts, slopes : ndarray of shape (n_levels,) and (d, k)
         The parameters: what columns make of the features of the variable.
     likelihood : float
@@ -61,6 +64,7 @@ class Regression:
     """
 
     neighbours: Index
+    columns: Index
     starts: Index
     intercepts: Values
     slopes: Values
@@ -73,7 +77,7 @@ class Regression:
         """Return the regression of a variable that has no neighbours, up to its likelihood."""
         none, d = np.zeros(0, dtype=np.int64), variable.features.shape[1]
         size = max(0, len(variable.log_odds) - 1)
-        return cls(none, np.zeros(1, dtype=np.int64), variable.log_odds, np.zeros((d, 0)), 0.0, 0.0, np.eye(size))
+        return cls(none, none, np.zeros(1, dtype=np.int64), variable.log_odds, np.zeros((d, 0)), 0.0, 0.0, np.eye(size))
 
     def slopes_of(self, neighbour: int) -> Values:
         """Return the slopes of a neighbour, (d, its number of features); none where it is not one."""
@@ -87,25 +91,29 @@ class Regression:
         """Wald's statistic of each neighbour: the squared length of its slopes in their standard errors."""
         if not len(self.neighbours):
             return np.zeros(0)
-        if self.slopes.shape == (1, len(self.neighbours)):
-            return np.asarray(self.slopes[0] ** 2 / np.diagonal(self._covariance)[len(self.intercepts) - 1 :])
+        d, k = self.slopes.shape
+        first = len(self.intercepts) - 1
+        if d == 1 and k == len(self.neighbours):
+            return np.asarray(self.slopes[0] ** 2 / np.diagonal(self._covariance)[first:])
         found = []
-        for j, a, b in zip(self.neighbours.tolist(), self.starts[:-1], self.starts[1:], strict=True):
+        for a, b in zip(self.starts[:-1], self.starts[1:], strict=True):
+            own = (first + np.arange(d)[:, None] * k + np.arange(a, b)).ravel()
             slopes = self.slopes[:, a:b].ravel()
-            found.append(slopes @ np.linalg.solve(self.covariance_of(j), slopes))
+            found.append(slopes @ np.linalg.solve(self._covariance[np.ix_(own, own)], slopes))
         return np.array(found)
+
+    def variances_of(self, neighbour: int) -> Values:
+        """Return the variances of the slopes of a neighbour, with the prior, (d, its number of features)."""
+        at = int(np.searchsorted(self.neighbours, neighbour))
+        variances = np.diagonal(self._covariance)[len(self.intercepts) - 1 :].reshape(self.slopes.shape)
+        return variances[:, self.starts[at] : self.starts[at + 1]]
 
     @cached_property
     def _covariance(self) -> Values:
         """The covariance of all parameters, with the prior."""
-        return np.asarray(cho_solve((self.factor, True), np.eye(len(self.factor)), check_finite=False))
-
-    def covariance_of(self, neighbour: int) -> Values:
-        """Return the covariance of the slopes of a neighbour, row by row, with the prior."""
-        (d, k), at = self.slopes.shape, int(np.searchsorted(self.neighbours, neighbour))
-        first = len(self.intercepts) - 1
-        own = (first + np.arange(d)[:, None] * k + np.arange(self.starts[at], self.starts[at + 1])).ravel()
-        return self._covariance[np.ix_(own, own)]
+        covariance = np.empty_like(self.factor)
+        invert(self.factor, covariance, len(self.factor))
+        return covariance
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +200,7 @@ class Nodes:
         self.support = np.zeros((p, p), dtype=bool)
         self._sizes = design.sizes
         self._filled: list[_Filling | None] = []  # what missing neighbours are expected to be
-        self._squares = design.columns**2 if (self._sizes <= 1).all() else None
+        self._squares = design.columns**2 if design.is_plain else None
         none = np.zeros(0, dtype=np.int64)
         self.fits = [self._fit(i, none, None) for i in range(p)]
         # What is known of pairs: of each variable given its neighbours, and of links by themselves.
@@ -299,12 +307,11 @@ class Nodes:
             without, whole = self._fit(i, others, here, _TRIAL), here
         else:
             without, whole = here, self._fit(i, np.sort(np.append(others, j)), here, _TRIAL)
-        own, other = self.design.variables[i].axes, self.design.variables[j].axes
-        weights = own @ whole.slopes_of(j) @ other.T
-        to_weights = np.kron(own, other)
-        variance = float(((to_weights @ whole.covariance_of(j)) * to_weights).sum()) / to_weights.shape[1]
+        sizes = self._sizes_of_slopes(i, np.arange(*self.design.starts[j : j + 2]))
+        variance = float((whole.variances_of(j) * sizes).mean())
         r = max(1 - self._precision * variance, _LEAST_TOLD)
-        return Evidence(2 * (whole.value - without.value) / r, float((weights**2).sum()) / r**2, variance / r)
+        square = float((whole.slopes_of(j) ** 2 * sizes).sum())
+        return Evidence(2 * (whole.value - without.value) / r, square / r**2, variance / r)
 
     def _share(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Call a function for each of some variables, in threads where there is enough to do."""
@@ -318,26 +325,24 @@ class Nodes:
     def _fit(self, i: int, neighbours: Index, start: Regression | None, tolerance: float = _TOLERANCE) -> Regression:
         """Regress a variable on neighbours, from where those that it had leave it."""
         check_time()
-        own = self.design.variables[i]
+        own, columns = self.design.variables[i], self.design.columns_of(neighbours)
         starts = np.concatenate([[0], np.cumsum(self._sizes[neighbours])])
-        d, k = own.features.shape[1], int(starts[-1])
+        d, k = own.features.shape[1], len(columns)
         slopes, intercepts = np.zeros((d, k)), own.log_odds.copy()
         if d == 0:
-            return Regression(neighbours, starts, intercepts, slopes, 0.0, 0.0, np.zeros((0, 0)))
+            return Regression(neighbours, columns, starts, intercepts, slopes, 0.0, 0.0, np.zeros((0, 0)))
         if start is not None:
-            intercepts = start.intercepts.copy()
-            for j, a, b in zip(neighbours, starts[:-1], starts[1:], strict=True):
-                before = start.slopes_of(int(j))
-                if before.size:
-                    slopes[:, a:b] = before
+            intercepts, before = start.intercepts.copy(), np.zeros((d, self.design.columns.shape[1]))
+            before[:, start.columns] = start.slopes
+            slopes = np.ascontiguousarray(before[:, columns])
         size = len(intercepts) - 1 + d * k
         factor = np.zeros((size, size))
-        precision = self._precision * np.outer(1 / own.variances, 1 / self.design.variances_of(neighbours))
+        precision = self._precision * self._sizes_of_slopes(i, columns)
         likelihood, _ = regress(
             own.codes,
             own.counts,
             own.features,
-            self._take(i, neighbours),
+            self._take(i, neighbours, columns),
             precision,
             intercepts,
             slopes,
@@ -346,11 +351,16 @@ class Nodes:
             factor,
         )
         value = likelihood - float((precision * slopes**2).sum()) / 2
-        return Regression(neighbours, starts, intercepts, slopes, likelihood, value, factor)
+        return Regression(neighbours, columns, starts, intercepts, slopes, likelihood, value, factor)
 
-    def _take(self, i: int, neighbours: Index) -> Values:
+    def _sizes_of_slopes(self, i: int, columns: Index) -> Values:
+        """Return the squares of weights, in the parameters of contrasts, of which slopes have squares of one, (d, k)."""
+        precisions, starts = self.design.precisions, self.design.starts
+        return precisions[starts[i] : starts[i + 1], None] * precisions[columns]
+
+    def _take(self, i: int, neighbours: Index, at: Index) -> Values:
         """Return the columns of the neighbours of a variable, with what is expected of missing ones."""
-        columns = self.design.take(neighbours)
+        columns = np.take(self.design.columns, at, axis=1)
         if not self._filled:
             return columns
         ends = np.cumsum(self._sizes[neighbours])
@@ -413,7 +423,7 @@ class Nodes:
         fit, own = self.fits[i], self.design.variables[i]
         n, d = len(own.codes), int(self._sizes[i])
         found = np.empty((n, d)), np.empty((n, d, d)), np.empty((n, len(fit.factor), d))
-        columns = self._take(i, fit.neighbours)
+        columns = self._take(i, fit.neighbours, fit.columns)
         weigh_rows(own.codes, own.counts, own.features, columns, fit.intercepts, fit.slopes, *found)
         return found
 

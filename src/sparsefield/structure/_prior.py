@@ -52,7 +52,9 @@ class EdgePrior:
 FIRST_GUESS = EdgePrior(0.1, 1.0)
 
 
-def learn_prior(squares: Values, statistics: Values, degrees: Values, variances: Values) -> EdgePrior:
+def learn_prior(
+    squares: Values, statistics: Values, degrees: Values, variances: Values, start: EdgePrior = FIRST_GUESS
+) -> EdgePrior:
     """Find the prior that makes the statistics of all pairs most probable (EM).
 
     Parameters
@@ -65,8 +67,10 @@ def learn_prior(squares: Values, statistics: Values, degrees: Values, variances:
         How many parameters an edge has.
     variances : ndarray of shape (n_pairs,)
         The sampling variance of each.
+    start : EdgePrior, optional
+        Where to begin.
     """
-    prior = FIRST_GUESS
+    prior = start
     for _ in range(_MOST_ROUNDS):
         odds = expit(prior.log_odds(statistics, degrees, variances))
         r = prior.variance / (prior.variance + variances)

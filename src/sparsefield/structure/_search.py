@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sparsefield._deadline import OutOfTimeError
 from sparsefield.structure._nodes import Evidence, Nodes, Pair
-from sparsefield.structure._prior import EdgePrior, learn_prior
+from sparsefield.structure._prior import FIRST_GUESS, EdgePrior, learn_prior
 
 Values = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -158,7 +158,8 @@ class Search:
             statistics[i, j], squares[i, j] = seen.ratio, seen.square
             variances[i, j] = self._variance(seen)
         own = self._is_pair
-        return learn_prior(squares[own], statistics[own], self._degrees[own], variances[own])
+        start = FIRST_GUESS if self.prior is None else self.prior
+        return learn_prior(squares[own], statistics[own], self._degrees[own], variances[own], start)
 
 
 def _take_apart(pairs: Sequence[Pair]) -> list[Pair]:
