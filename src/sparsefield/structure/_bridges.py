@@ -23,9 +23,9 @@ def find_links(is_edge: Mask) -> tuple[Mask, Index]:
 
 
 def _search_depth_first(is_edge: Mask) -> tuple[list[tuple[int, int]], list[int]]:
-    """Return the bridges, edges of a depth-first tree below which no edge leads back above (Tarjan 1974), and its roots.
+    """Return the bridges, and for each node the first one of its component.
 
-    The root of a node is the first node of its component.
+    A bridge is an edge of a depth-first tree below which no edge leads back above (Tarjan 1974).
     """
     neighbours: list[list[int]] = [[] for _ in is_edge]
     for i, j in zip(*(own.tolist() for own in np.nonzero(is_edge)), strict=True):

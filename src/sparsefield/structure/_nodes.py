@@ -354,7 +354,7 @@ class Nodes:
         return Regression(neighbours, columns, starts, intercepts, slopes, likelihood, value, factor)
 
     def _sizes_of_slopes(self, i: int, columns: Index) -> Values:
-        """Return the squares of weights, in the parameters of contrasts, of which slopes have squares of one, (d, k)."""
+        """Return the squared weights, in the parameters of contrasts, of slopes that are one, (d, k)."""
         precisions, starts = self.design.precisions, self.design.starts
         return precisions[starts[i] : starts[i + 1], None] * precisions[columns]
 
