@@ -87,6 +87,23 @@ def test_small_fields_have_the_weights_of_their_enumeration(monkeypatch):
     np.testing.assert_allclose(weights_of(found), weights_of(expected), atol=SAME)
 
 
+@every
+def test_where_a_fit_starts_does_not_matter(name):
+    table = TABLES[name]()
+    expected = sf.learn(table)
+    penalty = Ridge(table.domain, expected.alpha, expected.model.interactions != 0)
+    # Any model may be a start, with large weights where there is no edge.
+    rng = np.random.default_rng(3)
+    far = penalty.coordinates.of_slots(expected.model.interactions + np.diag(expected.model.main))
+    outside = (penalty.weights > 0) & (rng.random(far.shape) < 0.1)
+    far[outside | outside.T] = 2.0
+    for start in (penalty.coordinates.to_slots(far), np.zeros_like(expected.model.interactions)):
+        fit = Learner(table, Options()).learn(penalty.alpha, penalty=penalty, start=start)
+        assert fit.status.code == "converged"
+        assert fit.model.n_edges == expected.model.n_edges
+        np.testing.assert_allclose(weights_of(fit), weights_of(expected), atol=SAME)
+
+
 def test_what_cannot_be_summed_out_is_drawn():
     rng = np.random.default_rng(1)
     table = sf.encode((rng.random((200, 40)) < rng.random((200, 1))).astype(int))  # every pair has something in common

@@ -86,7 +86,7 @@ def solve_summed(
     limits : Limits
         When to end at the latest.
     start : ndarray of shape (n_slots, n_slots)
-        The parameters to start from, laid out as in `Problem`.
+        The parameters to start from, laid out as in `Problem`; those outside of the support are left out.
     watch : callable, optional
         Called with each StepInfo.
     """
@@ -101,6 +101,7 @@ def solve_summed(
     rows = problem.data.expecting(field, _MOST_WORK) if isinstance(problem.data, Completed) else None
     if rows is None and not problem.data.is_fixed:
         return None
+    start = np.where(penalty.weights > 0, 0.0, start)  # else they would count in the objective and not in the sums
     n = min(_MOST_DRAWS, max(_FEWEST_DRAWS, _DRAWS_EACH * penalty.n_parameters))
     sums = SummedOut(whole, simulation.backend, n, simulation.seed)
     first = ExactStand(start, sums.states(problem.model(start)), start)
