@@ -145,6 +145,21 @@ def test_a_prior_is_learned_from_statistics_that_follow_it():
     assert many.prices(4.0, 0.1) > many.prices(1.0, 0.1)
 
 
+def test_no_pair_is_an_edge_of_which_rows_tell_nothing():
+    # All 66 pairs have a weak edge, as where all variables have one cause: most are probable before one looks.
+    weights = np.where(np.eye(12) > 0, 0.0, 0.25)
+    table = sf.PairwiseMRF.binary(-weights.sum(axis=1) / 2, weights).sample(1500, method="perfect", seed=1)
+    nodes = Nodes(Design.of(table))
+    search = Search(nodes)
+    assert search.run()
+    assert search.prior.share == 0.5
+    edges = [(i, j) for i, j in np.argwhere(np.triu(nodes.support)).tolist()]
+    for seen in nodes.look(edges):
+        # With odds of one beforehand, an edge is what multiplies them by more than one.
+        assert EdgePrior(0.5, search.prior.variance).log_odds(seen.ratio, 1.0, seen.variance) > 0
+        assert seen.ratio > 1
+
+
 def test_the_model_of_a_structure_is_that_of_its_regressions():
     for kind in ("binary", "nominal", "ordinal"):
         rows = make_rows(kind, n=20_000, p=5, seed=7)

@@ -13,8 +13,14 @@ Values = NDArray[np.float64]
 # As many pairs without an edge as these are counted beside those of the table, and one with: a Beta(2, 11) prior.
 _EDGES_MORE, _OTHERS_MORE = 1.0, 10.0
 
-# One edge more with a squared weight of 1 is counted as well, and weights have a standard deviation of 0.5 at least.
-_SQUARE_MORE, _LEAST_VARIANCE = 1.0, 0.25
+# One edge more with a squared weight of 1 is counted as well. A least variance of 0.25 in place of it found fewer weak
+# edges: F1 0.76 and not 0.79 in seven kinds of fields whose edges are 0.1 to 0.6 in size.
+_SQUARE_MORE = 1.0
+
+# An edge is what rows speak for. Where more pairs than not are thought to have one, as answers do that all have one
+# cause, pairs of which rows tell nothing would be edges too: of 351 pairs of a table of 26 symptoms 343, a hundred of
+# them with statistics below 1, where now there are 179 that tell other rows as much but for 0.01 nats.
+_MOST_SHARE = 0.5
 
 _MOST_ROUNDS, _SETTLED = 1000, 1e-8
 
@@ -26,7 +32,7 @@ class EdgePrior:
     Parameters
     ----------
     share : float
-        The probability of an edge.
+        The probability of an edge, a half at most.
     variance : float
         The variance of a weight, in the parameters of contrasts.
     """
@@ -75,8 +81,8 @@ def learn_prior(
         odds = expit(prior.log_odds(statistics, degrees, variances))
         r = prior.variance / (prior.variance + variances)
         square = odds * (r**2 * squares + degrees * r * variances)
-        share = (odds.sum() + _EDGES_MORE) / (len(odds) + _EDGES_MORE + _OTHERS_MORE)
-        variance = max((square.sum() + _SQUARE_MORE) / ((odds * degrees).sum() + 1), _LEAST_VARIANCE)
+        share = min((odds.sum() + _EDGES_MORE) / (len(odds) + _EDGES_MORE + _OTHERS_MORE), _MOST_SHARE)
+        variance = (square.sum() + _SQUARE_MORE) / ((odds * degrees).sum() + 1)
         is_settled = abs(share - prior.share) < _SETTLED and abs(variance - prior.variance) < _SETTLED
         prior = EdgePrior(float(share), float(variance))
         if is_settled:
