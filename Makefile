@@ -10,7 +10,7 @@ export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
 .PHONY: browser demo docs paper test lint format bench bench-kernels bench-levels bench-certificates bench-learner bench-tay \
 	bench-newton bench-optimality bench-constants bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap \
 	bench-choice bench-criteria bench-large bench-rows bench-dense bench-machines bench-proteins bench-pseudolikelihood bench-page \
-	bench-sparsity bench-inference bench-gpu test-gpu compiler clean
+	bench-sparsity bench-inference bench-held-out bench-gpu test-gpu compiler clean
 
 demo: $(INSTALLED)
 	$(RUN)/sparsefield demo
@@ -61,7 +61,7 @@ format: $(INSTALLED)
 
 bench: bench-kernels bench-levels bench-certificates bench-learner bench-tay bench-newton bench-sparsity bench-optimality \
 	bench-constants bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap bench-choice bench-criteria bench-large \
-	bench-rows bench-dense bench-pseudolikelihood bench-machines bench-page bench-inference $(if $(SPARSEFIELD_OUTSIDE),bench-proteins)
+	bench-rows bench-dense bench-pseudolikelihood bench-machines bench-page bench-inference $(if $(SPARSEFIELD_OUTSIDE),bench-proteins bench-held-out)
 
 # `make bench PEERS=1` also measures jax, thrml, skglm and adabmDCA, which it installs.
 bench-kernels: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
@@ -124,6 +124,10 @@ bench-inference: $(INSTALLED)
 # Edges and weights of known fields beside what people would use: about twenty minutes; a run that was stopped goes on.
 bench-choice: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
 	$(RUN)/python benchmarks/choice.py $(if $(PEERS),--peers)
+
+# Rows held out of tables where SPARSEFIELD_OUTSIDE has them: about an hour; a run that was stopped goes on.
+bench-held-out: $(INSTALLED)
+	OPENBLAS_NUM_THREADS=1 $(RUN)/python benchmarks/held_out.py
 
 # Penalties chosen by every criterion: about forty minutes of one processor; a run that was stopped goes on.
 bench-criteria: $(INSTALLED)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 import sparsefield as sf
 from fields_of_inference import FIRST_SEED, MIDDLE, balanced, make_alike, make_random, sample
+from outside import TABLES
 from sparsefield.pairs import Inference
 
 Row = dict[str, Any]
@@ -31,40 +30,6 @@ TIMED: dict[str, Callable[[], sf.Table]] = {
     "six ordered levels, 25 x 2,800": lambda: sample(make_alike(25, balanced(6), True, FIRST_SEED), 2800, FIRST_SEED),
 }
 
-
-@dataclass(frozen=True)
-class Outside:
-    """A table of others: its file, and the columns that are no variables or have too many levels."""
-
-    path: str
-    left_out: tuple[str, ...] = ()
-
-    def load(self, folder: Path) -> tuple[sf.Table, NDArray[np.int64] | None]:
-        """Read the table, and how often each row counts; numbers on a scale are ordered."""
-        path = folder / self.path
-        if path.suffix == ".npz":
-            found = np.load(path)
-            return sf.encode(found[found.files[0]].astype(np.uint8)), None
-        if path.name.endswith("_samples.csv"):
-            rows = np.loadtxt(path, delimiter=",", dtype=np.int64)
-            return sf.encode(rows[:, 1:]), rows[:, 0]
-        frame = pl.read_csv(path, null_values=["", "NA"]).drop(self.left_out)
-        return sf.encode(frame, ordinal=True), None
-
-
-TABLES = {
-    "adhd": Outside("adhd/adhd_bgms.csv", ("group",)),
-    "bfi": Outside("surveys/bfi.csv", ("age",)),
-    "depression_anxiety_t1": Outside("surveys/depression_anxiety_t1.csv"),
-    "depression_anxiety_t2": Outside("surveys/depression_anxiety_t2.csv"),
-    "epi": Outside("surveys/epi.csv"),
-    "rogers_adolescents": Outside("surveys/rogers_adolescents.csv"),
-    "rogers_adults": Outside("surveys/rogers_adults.csv"),
-    "youth_depression": Outside("surveys/youth_depression.csv"),
-    "spikes": Outside("spikes/maxent_toolbox_spikes50.npz"),
-    **{f"lanl {name}": Outside(f"lanl/{name}_samples.csv") for name in "abc"},
-    "spi": Outside("surveys/spi.csv", ("age",)),
-}
 SLOW = ("spi",)  # minutes
 
 
