@@ -47,8 +47,8 @@ class Climb:
         size = len(contrasts) - 1 + contrasts.shape[1] * self._z.shape[1]
         found = optimize.minimize(self._fall, np.zeros(size), method="BFGS", options={"gtol": 1e-7})
         self._theta = found.x
-        self.likelihood, slopes = self._look(found.x)
-        self.value = self.likelihood - precision / 2 * (slopes**2).sum()
+        likelihood, slopes = self._look(found.x)
+        self.value = likelihood - precision / 2 * (slopes**2).sum()
         d = contrasts.shape[1]
         self.squares = [float((slopes[:, d * m : d * m + d] ** 2).sum()) for m in range(len(neighbours))]
 
@@ -89,7 +89,7 @@ def test_regressions_are_the_penalised_maximum(kind):
     rows = np.asarray(table.codes)
     for i, neighbours in enumerate([[1], [0, 2, 4], [1], [], [1]]):
         best = Climb(rows, i, neighbours, contrasts, PRECISION)
-        assert nodes.fits[i].likelihood == pytest.approx(best.likelihood, abs=2e-4)
+        assert nodes.fits[i].value == pytest.approx(best.value, abs=2e-4)
         for j, square in zip(neighbours, best.squares, strict=True):
             own = nodes.design.variables
             weights = own[i].axes @ nodes.fits[i].slopes_of(j) @ own[j].axes.T
@@ -178,7 +178,7 @@ def test_rows_that_count_twice_are_two_rows():
     found = []
     for nodes in (Nodes(Design.of(table, weights)), Nodes(Design.of(twice))):
         nodes.set_edges([(0, 1), (1, 2)], are_there=True)
-        found.append((nodes.scores, nodes.walds(), [fit.likelihood for fit in nodes.fits], nodes.design.n))
+        found.append((nodes.scores, nodes.walds(), [fit.value for fit in nodes.fits], nodes.design.n))
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 

@@ -159,20 +159,18 @@ def regress(codes, counts, features, columns, precision, intercepts, slopes, tol
     Returns
     -------
     tuple of float and bool
-        The log-likelihood, without the prior, and whether the last step was as small as that.
+        What is maximised, and whether the last step was as small as that.
     """
     n_levels, d = features.shape
     k = columns.shape[1]
     size = n_levels - 1 + d * k
     gradient, step = np.empty(size), np.zeros(size)
-    share, last = 1.0, -np.inf
-    likelihood = 0.0
+    share, last, value = 1.0, -np.inf, 0.0
     for _ in range(most_steps):
         if n_levels == 2 and d == 1:
-            likelihood = _add_rows_of_two(codes, counts, features, columns, intercepts, slopes, gradient, curvature)
+            value = _add_rows_of_two(codes, counts, features, columns, intercepts, slopes, gradient, curvature)
         else:
-            likelihood = _add_rows(codes, counts, features, columns, intercepts, slopes, gradient, curvature)
-        value = likelihood
+            value = _add_rows(codes, counts, features, columns, intercepts, slopes, gradient, curvature)
         for u in range(d):
             for j in range(k):
                 at, own = n_levels - 1 + u * k + j, precision[u, j]
@@ -185,21 +183,16 @@ def regress(codes, counts, features, columns, precision, intercepts, slopes, tol
             continue
         last, share = value, 1.0
         if not factor(curvature, size):
-            return likelihood, False
+            return value, False
         step[:] = gradient
         solve(curvature, step, size)
         gain = 0.0
         for a in range(size):
             gain += gradient[a] * step[a]
-        before = value - likelihood
         _move(intercepts, slopes, step, 1.0)
         if gain / 2 <= tolerance:
-            after = 0.0
-            for u in range(d):
-                for j in range(k):
-                    after -= precision[u, j] * slopes[u, j] * slopes[u, j] / 2
-            return likelihood + gain / 2 + before - after, True
-    return likelihood, False
+            return value + gain / 2, True
+    return value, False
 
 
 @compiled(error_model="numpy")

@@ -55,10 +55,8 @@ class Regression:
         Where those of each begin among them, and where the last end.
     intercepts, slopes : ndarray of shape (n_levels,) and (d, k)
         The parameters: what columns make of the features of the variable.
-    likelihood : float
-        The log-likelihood of all rows.
     value : float
-        That and the logarithm of the prior of the slopes, up to a constant.
+        The log-likelihood of all rows and the logarithm of the prior of the slopes, up to a constant.
     factor : ndarray of shape (m, m)
         The Cholesky factor of the curvature: of intercepts but the first, then of slopes.
     """
@@ -68,7 +66,6 @@ class Regression:
     starts: Index
     intercepts: Values
     slopes: Values
-    likelihood: float
     value: float
     factor: Values
 
@@ -77,7 +74,7 @@ class Regression:
         """Return the regression of a variable that has no neighbours, up to its likelihood."""
         none, d = np.zeros(0, dtype=np.int64), variable.features.shape[1]
         size = max(0, len(variable.log_odds) - 1)
-        return cls(none, none, np.zeros(1, dtype=np.int64), variable.log_odds, np.zeros((d, 0)), 0.0, 0.0, np.eye(size))
+        return cls(none, none, np.zeros(1, dtype=np.int64), variable.log_odds, np.zeros((d, 0)), 0.0, np.eye(size))
 
     def slopes_of(self, neighbour: int) -> Values:
         """Return the slopes of a neighbour, (d, its number of features); none where it is not one."""
@@ -330,7 +327,7 @@ class Nodes:
         d, k = own.features.shape[1], len(columns)
         slopes, intercepts = np.zeros((d, k)), own.log_odds.copy()
         if d == 0:
-            return Regression(neighbours, columns, starts, intercepts, slopes, 0.0, 0.0, np.zeros((0, 0)))
+            return Regression(neighbours, columns, starts, intercepts, slopes, 0.0, np.zeros((0, 0)))
         if start is not None:
             intercepts, before = start.intercepts.copy(), np.zeros((d, self.design.columns.shape[1]))
             before[:, start.columns] = start.slopes
@@ -338,7 +335,7 @@ class Nodes:
         size = len(intercepts) - 1 + d * k
         factor = np.zeros((size, size))
         precision = self._precision * self._sizes_of_slopes(i, columns)
-        likelihood, _ = regress(
+        value, _ = regress(
             own.codes,
             own.counts,
             own.features,
@@ -350,8 +347,7 @@ class Nodes:
             _MOST_STEPS,
             factor,
         )
-        value = likelihood - float((precision * slopes**2).sum()) / 2
-        return Regression(neighbours, columns, starts, intercepts, slopes, likelihood, value, factor)
+        return Regression(neighbours, columns, starts, intercepts, slopes, value, factor)
 
     def _sizes_of_slopes(self, i: int, columns: Index) -> Values:
         """Return the squared weights, in the parameters of contrasts, of slopes that are one, (d, k)."""
