@@ -143,7 +143,7 @@ class SparseMRF(FieldEstimator):
     Why these defaults (`make bench-choice`, `make bench-newton`, `make bench-learner`). Edges: a price that the table
     tells finds more of the edges of known fields than penalties do (a mean F1 of 0.77 over 22 kinds of fields, where an
     L1 penalty chosen by the EBIC has 0.70 and IsingFit's recipe 0.72 and 0.73), and weights that are not shrunken are
-    nearer to the truth (a mean error of 0.30 in place of 0.69, and 0.45 to 0.47). At most one table of independent
+    nearer to the truth (a mean error of 0.30 in place of 0.68, and 0.45 to 0.47). At most one table of independent
     variables in twenty is given an edge. Solver:
     in the paper's 20-variable setting Newton steps are at the optimum after 0.05 to 0.15 seconds, and the paper's are
     0.003 to 0.011 above it after 6. Start: the pseudo-likelihood, which needs no draws and takes about a twentieth
