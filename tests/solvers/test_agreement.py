@@ -9,10 +9,11 @@ from noise import covariance, enumerate_statistics
 from problems import make_problem, theta_of
 from sparsefield import PairwiseMRF
 from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Point, Simulation
-from sparsefield.objective import Group, Observed, Problem
-from sparsefield.solvers import _newton, find_move, solve_newton
+from sparsefield.objective import Group, Observed, Problem, Ridge
+from sparsefield.solvers import Learner, Options, _newton, find_move, solve_newton
 from sparsefield.solvers._agreement import draws_for_agreement, draws_for_penalty, find_edge_noise, find_spread
 from sparsefield.solvers._fall import Stand
+from sparsefield.structure import find_structure
 from statistics_ import FALSE_ALARM
 
 
@@ -134,6 +135,24 @@ def test_weights_of_other_seeds_differ_by_no_more_than_is_said():
         exact = find_edge_noise(*look(problem, theta_of(fit), ExactMoments(), Simulation()))
         wanted = stats.norm.isf(0.005) * exact.errors.max() / np.sqrt(n)
         assert fit.spread == pytest.approx(wanted, rel=np.sqrt(36 / n) + 0.01)
+
+
+def test_simulation_error_is_said_where_nothing_is_certified():
+    table = sf.datasets.make_field(9, degree=3, strength=(1.0, 1.5), seed=2).sample(1000, method="perfect", seed=1)
+    support = find_structure(table).support
+    penalty = Ridge(table.domain, 0.001, support)
+    schedule = BestDraws(max_sweeps=1, gibbs_sweeps=5, max_states=0)
+    fits = []
+    for seed in range(40):
+        learner = Learner(table, Options(schedule=schedule, gap=0.01, seed=seed))
+        fits.append(learner.learn(penalty.alpha, penalty=penalty))
+    assert not any(fit.steps[-1].is_certified for fit in fits)
+    weights = [fit.model.interactions[np.triu(support, 1)] for fit in fits]
+    differ = np.array([np.abs(one - other) for one, other in zip(weights[::2], weights[1::2], strict=True)])
+    spreads = np.array([max(one.spread, other.spread) for one, other in zip(fits[::2], fits[1::2], strict=True)])
+    assert np.all((differ > spreads[:, None]).sum(axis=0) <= stats.binom.isf(FALSE_ALARM, len(differ), 0.01))
+    assert differ.max() > spreads.min() / 2.6
+    assert all("weights of another seed differ by" in fit.status.sentence for fit in fits)
 
 
 def test_weights_of_enumerated_fits_have_no_spread():

@@ -464,7 +464,7 @@ class _NewtonSteps:
         here, move = self.last
         if here.is_exact:
             return 0.0
-        return find_spread(find_edge_noise(here, move), here) if here.estimate.is_certified else None
+        return find_spread(find_edge_noise(here, move), here)
 
     def find_stand(self) -> Stand | ExactStand | None:
         """Return the draws at the end, where there are some, or the states that were enumerated last."""
