@@ -50,8 +50,9 @@ Made by `make bench-held-out` on {machine}; versions and commit are in held_out.
 nobody here made; answers on a scale are ordered. Nats per row beyond independent variables, of the observed cells.
 
 - **default**: `sf.learn(table)`. **L1 by EBIC, refitted**: the edges of a penalised pseudo-likelihood whose penalty
-  EBIC chooses, and their maximum likelihood, as near as a minute leads. **L1 by folds**: the pseudo-likelihood with the penalty that tells rows of
-  five folds best, within a standard error. **IsingFit AND**: regressions of all variables, of two levels.
+  EBIC chooses, and their maximum likelihood, as near as a minute leads. **L1 by folds**: the pseudo-likelihood with the
+  penalty that tells rows of five folds best, within a standard error. **IsingFit AND**: regressions of all variables,
+  of two levels.
 - **share**: the default's gain, over that of the best of the others.
 - All but the default are made of rows without missing cells. Where the log-partition function is estimated, ± is its
   standard error. Penalties are chosen by folds for tables of up to {most} variables.
