@@ -73,6 +73,10 @@ class SparseMRF(FieldEstimator):
         Whether main effects are penalised too, as in the paper; they are free unless told so. A penalty on main effects
         of 0/1 variables can make edges between variables that are independent, and other ones where 0 and 1 are
         exchanged. Where main effects are free, a level that no row shows counts as half a row, and the status says so.
+    fdr : float, optional
+        The false discovery rate at which a pair is an edge, as `infer` finds it, in place of the rule of alpha="auto":
+        of the edges of the fit, at most this share is false in the mean. Weights that are not whole numbers are those
+        of a survey.
     max_iter : int, optional
         Iterations at most: 50 Newton steps or 300 of the paper's, unless given, and four times as many with missing
         values that the model fills.
@@ -181,6 +185,7 @@ class SparseMRF(FieldEstimator):
         ordinal: Ordinal = None,
         penalty: PenaltyKind = "auto",
         penalize_main: bool = False,
+        fdr: float | None = None,
         max_iter: int | None = None,
         max_sweeps: int | None = None,
         max_seconds: float | None = None,
@@ -205,6 +210,7 @@ class SparseMRF(FieldEstimator):
         self.ordinal = ordinal
         self.penalty = penalty
         self.penalize_main = penalize_main
+        self.fdr = fdr
         self.max_iter = max_iter
         self.max_sweeps = max_sweeps
         self.max_seconds = max_seconds

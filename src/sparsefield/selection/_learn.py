@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import fields, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsefield._deadline import until
+from sparsefield._deadline import OutOfTimeError, until
 from sparsefield.data import CountedTable, Ordinal, Table, TableError, open_rows
 from sparsefield.fits import Fit
 from sparsefield.gradients import CertificateKind, Schedule
@@ -19,6 +20,7 @@ from sparsefield.objective import Penalty, PenaltyKind, Ridge
 from sparsefield.selection._alpha_max import largest_alpha
 from sparsefield.selection._choose import describe_noise, select
 from sparsefield.selection._criteria import Choice
+from sparsefield.selection._discoveries import find_discoveries
 from sparsefield.selection._noise import edge_of_noise
 from sparsefield.selection._path import Objective, count_edges
 from sparsefield.selection._pieces import Watch
@@ -44,6 +46,7 @@ def learn(
     gap: float | Literal["auto"] = "auto",
     step_size: float | Literal["auto"] = "auto",
     penalize_main: bool = False,
+    fdr: float | None = None,
     ordinal: Ordinal = None,
     penalty: Penalty | PenaltyKind = "auto",
     max_iter: int | None = None,
@@ -72,8 +75,8 @@ def learn(
     alpha : float or "auto"
         Strength of the penalty; "auto" finds edges without one, or chooses one where `penalty` or `penalize_main` is
         given (`selection.select`), and says how in `fit.settings["choice"]`.
-    solver, schedule, certificate, chains, n_chains, gap, step_size, penalize_main, max_iter, max_sweeps, tol, init, \
-missing, certify
+    solver, schedule, certificate, chains, n_chains, gap, step_size, penalize_main, fdr, max_iter, max_sweeps, tol, \
+init, missing, certify
         As for `SparseMRF`.
     ordinal : iterable of names, mapping of names, bool, optional
         Which columns have ordered levels, besides those that the table declares; see `encode`.
@@ -129,7 +132,8 @@ missing, certify
 def choose(learner: Learner, *, began: float | None = None, watch: Watch | None = None) -> Choice | Structure:
     """Choose the edges of a table, in half of the time that there is; where a kind of penalty was asked for, its alpha.
 
-    So it is where some variable has more than nine levels without an order.
+    So it is where some variable has more than nine levels without an order. With a false discovery rate edges are those
+    that tests of pairs find.
 
     Parameters
     ----------
@@ -141,10 +145,14 @@ def choose(learner: Learner, *, began: float | None = None, watch: Watch | None 
         Called with the number of penalties that are done, that of all, and the seconds that are left.
     """
     options = learner.options
-    if options.penalty != "auto" or options.penalize_main or not is_feasible(learner.table.domain):
+    is_wide = options.fdr is None and not is_feasible(learner.table.domain)
+    if options.penalty != "auto" or options.penalize_main or is_wide:
         return choose_alpha(learner, began=began, watch=watch)
     table, left = _take_rows(learner), _seconds_left(options, began)
     with until(np.inf if left is None else time.perf_counter() + left):
+        if options.fdr is not None:
+            with suppress(OutOfTimeError):
+                return find_discoveries(table, learner.weights, options.fdr, options.n_threads)
         return find_structure(table, learner.weights, n_threads=options.n_threads)
 
 
@@ -216,6 +224,8 @@ def learn_with(
     watch: WatchSteps | None = None,
 ) -> Fit:
     """Learn a table with edges or a penalty that were given or chosen, and say what that means for its edges."""
+    if learner.options.fdr is not None and not isinstance(alpha, Structure):
+        raise ValueError("fdr is for edges that no penalty chooses: leave alpha out, or fdr.")
     if isinstance(alpha, Structure):
         penalty = Ridge(learner.table.domain, alpha.ridge, alpha.support)
         is_told = isinstance(learner.options.init, PairwiseMRF) or learner.options.init == "zero"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -45,6 +46,7 @@ class Options:
     step_size: float | Literal["auto"] = "auto"
     penalty: PenaltyKind = "auto"
     penalize_main: bool = False
+    fdr: float | None = None
     max_iter: int | None = None
     max_sweeps: int | None = None
     max_seconds: float | None = None
@@ -71,6 +73,8 @@ class Options:
             raise ValueError(f"init is {self.init!r}: use a model, 'auto', 'pseudolikelihood' or 'zero'.")
         if self.gap != "auto":
             check_gap(self.gap)
+        if self.fdr is not None:
+            _check_fdr(self.fdr, self)
         make_schedule(self.schedule, self.solver, self.certificate, self.max_sweeps)
         self.limits(is_slow=False)
 
@@ -151,3 +155,11 @@ def make_schedule(
             "a number of sweeps, or a Schedule."
         )
     return known[schedule]()
+
+
+def _check_fdr(fdr: float, options: Options) -> None:
+    """Refuse what is no rate, and a penalty beside it."""
+    if not (isinstance(fdr, Real) and 0 < fdr < 1):
+        raise ValueError(f"fdr is {fdr!r}: use a number between zero and one, such as 0.1 for one false edge in ten.")
+    if options.penalty != "auto" or options.penalize_main:
+        raise ValueError("fdr is for edges that no penalty chooses: leave penalty and penalize_main out, or fdr.")

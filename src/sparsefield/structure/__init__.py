@@ -5,7 +5,7 @@ from sparsefield.structure._independence import Independence
 from sparsefield.structure._neighbours import find_neighbours
 from sparsefield.structure._nodes import Nodes, Regression
 from sparsefield.structure._prior import EdgePrior
-from sparsefield.structure._rule import RISK, Structure, find_structure, is_feasible
+from sparsefield.structure._rule import RISK, Structure, find_structure, is_feasible, settle
 
 __all__ = [
     "RISK",
@@ -19,4 +19,5 @@ __all__ = [
     "find_neighbours",
     "find_structure",
     "is_feasible",
+    "settle",
 ]

@@ -40,6 +40,21 @@ class EdgePrior:
     share: float
     variance: float
 
+    @classmethod
+    def of_edges(cls, squares: Values, degrees: Values, variances: Values, n_pairs: int) -> EdgePrior:
+        """Return the prior that edges tell which are known: the mean of their squared weights, less their errors'.
+
+        Parameters
+        ----------
+        squares, degrees, variances : ndarray of shape (n_edges,)
+            As for `learn_prior`, of the edges alone.
+        n_pairs : int
+            How many pairs there are.
+        """
+        square = np.maximum(squares - degrees * variances, 0.0).sum()
+        share = (len(squares) + _EDGES_MORE) / (n_pairs + _EDGES_MORE + _OTHERS_MORE)
+        return cls(min(share, _MOST_SHARE), float((square + _SQUARE_MORE) / (degrees.sum() + 1)))
+
     def prices(self, degrees: Values, variances: Values) -> Values:
         """Return the statistics from which on an edge is more probable than none.
 

@@ -51,6 +51,8 @@ class Structure:
         How many rows there are, by their weights.
     is_whole : bool
         Whether the search came to its end; false where time was up.
+    said : str
+        How the edges were found, where it was in another way.
     """
 
     domain: Domain
@@ -60,6 +62,7 @@ class Structure:
     prior: EdgePrior | None
     n: float
     is_whole: bool = True
+    said: str = ""
 
     @property
     def n_edges(self) -> int:
@@ -79,6 +82,8 @@ class Structure:
 
     def __str__(self) -> str:
         """Say how the edges were found, and what they cost."""
+        if self.said:
+            return self.said
         if self.prior is None and not self.is_whole:
             return "There was no time to look for edges: give more seconds, or an alpha."
         if self.prior is None:
@@ -124,9 +129,7 @@ def find_structure(table: Table, weights: Values | None = None, *, n_threads: in
     n_threads : int, optional
         Threads to use; the result does not depend on it.
     """
-    if weights is not None and weights.sum() < _SHARES:
-        weights = weights * (table.n_rows / weights.sum())
-    design = Design.of(table, weights)
+    design = Design.of(table, _as_counts(table, weights))
     is_edge = np.zeros((design.n_variables,) * 2, dtype=bool)
     fits: Sequence[Regression] = [Regression.alone(variable) for variable in design.variables]
     independence, prior, is_whole = Independence(1.0), None, False
@@ -140,6 +143,43 @@ def find_structure(table: Table, weights: Values | None = None, *, n_threads: in
             prior = FIRST_GUESS if search.prior is None else search.prior
             is_edge, fits = nodes.support, nodes.fits
     return Structure(table.domain, is_edge, _make_model(design, fits), independence, prior, design.n, is_whole)
+
+
+def settle(
+    table: Table, weights: Values | None, is_edge: Mask, *, said: str, n_threads: int | None = None
+) -> Structure:
+    """Return edges that were found in another way, with the prior that they tell.
+
+    Parameters
+    ----------
+    table, weights, n_threads
+        As for `find_structure`.
+    is_edge : ndarray of shape (n_variables, n_variables), bool
+        The edges.
+    said : str
+        How they were found.
+    """
+    design = Design.of(table, _as_counts(table, weights))
+    nodes = Nodes(design, n_threads)
+    independence = judge_independence(nodes)
+    pairs = [(i, j) for i, j in np.argwhere(np.triu(is_edge, 1)).tolist()]
+    nodes.set_edges(pairs, are_there=True)
+    if design.has_missing:
+        nodes.fill()
+    seen = nodes.look(pairs)
+    squares, variances = np.array([own.square for own in seen]), np.array([own.variance for own in seen])
+    degrees = design.degrees[np.triu(is_edge, 1)]
+    prior = EdgePrior.of_edges(squares, degrees, variances, int(np.count_nonzero(np.triu(design.degrees, 1))))
+    nodes.expect(prior.variance)
+    model = _make_model(design, nodes.fits)
+    return Structure(table.domain, nodes.support, model, independence, prior, design.n, said=said)
+
+
+def _as_counts(table: Table, weights: Values | None) -> Values | None:
+    """Return weights that say how often rows count, also where they are shares."""
+    if weights is not None and weights.sum() < _SHARES:
+        return np.asarray(weights * (table.n_rows / weights.sum()))
+    return weights
 
 
 def _make_model(design: Design, fits: Sequence[Regression]) -> PairwiseMRF:
