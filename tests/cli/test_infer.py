@@ -189,3 +189,37 @@ def test_help_names_what_it_does():
     said = run("infer", "--help")
     for option in ("--pair", "--fdr", "--rate", "--confidence", "--cluster", "--frequency", "--strengths"):
         assert option in said
+
+
+def test_a_fit_has_the_edges_that_are_found_at_a_rate(sampled):
+    field = sampled.with_suffix(".field")
+    for words, asked in (
+        ((), {}),
+        (("--cluster", "school"), {"clusters": True}),
+        (("--weight", "weight"), {"sample_weight": True}),
+    ):
+        frame = pl.read_csv(sampled).drop("person", "times")
+        given = {"clusters": frame["school"].to_numpy(), "sample_weight": frame["weight"].to_numpy()}
+        items = frame.drop("school", "weight")
+        found = sf.infer(items, fdr=0.3, **{name: given[name] for name in asked})
+        ignored = "times,school,weight"
+        for word in words[1:]:
+            ignored = ignored.replace(word, "").replace(",,", ",").strip(",")
+        answer = program("fit", sampled, *WHO, "--ignore", ignored, "--fdr", 0.3, "--no-certify", "-o", field, *words)
+        assert answer["n_edges"] == found.n_edges
+        fitted = sf.Fit.load(field)
+        assert fitted.settings["choice"] == found.sentence
+        pairs = {frozenset(pair) for pair in sf.edge_table(fitted).select("first", "second").rows()}
+        assert pairs == {frozenset(pair) for pair in found.edges.select("first", "second").rows()}
+
+
+def test_what_makes_no_sense_with_a_rate_is_one_sentence(answers):
+    for words, sentence in (
+        (("--alpha", 0.1), "leave alpha out"),
+        (("--no-infer",), "leave one of them out"),
+        (("--penalty", "l1"), "leave penalty and penalize_main out"),
+    ):
+        result = CliRunner().invoke(app, ["fit", str(answers), *WHO, "--fdr", "0.1", *map(str, words)])
+        assert result.exit_code == 2
+        assert result.stderr.startswith("Error: --fdr ")
+        assert sentence.split()[0] in " ".join(result.stderr.split())

@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # commands import these when they run: their help need not wa
     from sparsefield.cli._loading import Rows
     from sparsefield.fits import Fit
     from sparsefield.network import Network
+    from sparsefield.pairs import Inference
     from sparsefield.selection import Choice
 
 _STRONGEST = 12  # edges to print
@@ -55,6 +56,13 @@ def fit(
             "to find 99% of the edges."
         ),
     ] = None,
+    fdr: Annotated[
+        float | None,
+        typer.Option(
+            help="Find edges at this false discovery rate, as infer does: 0.1 is one false edge in ten, in the mean. "
+            "Unless given, edges are pairs that are more probably joined than not."
+        ),
+    ] = None,
     penalty: options.Penalty = "auto",
     penalize_main: options.PenalizeMain = False,
     max_seconds: Annotated[
@@ -75,7 +83,7 @@ def fit(
     """Learn the network behind a table, and save it."""
     from sparsefield.estimators import ProgressBar, choose_shown, seed_of
     from sparsefield.network import Network
-    from sparsefield.selection import Choice, learn_with
+    from sparsefield.selection import Choice, learn_with, take_discoveries
     from sparsefield.solvers import Learner, Options
     from sparsefield.structure import Structure
 
@@ -95,6 +103,7 @@ def fit(
             missing=missing,  # type: ignore[arg-type]  # checked by the learner
             penalty=penalty,  # type: ignore[arg-type]  # checked by the options
             penalize_main=penalize_main,
+            fdr=fdr,
             certify=certify,
             max_iter=max_iter,
             max_seconds=max_seconds,
@@ -103,7 +112,15 @@ def fit(
             device=device,  # type: ignore[arg-type]  # checked by the options
         )
         learner = Learner(table, asked, rows.weights)
-        chosen = choose_shown(learner, clock, out.progress) if alpha is None else alpha
+        pairs: Inference | None = None
+        chosen: float | Choice | Structure
+        if alpha is not None:
+            chosen = alpha
+        elif fdr is not None:
+            pairs = inferring.find_edges(rows, out, reading.weight, fdr, missing=missing, n_threads=threads)
+            chosen = take_discoveries(learner.table, learner.weights, pairs, threads)
+        else:
+            chosen = choose_shown(learner, clock, out.progress)
         if isinstance(chosen, Structure):
             out.say(str(chosen))
         with ProgressBar(out.progress, asked.most_steps(learner.table)) as watch:
@@ -116,13 +133,14 @@ def fit(
     files = [output]
     seconds = time.perf_counter() - clock
     with plain_errors(kept=output), quiet_warnings(out):
-        pairs = inferring.find(
+        is_read = not (out.is_silent and report is None and picture is None)
+        pairs = pairs or inferring.find(
             rows,
             out,
             reading.weight,
             missing=missing,
             n_threads=threads,
-            is_wanted=found.status.code != "interrupted" and not (out.is_silent and report is None and picture is None),
+            is_wanted=found.status.code != "interrupted" and is_read,
             moment=float("inf") if max_seconds is None else clock + max_seconds,
         )
         network = Network.of(found, pairs)

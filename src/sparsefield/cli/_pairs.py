@@ -75,6 +75,18 @@ class Inferring(Sampling):
         out.say(excuse)
         return None
 
+    def find_edges(
+        self, rows: Rows, out: Output, weight: str | None, fdr: float, *, missing: str, n_threads: int | None = None
+    ) -> Inference:
+        """Return how sure each pair is, where edges are to be found by it; or refuse."""
+        from sparsefield.data import TableError
+
+        if self.infer is False:
+            raise ValueError("--fdr finds edges by what --no-infer leaves out: leave one of them out.")
+        if not _are_in_memory(rows):
+            raise TableError("--fdr needs rows in memory, and this table is too large for that", "leave it out")
+        return find_pairs(rows, out, self, weight, fdr=fdr, missing=missing, n_threads=n_threads)
+
     def _excuse(self, rows: Rows) -> str:
         """Say why nothing can be said of these rows; an empty string where it can."""
         n = rows.table.domain.n_variables

@@ -4,6 +4,7 @@ from sparsefield.selection._alpha_max import alpha_max
 from sparsefield.selection._bootstrap import Bootstrap, bootstrap
 from sparsefield.selection._choose import Criterion, select
 from sparsefield.selection._criteria import Choice, information
+from sparsefield.selection._discoveries import take_discoveries
 from sparsefield.selection._ends import Ends
 from sparsefield.selection._learn import Alpha, choose, choose_alpha, learn, learn_with
 from sparsefield.selection._likelihoods import Likelihood
@@ -36,4 +37,5 @@ __all__ = [
     "run_pieces",
     "select",
     "stability",
+    "take_discoveries",
 ]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield.data import Table
-from sparsefield.pairs import infer_table
+from sparsefield.pairs import Inference, infer_table
 from sparsefield.structure import Structure, settle
 
 
@@ -28,7 +28,14 @@ def find_discoveries(
     """
     counts_rows = weights is not None and bool((weights % 1 == 0).all())
     found = infer_table(table, weights, counts_rows=counts_rows, fdr=fdr, n_threads=n_threads)
+    return take_discoveries(table, weights, found, n_threads)
+
+
+def take_discoveries(
+    table: Table, weights: NDArray[np.float64] | None, found: Inference, n_threads: int | None = None
+) -> Structure:
+    """Return the pairs of which an inference from the same table says that they are edges, as the edges of a fit."""
     is_edge = np.zeros((table.domain.n_variables,) * 2, dtype=bool)
-    a, b = found.pairs[found.q_value <= fdr].T
+    a, b = found.pairs[found.is_edge].T
     is_edge[a, b] = is_edge[b, a] = True
     return settle(table, weights, is_edge, said=str(found), n_threads=n_threads)
