@@ -153,6 +153,7 @@ def test_no_pair_is_an_edge_of_which_rows_tell_nothing():
     search = Search(nodes)
     assert search.run()
     assert search.prior.share == 0.5
+    assert "half of all pairs or more have an edge" in str(search.prior)
     edges = [(i, j) for i, j in np.argwhere(np.triu(nodes.support)).tolist()]
     for seen in nodes.look(edges):
         # With odds of one beforehand, an edge is what multiplies them by more than one.

@@ -55,6 +55,11 @@ class EdgePrior:
         share = (len(squares) + _EDGES_MORE) / (n_pairs + _EDGES_MORE + _OTHERS_MORE)
         return cls(min(share, _MOST_SHARE), float((square + _SQUARE_MORE) / (degrees.sum() + 1)))
 
+    def __str__(self) -> str:
+        """Say how many pairs have an edge, and how large weights are."""
+        how_many = "half of all pairs or more" if self.share == _MOST_SHARE else f"about {self.share:.0%} of all pairs"
+        return f"{how_many} have an edge, with weights of about {np.sqrt(self.variance):.2g} in size"
+
     def prices(self, degrees: Values, variances: Values) -> Values:
         """Return the statistics from which on an edge is more probable than none.
 

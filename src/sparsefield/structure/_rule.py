@@ -98,8 +98,7 @@ class Structure:
             )
         found = (
             f"{count(self.n_edges, 'edge')}: given all the others, each is more probable than no edge. As the table "
-            f"tells, about {self.prior.share:.0%} of all pairs have an edge, with weights of about "
-            f"{np.sqrt(self.prior.variance):.2g} in size."
+            f"tells, {self.prior}."
         )
         return found if self.is_whole else f"{found} There was no time to find all of them: give more seconds."
 
