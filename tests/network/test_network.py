@@ -10,6 +10,7 @@ import pytest
 import sparsefield as sf
 from problems import make_table
 from sparsefield.datasets import make_field
+from sparsefield.fits import Fit, Status
 from sparsefield.network import Network
 from zoo import LEVELS
 
@@ -35,6 +36,16 @@ def test_a_model_has_no_marks():
     assert network.undecided is network.n_undecided is network.n_open_pairs is None
     assert network.edges.columns == ["first", "second", "weight"]
     assert network.index == {f"x{i}": i for i in range(5)}
+
+
+@pytest.mark.parametrize(
+    ("spread", "written"),
+    [(None, "+0.346"), (0.0, "+0.346"), (1e-5, "+0.346"), (0.009, "+0.35"), (0.05, "+0.3"), (0.4, "+0.3")],
+)
+def test_weights_have_no_decimals_that_another_seed_would_change(spread, written):
+    model = sf.PairwiseMRF.binary(np.zeros(2), np.array([[0.0, 0.3456], [0.3456, 0.0]]))
+    network = Network.of(Fit(model, Status("converged", "It ended."), (), spread=spread))
+    assert network.write("x0", "x1", 0.3456) == written
 
 
 def test_edges_of_levels_have_norms_without_sign():

@@ -329,9 +329,18 @@ def test_the_tooltip_of_an_edge_tells_its_weight(few, visit):
     page.mouse.move(*locate(page, along(rest(page), 0, 2, [0.45])[0]))
     page.wait_for_selector(".network-tooltip:visible")
     first, weight, odds, undecided = page.inner_text(".network-tooltip").split("\n")
-    assert (first, weight) == ("ann \u2013 cat", "negative, \u22121")
+    assert (first, weight) == ("ann \u2013 cat", "negative, \u22121.00")
     assert odds == f"odds ratio {np.exp(-1):.3g}, all other variables fixed"
     assert "simulation error" in undecided
+
+
+def test_weights_that_depend_on_the_seed_have_fewer_decimals(visit, folder):
+    data = {**join(["ann", "bob"], {(0, 1): 0.3456}), "decimals": 1}
+    page = visit(write_view(folder / "decimals.html", data))
+    page.mouse.move(*locate(page, along(rest(page), 0, 1, [0.45])[0]))
+    page.wait_for_selector(".network-tooltip:visible")
+    _, weight, odds = page.inner_text(".network-tooltip").split("\n")
+    assert (weight, odds) == ("positive, +0.3", "odds ratio 1.4, all other variables fixed")
 
 
 # --- People and pages ---

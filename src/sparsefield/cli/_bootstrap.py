@@ -229,7 +229,7 @@ def _make_grid(found: Bootstrap, network: Network) -> Grid:
     for row in edges.filter(edges["weight"] != 0).head(_STRONGEST).to_dicts():
         names = row["first"], row["second"]
         more = say_interval(row, network.form_of(*names, 2))[: len(told)] if told else ()
-        weight = format(row["weight"], network.form_of(*names))
+        weight = network.write(*names, row["weight"])
         grid.add_row(*map(plain, names), weight, f"{row['selected']:.1%}", *more)
     return grid
 

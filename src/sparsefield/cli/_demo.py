@@ -47,7 +47,7 @@ def demo(
     network = Network.of(fit)
     grid = Grid("senator", "senator", "interaction", title="Strongest edges", title_justify="left")
     for row in network.edges.head(8).to_dicts():
-        grid.add_row(row["first"], row["second"], format(row["weight"], network.form_of(row["first"], row["second"])))
+        grid.add_row(row["first"], row["second"], network.write(row["first"], row["second"], row["weight"]))
     out.say(grid)
     out.say(f"{network.n_edges} edges, in {seconds:.1f} s. {fit.status}")
     out.say(f"Certificate of the gradient: {fit.certified}")

@@ -273,6 +273,6 @@ def _make_grid(network: Network) -> Grid:
     for row in edges.head(_STRONGEST).to_dicts():
         names = row["first"], row["second"]
         mark = " (undecided)" if row.get("undecided") else ""
-        weight = f"{format(row['weight'], network.form_of(*names))}{mark}"
+        weight = f"{network.write(*names, row['weight'])}{mark}"
         grid.add_row(*map(plain, names), weight, *(say_interval(row, network.form_of(*names, 2)) if told else ()))
     return grid

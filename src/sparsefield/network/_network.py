@@ -16,6 +16,8 @@ from sparsefield.model import PairwiseMRF, has_sign, pair_weights
 from sparsefield.network._inferred import check_inference, find_places, make_columns
 from sparsefield.pairs import Inference
 
+_MOST_DECIMALS = 3  # of a weight in a table that is printed
+
 
 @dataclass(frozen=True, eq=False)
 class Network:
@@ -37,6 +39,8 @@ class Network:
         Whether the noise of the draws leaves open that a pair has an edge, or has none; None where that is not known.
     inference : Inference, optional
         How sure every pair is, of the same variables.
+    spread : float, optional
+        By how much weights of another seed differ at most, where the fit says so.
 
     Examples
     --------
@@ -53,6 +57,7 @@ class Network:
     mains: tuple[float | None, ...]
     undecided: NDArray[np.bool_] | None = None
     inference: Inference | None = None
+    spread: float | None = None
 
     @classmethod
     def of(cls, fitted: PairwiseMRF | Fit | Fitted | Network, inference: Inference | None = None) -> Network:
@@ -66,7 +71,8 @@ class Network:
             return replace(network, inference=inference)
         if isinstance(fitted, Network):
             return fitted
-        marked = None if isinstance(fitted, PairwiseMRF) else as_fit(fitted).undecided
+        fit = None if isinstance(fitted, PairwiseMRF) else as_fit(fitted)
+        marked, spread = (None, None) if fit is None else (fit.undecided, fit.spread)
         model = as_model(fitted)
         domain = model.domain
         starts = np.searchsorted(domain.slot_variables, np.arange(domain.n_variables + 1))
@@ -74,7 +80,8 @@ class Network:
             float(model.main[start]) if end - start == 1 else None for start, end in pairwise(starts.tolist())
         )
         undecided = None if marked is None else _find_open(model, marked)
-        return cls(domain.names, pair_weights(domain, model.interactions), has_sign(domain), mains, undecided)
+        weights = pair_weights(domain, model.interactions)
+        return cls(domain.names, weights, has_sign(domain), mains, undecided, spread=spread)
 
     def __repr__(self) -> str:
         return f"<Network: {count(len(self.names), 'variable')}, {count(self.n_edges, 'edge')}>"
@@ -124,10 +131,20 @@ class Network:
         estimates = np.where(self.inference.is_edge[at], np.abs(self.inference.estimate[at]), 0.0)
         return np.lexsort([-estimates, -sizes])
 
-    def form_of(self, first: str, second: str, n_digits: int = 3) -> str:
-        """Return how the weight of a pair is written: with its sign, where it has one, and so many decimals."""
+    def form_of(self, first: str, second: str, n_digits: int) -> str:
+        """Return how a weight of a pair is written: with its sign, where it has one, and so many decimals."""
         sign = "+" if self.is_signed[self.index[first], self.index[second]] else ""
         return f"{sign}.{n_digits}f"
+
+    def write(self, first: str, second: str, weight: float) -> str:
+        """Write the weight of an edge of the fit: without decimals that another seed would change, but for the last."""
+        n_digits = _MOST_DECIMALS if self.n_decimals is None else self.n_decimals
+        return format(weight, self.form_of(first, second, n_digits))
+
+    @property
+    def n_decimals(self) -> int | None:
+        """How many decimals of weights are written, for their simulation error; None where they have none."""
+        return int(np.clip(-np.log10(self.spread), 1, _MOST_DECIMALS)) if self.spread else None
 
     @property
     def n_edges(self) -> int:

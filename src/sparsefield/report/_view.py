@@ -99,6 +99,7 @@ def describe_network(
         # Styles are given in the order of names, which is that of the clusters.
         "clusters": list(style_groups(f"{k:09}" for k in set(cluster_of.values())).values()),
         "palette": PALETTE,
+        "decimals": network.n_decimals,
         **(
             {}
             if network.inference is None

@@ -138,8 +138,13 @@
   // Of two levels each, the exponential of the weight is the ratio of the odds; else it has another meaning.
   function sayOdds(edge, nodes) {
     if (!nodes[edge.a].isBinary || !nodes[edge.b].isBinary) return null;
-    return `odds ratio ${short(Math.exp(edge.weight))}, all other variables fixed`;
+    const ratio = Math.exp(edge.weight).toPrecision(Math.min(3, (edge.nDecimals ?? 2) + 1));
+    return `odds ratio ${short(Number(ratio))}, all other variables fixed`;
   }
+
+  // Without decimals that another seed would change, but for the last; three digits where no seed has a part in the weight.
+  const sayWeight = ({ weight, nDecimals = null }) =>
+    (nDecimals === null ? weight.toPrecision(3) : weight.toFixed(nDecimals)).replace("-", "−");
 
   // Numbers as they are read: two decimals of a weight, two digits of a q-value, of which tiny ones have none.
   const decimals = (value, hasSign = false) => (hasSign && value > 0 ? "+" : "") + value.toFixed(2).replace("-", "−");
@@ -154,8 +159,8 @@
   }
 
   function describeEdge(edge, nodes, data = {}) {
-    const signed = `${edge.weight > 0 ? "positive, +" : "negative, "}${short(edge.weight)}`;
-    const weight = edge.hasSign ? signed : `${short(edge.size)}, without a sign`;
+    const written = sayWeight(edge), signed = `${edge.weight > 0 ? "positive, +" : "negative, "}${written}`;
+    const weight = edge.hasSign ? signed : `${written}, without a sign`;
     const lines = [`${clean(nodes[edge.a].name)} – ${clean(nodes[edge.b].name)}`, weight, sayOdds(edge, nodes) ?? []].flat();
     if (edge.estimate !== null) lines.push(sayEstimate(edge, data));
     if (edge.share !== null) lines.push(`found in ${percent(edge.share)} of the resamples`);
@@ -164,6 +169,6 @@
   }
 
   Object.assign(NetworkView.parts, {
-    tell, count, percent, writeLegend, layLegend, paintLegend, sayOdds, sayEstimate, sayQ, decimals, describeNode, describeEdge,
+    tell, count, percent, writeLegend, layLegend, paintLegend, sayOdds, sayWeight, sayEstimate, sayQ, decimals, describeNode, describeEdge,
   });
 })();

@@ -5,7 +5,7 @@
 //   options   legend: the element that explains the codes, or null; names: whether names are written (true);
 //             empty, none: what is said where there is no edge, or none is shown; label: what screen readers hear;
 //             controls: buttons for zooming (true); describePair(k, l): what is said of a node that is pointed to while another is selected
-//   edges, nodes          the objects; an edge is {index, a, b, weight, size, undecided, hasSign, share, estimate, low, high, q, isSure}
+//   edges, nodes          the objects; an edge is {index, a, b, weight, nDecimals, size, undecided, hasSign, share, estimate, low, high, q, isSure}
 //   showEdges(keep)       which edges are shown; returns how many
 //   hideIsolated(is)      whether nodes without a shown edge are hidden
 //   layOut()              lay what is shown out again; a promise of the end
@@ -21,13 +21,13 @@
   const SHARP_AFTER = 150; // milliseconds after the last turn of a wheel
   const UNIT = 500; // positions come as numbers about one; here they are about the pixels of a screen
 
-  function readEdge([a, b, weight, undecided, hasSign, share = null, ...sureness], index) {
+  function readEdge([a, b, weight, undecided, hasSign, share = null, ...sureness], index, nDecimals) {
     const [estimate = null, low = null, high = null, q = null, isSure = null] = sureness;
-    return { index, a, b, weight, size: Math.abs(weight), undecided, hasSign, share, estimate, low, high, q, isSure };
+    return { index, a, b, weight, nDecimals, size: Math.abs(weight), undecided, hasSign, share, estimate, low, high, q, isSure };
   }
 
   NetworkView.make = (container, data, options = {}) => {
-    const nodes = data.nodes, edges = data.edges.map(readEdge);
+    const nodes = data.nodes, edges = data.edges.map((row, k) => readEdge(row, k, data.decimals));
     const most = edges.reduce((largest, edge) => Math.max(largest, edge.size), 0) || 1;
     const positions = nodes.map((node) => [UNIT * node.x, -UNIT * node.y]); // up is up in Python, and down on screens
     const texts = nodes.map((node) => cut(node.name));

@@ -1,10 +1,10 @@
 "use strict";
 // What the parts of the page have in common: its data, and texts that are only ever set as text.
 const Page = (() => {
-  const { tell, count, percent, sayOdds, sayEstimate, sayQ, decimals } = NetworkView.parts;
+  const { tell, count, percent, sayOdds, sayWeight, sayEstimate, sayQ, decimals } = NetworkView.parts;
   const data = JSON.parse(document.getElementById("data").textContent);
   const byId = (id) => document.getElementById(id);
-  const signed = ({ weight, hasSign }) => (hasSign && weight > 0 ? "+" : "") + weight.toPrecision(3).replace("-", "−");
+  const signed = (edge) => (edge.hasSign && edge.weight > 0 ? "+" : "") + sayWeight(edge);
   const signOf = ({ weight, hasSign }) => (!hasSign ? "unsigned" : weight > 0 ? "positive" : "negative");
 
   function download(blob, name) {
