@@ -17,7 +17,7 @@ from sparsefield.pairs._inference import Inference
 from sparsefield.pairs._rates import Rate, adjust, largest_discovery
 from sparsefield.pairs._rows import Kinds, Rows
 from sparsefield.pairs._scores import Residuals, Scores, score_pairs
-from sparsefield.structure import Design, find_neighbours
+from sparsefield.structure import Design, chi_square_tail, find_neighbours
 
 Values = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -223,7 +223,7 @@ def _choose_fits(found: _Found, rows: Rows, pairs: Index, degrees: Values) -> In
     is_known = degrees > 0
     clearly = min(_CLEARLY, max(_LEAST_CLEARLY, _PAIRS / max(1, len(pairs))))
     largest = np.where(is_known, np.maximum(np.abs(found.root), np.abs(found.own_root)), 0.0)
-    least = chi2.sf(largest**2, np.maximum(degrees, 1.0))
+    least = chi_square_tail(largest**2, np.maximum(degrees, 1.0))
     is_twin = np.asarray(rows.twins.any(axis=1))
     is_open = rows.near[i, j] | is_twin[i] | is_twin[j] | (least < clearly)
     is_open |= (_count_rarest(rows, pairs) < _RARE) & (least < _SHORT)
@@ -281,7 +281,7 @@ def _judge(
     """Return p-values, and how many standard errors intervals reach; put design effects where they belong."""
     tail, r = (1 - level) / 2, np.maximum(degrees, 1.0)
     if sample is None:
-        return chi2.sf(_join(found), r), np.full(len(pairs), norm.isf(tail))
+        return chi_square_tail(_join(found), r), np.full(len(pairs), norm.isf(tail))
     structured = find_structured(rows, left, sample)[pairs[:, 0], pairs[:, 1]]
     known = (degrees > 0) & (structured > 0)  # some row shows both
     effects, freedoms = [], []

@@ -1,5 +1,6 @@
 """Which pairs of variables have an edge: regressions of variables on their neighbours, and a price for each edge."""
 
+from sparsefield.structure._chi_square import chi_square_tail
 from sparsefield.structure._design import Design, Variable
 from sparsefield.structure._independence import Independence
 from sparsefield.structure._neighbours import find_neighbours
@@ -16,6 +17,7 @@ __all__ = [
     "Regression",
     "Structure",
     "Variable",
+    "chi_square_tail",
     "find_neighbours",
     "find_structure",
     "is_feasible",

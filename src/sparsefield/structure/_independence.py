@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import chi2
 
+from sparsefield.structure._chi_square import chi_square_tail
 from sparsefield.structure._design import Design, Variable
 from sparsefield.structure._nodes import Nodes
 
@@ -39,15 +39,17 @@ def judge_independence(nodes: Nodes) -> Independence:
     n_pairs = int(is_pair.sum())
     if not n_pairs:
         return Independence(1.0)
-    scored = np.where(is_pair, chi2.sf(scores, np.maximum(design.degrees, 1.0)), 1.0)
+    scored = np.where(is_pair, chi_square_tail(scores, np.maximum(design.degrees, 1.0)), 1.0)
     strongest = 1.0
     for i, j in zip(*np.unravel_index(np.argsort(scored, axis=None, kind="stable"), scored.shape), strict=True):
         if scored[i, j] >= strongest:
             break
-        strongest = min(strongest, float(chi2.sf(nodes.look([(int(i), int(j))])[0].ratio, design.degrees[i, j])))
+        strongest = min(
+            strongest, float(chi_square_tail(nodes.look([(int(i), int(j))])[0].ratio, design.degrees[i, j]))
+        )
     mean, variance = float(design.degrees[is_pair].sum()), float(_variances(design)[is_pair].sum())
     scale = variance / (2 * mean)
-    together = float(chi2.sf(scores[is_pair].sum() / scale, mean / scale))
+    together = float(chi_square_tail(scores[is_pair].sum() / scale, mean / scale))
     return Independence(min(1.0, 2 * min(n_pairs * strongest, together)))
 
 
