@@ -36,7 +36,7 @@ Weights = NDArray[np.float64] | None
 
 N_FOLDS = 5
 MOST_SECONDS = 60.0  # for weights without a prior, which converge slowly where they need draws
-MOST_TRIED = 30  # variables up to which folds choose a penalty: more take hours
+MOST_TRIED = 60  # levels beside the first, of all variables: up to these folds choose a penalty, more take hours
 N_DRAWS = (None, 2**13, 2**16)  # behind a log-partition function, until its error can be trusted
 
 DEFAULT = "default"
@@ -55,7 +55,8 @@ nobody here made; answers on a scale are ordered. Nats per row beyond independen
   of two levels.
 - **share**: the default's gain, over that of the best of the others.
 - All but the default are made of rows without missing cells. Where the log-partition function is estimated, ± is its
-  standard error. Penalties are chosen by folds for tables of up to {most} variables.
+  standard error. Penalties are chosen by folds for tables of up to {most} levels
+  beside the first of each variable.
 
 {table}
 
@@ -141,7 +142,7 @@ def alone(rows: Part) -> sf.PairwiseMRF:
 def list_methods(table: sf.Table) -> dict[str, Callable[[Part], sf.PairwiseMRF]]:
     """Return the methods that can learn a table."""
     found: dict[str, Callable[[Part], sf.PairwiseMRF]] = {DEFAULT: by_default, RELAXED: by_relaxing}
-    if table.domain.n_variables <= MOST_TRIED:
+    if table.domain.n_slots <= MOST_TRIED:
         found[CV] = by_folds
     if table.domain.is_binary:
         found[NODES] = by_isingfit
