@@ -53,7 +53,7 @@ lint: $(INSTALLED)
 	$(RUN)/ruff format --check .
 	$(RUN)/ruff check .
 	$(RUN)/mypy
-	$(RUN)/lint-imports
+	PYTHONPATH=.ci $(RUN)/lint-imports
 
 format: $(INSTALLED)
 	$(RUN)/ruff format .

@@ -26,7 +26,8 @@ import sparsefield as sf
 from measure import name_machine, store
 from sparsefield.experiments import describe_machine
 from sparsefield.experiments._votes import NELSON, ROCKEFELLER, Votes, load_votes
-from sparsefield.selection import Bootstrap, bootstrap, select
+from sparsefield.resampling import Bootstrap, bootstrap
+from sparsefield.selection import select
 
 # Penalties to choose from, equal ratios apart, down to the paper's. If the last is the best of them, the choice's
 # sentence says so.

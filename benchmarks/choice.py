@@ -24,6 +24,7 @@ import sparsefield as sf
 from fields_of_choice import EMPTY, KINDS, Kind, draw
 from measure import name_machine, store
 from nodewise import Regressions, fit_cross_validated, fit_isingfit
+from sparsefield.data import read_rows
 from sparsefield.experiments import describe_machine
 from sparsefield.objective import Support
 from sparsefield.selection import select
@@ -106,7 +107,7 @@ def refit(table: sf.Table, network: Network) -> Network:
     """Maximise the likelihood of edges, each of which pays as much as half a row, so that weights are finite."""
     n = table.n_rows
     penalty = Support(table.domain, 1 / (2 * n), 0.0, network[1] != 0)
-    model = Learner(table, Options(gap=0.01)).learn(penalty.alpha, penalty=penalty, marks=False).model
+    model = Learner(read_rows(table), Options(gap=0.01)).learn(penalty.alpha, penalty=penalty, marks=False).model
     return model.main, model.interactions
 
 

@@ -28,9 +28,9 @@ from sparsefield import Domain, PairwiseMRF, Table
 from sparsefield.datasets import load_senate, make_field
 from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Schedule
 from sparsefield.inference import Chains, Cpu, EnumeratedStates, OutOfReachError, Scan, count_states
+from sparsefield.learning import learn
 from sparsefield.model import as_theta, count_once, count_statistics, norm
 from sparsefield.objective import Problem, _completed, expected_moments
-from sparsefield.selection import learn
 from sparsefield.solvers import _curvature, solve, solve_newton, solve_pseudo_likelihood
 from tables_of_constants import STEP_DRAWS, write_tables
 from trials import (

@@ -26,6 +26,7 @@ from rich.console import Console
 import sparsefield as sf
 from measure import store
 from nodewise import Regressions, fit_cross_validated, fit_isingfit
+from sparsefield.data import read_rows
 from sparsefield.datasets import make_chain, make_field, make_grid, make_small_world
 from sparsefield.experiments import describe_machine
 from sparsefield.experiments._trials import BURN_IN, EDGE_PROBABILITY, STRENGTH
@@ -134,7 +135,7 @@ class Table:
 
     def judge(self, alpha: float, seconds: float) -> Row:
         """Compare the fit with a penalty that was chosen with the truth."""
-        model = Learner(self.rows, Options(gap=GAP, seed=1, n_threads=1)).learn(alpha, marks=False).model
+        model = Learner(read_rows(self.rows), Options(gap=GAP, seed=1, n_threads=1)).learn(alpha, marks=False).model
         log_partition = model.log_partition(seed=1, n_threads=1)
         return {
             **self.score(model.main, model.interactions, seconds),

@@ -29,9 +29,9 @@ from measure import name_machine, store
 from sparsefield import PairwiseMRF, Table
 from sparsefield.gradients import BestDraws, ExactMoments
 from sparsefield.inference import MOST_ENTRIES, Cpu, OutOfReachError, count_entries, enumerate_states
+from sparsefield.learning import learn
 from sparsefield.model import Matrix, as_theta, sum_once
 from sparsefield.objective import Problem, make_penalty
-from sparsefield.selection import learn
 from sparsefield.solvers import problem_of, solve_newton, solve_pseudo_likelihood
 
 LONGEST = 2.0  # seconds for a fit

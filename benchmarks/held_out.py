@@ -25,6 +25,7 @@ import sparsefield as sf
 from measure import name_machine, store
 from nodewise import fit_isingfit
 from outside import TABLES
+from sparsefield.data import read_rows
 from sparsefield.experiments import describe_machine
 from sparsefield.inference import OutOfReachError
 from sparsefield.objective import Ridge
@@ -100,7 +101,7 @@ def by_relaxing(rows: Part) -> sf.PairwiseMRF:
     n = table.n_rows if weights is None else weights.sum()
     penalty = Ridge(table.domain, 1 / (2 * n), is_edge[variables[:, None], variables])
     options = Options(max_seconds=MOST_SECONDS)
-    return Learner(table, options, weights).learn(penalty.alpha, penalty=penalty, marks=False).model
+    return Learner(read_rows(table, weights), options).learn(penalty.alpha, penalty=penalty, marks=False).model
 
 
 def by_folds(rows: Part) -> sf.PairwiseMRF:
@@ -136,7 +137,7 @@ def alone(rows: Part) -> sf.PairwiseMRF:
     """Maximise the likelihood of a field without edges."""
     n_slots = rows.table.domain.n_slots
     penalty = Ridge(rows.table.domain, 0.0, np.zeros((n_slots, n_slots), dtype=bool))
-    return Learner(rows.table, Options(), rows.weights).learn(0.0, penalty=penalty, marks=False).model
+    return Learner(read_rows(rows.table, rows.weights), Options()).learn(0.0, penalty=penalty, marks=False).model
 
 
 def list_methods(table: sf.Table) -> dict[str, Callable[[Part], sf.PairwiseMRF]]:

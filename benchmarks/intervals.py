@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 import sparsefield as sf
 from sparsefield.datasets import make_field, make_small_world
-from sparsefield.selection import Bootstrap, bootstrap, select
+from sparsefield.resampling import Bootstrap, bootstrap
+from sparsefield.selection import select
 
 N_VARIABLES = 10
 # How fields are made, and how many rows tables have.

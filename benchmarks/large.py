@@ -22,8 +22,9 @@ from rich.console import Console
 
 import sparsefield as sf
 from measure import name_machine, store
+from sparsefield.data import read_rows
+from sparsefield.learning import choose, learn_with
 from sparsefield.network import Network
-from sparsefield.selection import choose, learn_with
 from sparsefield.solvers import Learner, Options
 
 Codes = NDArray[np.uint8]
@@ -57,7 +58,7 @@ def load_tables() -> Iterator[tuple[str, Codes]]:
 def measure(name: str, codes: Codes) -> dict[str, Any]:
     """Choose a penalty, fit and certify."""
     clock = time.perf_counter()
-    learner = Learner(sf.encode(codes), Options(certify=True, seed=1))
+    learner = Learner(read_rows(sf.encode(codes)), Options(certify=True, seed=1))
     chosen = choose(learner)
     chose = time.perf_counter()
     fit = learn_with(learner, chosen)
@@ -85,7 +86,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     console, rows = Console(), []
-    learner = Learner(make_edge(5000, 24, 2), Options(certify=True, seed=1))
+    learner = Learner(read_rows(make_edge(5000, 24, 2)), Options(certify=True, seed=1))
     learn_with(learner, choose(learner))  # compiles
     for case in load_tables():
         rows.append(measure(*case))

@@ -42,7 +42,8 @@ from fields_of_inference import (
 from nodewise import Regressions, fit_isingfit
 from sparsefield.pairs import Inference, adjust
 from sparsefield.pairs._fits import PairFit, fit_pairs
-from sparsefield.selection import bootstrap, select
+from sparsefield.resampling import bootstrap
+from sparsefield.selection import select
 
 Row = dict[str, Any]
 Values = NDArray[np.float64]

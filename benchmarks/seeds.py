@@ -24,7 +24,7 @@ from measure import name_machine, store
 from sparsefield import Table
 from sparsefield.datasets import load_senate
 from sparsefield.experiments._trials import SETTINGS, make_trial
-from sparsefield.selection import learn
+from sparsefield.learning import learn
 
 Row = dict[str, Any]
 

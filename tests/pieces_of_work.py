@@ -11,7 +11,7 @@ import numpy as np
 from threadpoolctl import threadpool_info
 
 import sparsefield as sf
-from sparsefield.selection import run_pieces
+from sparsefield.parallel import run_pieces
 
 N_PIECES = 5
 IDENTITY = {"what": "fits", "alpha": 0.02}

@@ -11,7 +11,7 @@ from sparsefield.certificates import coalescence
 from sparsefield.datasets import make_field
 from sparsefield.gradients import BestDraws
 from sparsefield.inference import Cpu, Cuda
-from sparsefield.selection import _learn
+from sparsefield.learning import _learn
 
 MODEL = make_field(6, edge_probability=0.7, seed=1)
 TABLE = make_table(6, 300)

@@ -50,8 +50,8 @@ __all__ = [
 ]
 
 _ROOMS = (
-    *("certificates", "data", "datasets", "estimators", "experiments", "fits", "gradients", "inference", "model"),
-    *("network", "objective", "pairs", "plotting", "report", "selection", "solvers"),
+    *("certificates", "data", "datasets", "estimators", "experiments", "fits", "gradients", "inference", "learning"),
+    *("model", "network", "objective", "pairs", "parallel", "plotting", "report", "resampling", "selection", "solvers"),
 )
 
 # A room is entered when something of it is first asked for: scikit-learn takes a second to import, numba, scipy and
@@ -67,12 +67,15 @@ if TYPE_CHECKING:
         fits,
         gradients,
         inference,
+        learning,
         model,
         network,
         objective,
         pairs,
+        parallel,
         plotting,
         report,
+        resampling,
         selection,
         solvers,
     )
@@ -92,12 +95,13 @@ if TYPE_CHECKING:
         read_table,
         sequence_weights,
     )
-    from sparsefield.estimators import PseudoLikelihood, SparseMRF, SparseMRFCV, bootstrap, infer, stability
+    from sparsefield.estimators import PseudoLikelihood, SparseMRF, SparseMRFCV, bootstrap, stability
     from sparsefield.fits import Fit, Optimality, Status
+    from sparsefield.learning import infer, learn
     from sparsefield.model import PairwiseMRF, read_adabmdca, write_adabmdca
     from sparsefield.network import centrality_table, edge_table, export, make_graph, rank_contacts
     from sparsefield.pairs import Inference
-    from sparsefield.selection import alpha_max, learn, path
+    from sparsefield.selection import alpha_max, path
     from sparsefield.solvers import certify
 else:
     _OFFERED = {
@@ -105,12 +109,13 @@ else:
             *("Alignment", "CountedTable", "Domain", "Merged", "Moments", "ReadingWarning", "Table", "TableError"),
             *("count_data", "encode", "moments_of_table", "read_alignment", "read_table", "sequence_weights"),
         ),
-        "estimators": ("PseudoLikelihood", "SparseMRF", "SparseMRFCV", "bootstrap", "infer", "stability"),
+        "estimators": ("PseudoLikelihood", "SparseMRF", "SparseMRFCV", "bootstrap", "stability"),
         "fits": ("Fit", "Optimality", "Status"),
+        "learning": ("infer", "learn"),
         "model": ("PairwiseMRF", "read_adabmdca", "write_adabmdca"),
         "network": ("centrality_table", "edge_table", "export", "make_graph", "rank_contacts"),
         "pairs": ("Inference",),
-        "selection": ("alpha_max", "learn", "path"),
+        "selection": ("alpha_max", "path"),
         "solvers": ("certify",),
     }
 

@@ -12,8 +12,8 @@ import sparsefield as sf
 from program import run
 from sparsefield import Fit
 from sparsefield.cli import app
-from sparsefield.estimators import seed_of
-from sparsefield.selection import Ends, _resamples, stability
+from sparsefield.learning import seed_of
+from sparsefield.resampling import Ends, _resamples, stability
 
 FEW = ("--id", "person", "-n", 4)
 
@@ -24,7 +24,7 @@ def read(path):
 
 def test_edges_are_told_and_written_as_the_library_finds_them(answers):
     said = run("bootstrap", answers, *FEW, "--alpha", 0.02, "--seed", 3)
-    found = sf.selection.bootstrap(read(answers), 0.02, n=4, seed=seed_of(3))
+    found = sf.resampling.bootstrap(read(answers), 0.02, n=4, seed=seed_of(3))
     assert pl.read_csv(answers.with_suffix(".bootstrap.csv")).equals(found.table)
     edges = found.table.filter(pl.col("weight") != 0)
     sure = sf.infer(read(answers))
@@ -66,14 +66,14 @@ def test_the_fit_of_all_rows_is_that_of_the_command_that_fits(answers, tmp_path)
 )
 def test_options_reach_the_bootstrap(answers, words, asked):
     run("bootstrap", answers, *FEW, "--alpha", 0.02, *words, "-q")
-    found = sf.selection.bootstrap(read(answers), 0.02, n=4, seed=seed_of(0), **asked)
+    found = sf.resampling.bootstrap(read(answers), 0.02, n=4, seed=seed_of(0), **asked)
     assert pl.read_csv(answers.with_suffix(".bootstrap.csv")).equals(found.table)
 
 
 def test_edges_are_found_and_told_as_those_of_a_fit_unless_a_penalty_is_given(answers):
     said = run("bootstrap", answers, *FEW, "--missing", "drop")
     assert sf.learn(read(answers), missing="drop").settings["choice"] in said
-    found = sf.selection.bootstrap(read(answers), n=4, missing="drop", seed=seed_of(0))
+    found = sf.resampling.bootstrap(read(answers), n=4, missing="drop", seed=seed_of(0))
     assert pl.read_csv(answers.with_suffix(".bootstrap.csv")).equals(found.table)
 
 
@@ -157,7 +157,7 @@ def test_an_interrupt_says_how_a_run_could_have_gone_on(answers, monkeypatch):
     monkeypatch.setattr(_resamples.Refit, "__call__", stop)
     said = run("bootstrap", answers, *FEW, "--alpha", 0.02, code=130)
     assert "Interrupted. No fit is kept: with --checkpoint FOLDER they are" in said
-    monkeypatch.setattr("sparsefield.selection._bootstrap.fit_whole", stop)
+    monkeypatch.setattr("sparsefield.resampling._bootstrap.fit_whole", stop)
     words = ("--checkpoint", answers.parent / "kept")
     assert "Interrupted. No fit was finished." in run("bootstrap", answers, *FEW, "--alpha", 0.02, *words, code=130)
     assert [file.name for file in answers.parent.iterdir()] == ["answers.csv"]

@@ -16,7 +16,7 @@ import sparsefield as sf
 from program import run
 from sparsefield import Fit
 from sparsefield.cli import app
-from sparsefield.estimators import ProgressBar
+from sparsefield.progress import ProgressBar
 from sparsefield.solvers import _learner, _newton
 
 
@@ -89,7 +89,7 @@ def test_progress_counts_to_the_limit_of_the_fit(answers, monkeypatch, missing, 
             limits.append(n)
             super().__init__(wanted, n)
 
-    monkeypatch.setattr("sparsefield.estimators.ProgressBar", Bar)
+    monkeypatch.setattr("sparsefield.progress._bars.ProgressBar", Bar)
     run("fit", answers, "--id", "person", "--missing", missing, "--max-seconds", "0", "--quiet")
     assert limits == [expected]
 

@@ -85,10 +85,10 @@ def test_draws_are_made_on_the_gpu(known, tmp_path, gpu):
 @pytest.mark.parametrize(
     ("command", "asked"),
     [
-        ("fit", "sparsefield.solvers.Learner"),
+        ("fit", "sparsefield.learning.learn_rows"),
         ("certify", "sparsefield.solvers.certify"),
         ("path", "sparsefield.selection.select"),
-        ("bootstrap", "sparsefield.selection.bootstrap"),
+        ("bootstrap", "sparsefield.resampling.bootstrap"),
     ],
 )
 def test_options_reach_what_fits(command, asked, known, tmp_path, gpu, monkeypatch):  # noqa: ARG001

@@ -54,7 +54,7 @@ def test_fits_take_the_penalty_that_a_path_chooses(answers):
 def test_options_reach_the_choice(answers, words, asked, column):
     said = run("path", answers, "--id", "person", "--missing", "drop", "--alphas", "0.02,0.1", *words)
     table = pl.read_csv(answers).drop("person")
-    how = {"alphas": [0.1, 0.02], "missing": "drop", "seed": sf.estimators.seed_of(0), **asked}
+    how = {"alphas": [0.1, 0.02], "missing": "drop", "seed": sf.learning.seed_of(0), **asked}
     choice = sf.selection.select(table, **how)
     assert choice.sentence in said
     found = pl.read_csv(answers.with_suffix(".path.csv"))

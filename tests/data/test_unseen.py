@@ -8,7 +8,7 @@ import pytest
 import naive
 import sparsefield as sf
 from problems import theta_of
-from sparsefield.data import Unseen, find_unseen, weighted_moments
+from sparsefield.data import Unseen, find_unseen, read_rows, weighted_moments
 from sparsefield.objective import L1, PseudoLikelihoodLoss
 from sparsefield.solvers import Learner, Options
 from sparsefield.solvers._duality import entropy_of
@@ -293,7 +293,7 @@ def test_the_penalty_decides_whether_levels_have_half_a_row_and_certify_agrees(m
     same = sf.learn(table, 0.02, **{**options, "penalize_main": main == 1})
     np.testing.assert_array_equal(theta_of(fit), theta_of(same))
     # A table that is taken once can be learned with both.
-    learner = Learner(table, Options(**options))
+    learner = Learner(read_rows(table), Options(**options))
     for penalty in (None, L1(table.domain, 0.02, main)):
         again = learner.learn(0.02, penalty=penalty)
         assert ("half a row" in again.status.sentence) == ((main == 1) if penalty is None else (main == 0))

@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 import sparsefield as sf
 from problems import make_table
-from sparsefield.estimators import seed_of
+from sparsefield.learning import seed_of
 
 TABLE = make_table(5, 300)
 
@@ -18,9 +18,9 @@ def assert_same(own, other):
 
 def test_resamples_are_those_of_a_table_and_a_penalty():
     found = sf.bootstrap(sf.SparseMRF(0.03, penalize_main=True, random_state=4), TABLE, n=4)
-    assert_same(found, sf.selection.bootstrap(TABLE, 0.03, n=4, seed=seed_of(4), penalize_main=True))
+    assert_same(found, sf.resampling.bootstrap(TABLE, 0.03, n=4, seed=seed_of(4), penalize_main=True))
     pseudo = sf.bootstrap(sf.PseudoLikelihood(0.03), TABLE, n=4, seed=2, share=0.5)
-    assert_same(pseudo, sf.selection.bootstrap(TABLE, 0.03, n=4, seed=2, share=0.5, objective="pseudolikelihood"))
+    assert_same(pseudo, sf.resampling.bootstrap(TABLE, 0.03, n=4, seed=2, share=0.5, objective="pseudolikelihood"))
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_what_is_chosen_for_the_whole_table_is_that_of_its_fit(estimator):
 
 def test_rows_are_dropped_for_estimators_too():
     found = sf.stability(sf.SparseMRF(0.03, random_state=2), TABLE, shares=(0.7, 0.4), n=3)
-    other = sf.selection.stability(TABLE, 0.03, shares=(0.7, 0.4), n=3, seed=seed_of(2))
+    other = sf.resampling.stability(TABLE, 0.03, shares=(0.7, 0.4), n=3, seed=seed_of(2))
     np.testing.assert_array_equal(found.edges, other.edges)
 
 

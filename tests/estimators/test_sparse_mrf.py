@@ -22,11 +22,11 @@ from noise import (
 from problems import QUICK, make_table, theta_of
 from sparsefield import PairwiseMRF, PseudoLikelihood, SparseMRF
 from sparsefield.datasets import make_field
-from sparsefield.estimators import ProgressBar
 from sparsefield.gradients import BestDraws, Fixed
 from sparsefield.inference import OutOfReachError
 from sparsefield.model import norm
 from sparsefield.objective import Problem
+from sparsefield.progress import ProgressBar
 from statistics_ import FALSE_ALARM
 from zoo import LEVELS
 
@@ -303,7 +303,7 @@ def test_progress_counts_to_the_limit_of_the_fit(options, expected, monkeypatch)
             limits.append(n)
             super().__init__(wanted, n)
 
-    monkeypatch.setattr("sparsefield.estimators._sparse_mrf.ProgressBar", Bar)
+    monkeypatch.setattr("sparsefield.progress._bars.ProgressBar", Bar)
     codes = make_table().codes.copy()
     codes[0, 0] = 255
     SparseMRF(max_seconds=0.0, **options).fit(sf.Table(make_table().domain, codes))

@@ -31,7 +31,7 @@ def test_the_last_fit_is_that_of_sparse_mrf(options):
 @pytest.mark.parametrize("criterion", ["ebic", "bic", "aic", "cv", "stars"])
 def test_the_choice_is_that_of_select(criterion):
     mrf = sf.SparseMRFCV(n_alphas=4, criterion=criterion, cv=3, n_subsamples=3, beta=0.1, gamma=0.5, random_state=1)
-    seed = sf.estimators.seed_of(1)
+    seed = sf.learning.seed_of(1)
     options = {"n_folds": 3, "n_subsamples": 3, "beta": 0.1, "gamma": 0.5, "seed": seed}
     assert_frame_equal(
         mrf.fit(TABLE.to_frame()).path_table_,

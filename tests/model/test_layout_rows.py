@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sparsefield as sf
-from sparsefield.data import Moments
+from sparsefield.data import Moments, read_rows
 from sparsefield.model import _layout, count_once, inner_once, is_symmetric, norm, row_parts, sum_once
 from sparsefield.objective import L1, Problem, _penalty
 from sparsefield.selection import _noise
@@ -87,7 +87,7 @@ def test_draws_for_a_penalty_are_no_fewer_where_ratios_are_rounded(request):
 
 def test_the_edge_of_noise_rises_by_a_thousandth_at_most_where_errors_are_rounded(request):
     codes = np.random.default_rng(1).random((400, 25)) < np.linspace(0.1, 0.9, 25)
-    learner = Learner(sf.Table(sf.Domain.binary(25), codes.astype(np.uint8)), Options())
+    learner = Learner(read_rows(sf.Table(sf.Domain.binary(25), codes.astype(np.uint8))), Options())
     exact, expected = _noise.edge_of_noise(learner), _noise.count_noise(learner, 0.01)
     request.getfixturevalue("few_rows")
     assert exact < _noise.edge_of_noise(learner) <= 1.001 * exact

@@ -15,7 +15,8 @@ from sparsefield.data import Domain
 from sparsefield.fits import Status
 from sparsefield.plotting import ChoiceDisplay, DifferencesDisplay, PathDisplay, SharesDisplay, StabilityDisplay
 from sparsefield.plotting._names import as_percent, name_edge, spread
-from sparsefield.selection import Bootstrap, Choice, Ends, Path, Stability, select
+from sparsefield.resampling import Bootstrap, Ends, Stability
+from sparsefield.selection import Choice, Path, select
 
 ENDS = Ends((), np.ones(0, dtype=bool), np.zeros(0, dtype=int), np.zeros(0, dtype=int))
 

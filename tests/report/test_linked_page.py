@@ -15,7 +15,8 @@ from sparsefield.fits import Status
 from sparsefield.network import Network
 from sparsefield.report import write_report
 from sparsefield.report._alternatives import describe_alternatives
-from sparsefield.selection import Bootstrap, Choice, Ends, PathWeights, Stability
+from sparsefield.resampling import Bootstrap, Ends, Stability
+from sparsefield.selection import Choice, PathWeights
 
 ENDS = Ends((), np.ones(0, dtype=bool), np.zeros(0, dtype=int), np.zeros(0, dtype=int))
 SYMPTOMS = ["sad mood", "loss of interest", "sleep problems", "fatigue", "appetite", "worthlessness", "worry",

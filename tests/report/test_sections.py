@@ -19,7 +19,8 @@ from sparsefield.plotting import StabilityDisplay, as_percent
 from sparsefield.report import write_report
 from sparsefield.report._pairs import describe_intervals
 from sparsefield.report._sections import describe_many, find_shares
-from sparsefield.selection import Bootstrap, Choice, Ends, Stability
+from sparsefield.resampling import Bootstrap, Ends, Stability
+from sparsefield.selection import Choice
 
 ENDS = Ends((), np.ones(0, dtype=bool), np.zeros(0, dtype=int), np.zeros(0, dtype=int))
 SENTENCE = "alpha = 0.1 is <b>made up</b>."

@@ -18,7 +18,7 @@ from sparsefield.report import write_report
 from sparsefield.report._certainty import describe_limits
 from sparsefield.report._odds import as_times, describe_edge
 from sparsefield.report._words import describe
-from sparsefield.selection import Bootstrap, Ends
+from sparsefield.resampling import Bootstrap, Ends
 
 ENDS = Ends((), np.ones(0, dtype=bool), np.zeros(0, dtype=int), np.zeros(0, dtype=int))
 

@@ -10,7 +10,8 @@ import sparsefield as sf
 from sparsefield import Domain, Table
 from sparsefield.data import MISSING
 from sparsefield.model import pair_weights
-from sparsefield.selection import bootstrap, select, stability
+from sparsefield.resampling import bootstrap, stability
+from sparsefield.selection import select
 from statistics_ import FALSE_ALARM
 
 LEVELS = (3, 4, 2, 3)

@@ -15,7 +15,7 @@ import naive
 import sparsefield as sf
 from noise import curvature
 from problems import make_table, theta_of
-from sparsefield.data import MISSING
+from sparsefield.data import MISSING, read_rows
 from sparsefield.gradients import BestDraws
 from sparsefield.selection import _choose, select
 from sparsefield.selection._likelihoods import Likelihoods
@@ -182,7 +182,7 @@ def test_instability_is_that_of_a_plain_loop():
 def test_subsamples_have_paths_that_begin_above_their_noise():
     table = make_independent(6, 4000)
     choice = select(table, criterion="stars", n_alphas=6, n_subsamples=4)
-    assert choice.table["alpha"][0] == pytest.approx(edge_of_noise(Learner(table, Options()), 632))
+    assert choice.table["alpha"][0] == pytest.approx(edge_of_noise(Learner(read_rows(table), Options()), 632))
     assert choice.table["alpha"][0] > 2 * sf.alpha_max(table)
     assert choice.table["instability"][0] <= 0.05 < choice.table["instability"][5]
 
@@ -301,7 +301,7 @@ def test_independent_variables_have_no_edge_and_the_sentence_says_what_that_mean
 
 
 def test_a_penalty_below_the_noise_is_said_to_be():
-    noise = edge_of_noise(Learner(TABLE, Options()))
+    noise = edge_of_noise(Learner(read_rows(TABLE), Options()))
     below, little = select(TABLE, alphas=[0.3 * noise]), select(TABLE, alphas=[0.99 * noise])
     assert f"This alpha is below {noise:.2g}, the noise of the table" in str(below)
     assert "pairs of levels would have an edge" in str(below)
@@ -379,7 +379,7 @@ def test_penalties_that_noise_explains_are_passed_over():
     assert choice.table["edges"][choice.index] == 0
     assert free.table["edges"][free.index] > 0
     assert "could explain more than 10% of edges there" in str(choice)
-    learner = Learner(table, Options())
+    learner = Learner(read_rows(table), Options())
     for alpha, noise in choice.table.select("alpha", "noise").iter_rows():
         assert noise == pytest.approx(count_noise(learner, alpha))
     # Three in a row end the path.

@@ -8,7 +8,7 @@ from scipy import stats
 
 import sparsefield as sf
 from problems import make_table, theta_of
-from sparsefield.data import MISSING
+from sparsefield.data import MISSING, read_rows
 from sparsefield.selection import select
 from sparsefield.selection._noise import count_noise, edge_of_noise
 from sparsefield.solvers import Learner, Options
@@ -73,7 +73,7 @@ def test_a_penalty_that_leaves_no_edge_is_said_to():
 
 
 def test_a_penalty_below_the_noise_is_said_to_be():
-    noise = edge_of_noise(Learner(TABLE, Options()))
+    noise = edge_of_noise(Learner(read_rows(TABLE), Options()))
     assert f"This alpha is below {noise:.2g}, the noise of the table" in str(sf.learn(TABLE, 0.5 * noise).status)
     assert "noise of the table" not in str(sf.learn(TABLE, 1.1 * noise).status)
     assert "noise of the table" not in str(sf.learn(TABLE, 0.5 * noise, penalize_main=True).status)
@@ -81,7 +81,7 @@ def test_a_penalty_below_the_noise_is_said_to_be():
 
 @pytest.mark.parametrize("share", [0.5, 0.99, 0.999, 1 - 1e-9])
 def test_a_penalty_and_the_noise_above_it_can_be_told_apart(share):
-    noise = edge_of_noise(Learner(TABLE, Options()))
+    noise = edge_of_noise(Learner(read_rows(TABLE), Options()))
     alpha = share * noise
     said = str(sf.learn(TABLE, alpha).status)
     own, above = re.search(r"This alpha(?:, (\S+),)? is below (\S+), the noise", said).groups()
@@ -90,11 +90,11 @@ def test_a_penalty_and_the_noise_above_it_can_be_told_apart(share):
 
 def test_noise_of_pairs_is_that_of_the_rows_that_show_both():
     codes = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 100, dtype=np.uint8)
-    whole = Learner(sf.encode(codes), Options())
+    whole = Learner(read_rows(sf.encode(codes)), Options())
     codes[::4, 0] = MISSING
     codes[1::4, 1] = MISSING
     # Half of the rows show both.
-    half = Learner(sf.Table(sf.Domain.binary(2), np.asfortranarray(codes)), Options())
+    half = Learner(read_rows(sf.Table(sf.Domain.binary(2), np.asfortranarray(codes))), Options())
     means = [2 / 3, 2 / 3]
     variance = np.prod([q * (1 - q) for q in means]) * 0.5 / 400
     assert count_noise(half, np.sqrt(variance)) == pytest.approx(0.3173, abs=1e-4)  # one standard error
@@ -107,7 +107,7 @@ def test_incomplete_independent_tables_have_noise_as_often_as_promised():
         rng = np.random.default_rng(seed)
         codes = rng.integers(0, 2, (300, 4)).astype(np.uint8)
         codes[rng.random(codes.shape) < 0.3] = MISSING
-        learner = Learner(sf.Table(sf.Domain.binary(4), np.asfortranarray(codes)), Options())
+        learner = Learner(read_rows(sf.Table(sf.Domain.binary(4), np.asfortranarray(codes))), Options())
         n_above += sf.alpha_max(learner.table) > edge_of_noise(learner)
     # At most 0.05, by Bonferroni's inequality.
     assert stats.binom.sf(n_above - 1, n_tables, 0.05) > FALSE_ALARM
@@ -127,7 +127,7 @@ def test_missing_cells_and_the_pseudo_likelihood_do_not_go_together():
     codes = TABLE.codes.copy()
     codes[3, 2] = MISSING
     table = sf.Table(TABLE.domain, codes)
-    for work in (select, sf.path, lambda *own, **more: sf.selection.bootstrap(*own, 0.1, n=2, **more)):
+    for work in (select, sf.path, lambda *own, **more: sf.resampling.bootstrap(*own, 0.1, n=2, **more)):
         with pytest.raises(sf.TableError, match=r"1 missing value, most in column 'x2'.*set missing to 'drop'"):
             work(table, objective="pseudolikelihood")
         work(table, objective="pseudolikelihood", missing="drop")

@@ -8,8 +8,8 @@ import pytest
 
 import sparsefield as sf
 from sparsefield.network import Network
+from sparsefield.parallel._checkpoint import Checkpoint
 from sparsefield.selection import Choice, PathWeights, select
-from sparsefield.selection._checkpoint import Checkpoint
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import pytest
 
 import sparsefield as sf
 from problems import make_table, theta_of
-from sparsefield.data import moments_of_table
+from sparsefield.data import moments_of_table, read_rows
 from sparsefield.model import as_theta, pair_weights
 from sparsefield.objective import GroupSupport, Problem, Support, describe_penalty, make_penalty
 from sparsefield.selection import relax
@@ -16,7 +16,7 @@ TABLE = make_table(8, 500)
 
 @pytest.mark.parametrize("penalize_main", [False, True])
 def test_a_relaxed_fit_has_the_frequencies_of_its_edges(penalize_main):
-    learner = Learner(TABLE, Options(penalize_main=penalize_main, tol=1e-8))
+    learner = Learner(read_rows(TABLE), Options(penalize_main=penalize_main, tol=1e-8))
     fit = learner.learn(0.03)
     found = relax(learner, fit)
     assert found.status.code == "converged"
@@ -32,7 +32,7 @@ def test_a_relaxed_fit_has_the_frequencies_of_its_edges(penalize_main):
 
 def test_edges_of_levels_that_never_meet_are_finite():
     x = np.repeat([[0, 0], [0, 1], [1, 0]], [50, 25, 25], axis=0)
-    learner = Learner(x, Options())
+    learner = Learner(read_rows(x), Options())
     found = relax(learner, learner.learn(0.02))
     weight = found.model.interactions[0, 1]
     # Half of 100 rows in which both are on: the odds ratio is that of frequencies 0.505, 0.245, 0.245 and 0.005.
@@ -40,7 +40,7 @@ def test_edges_of_levels_that_never_meet_are_finite():
 
 
 def test_other_interactions_stay_zero_and_the_gap_is_known():
-    learner = Learner(TABLE, Options(tol=1e-8))
+    learner = Learner(read_rows(TABLE), Options(tol=1e-8))
     rng = np.random.default_rng(1)
     support = np.triu(rng.random((8, 8)) < 0.3, 1)
     support = support | support.T
@@ -83,7 +83,7 @@ def make_levels(scores=None, reference=(0, 0, 0, 0)):
 @pytest.mark.parametrize("scores", [None, SCORES])
 def test_edges_of_more_levels_are_kept_as_a_whole(scores):
     table = make_levels(scores)
-    learner = Learner(table, Options(tol=1e-8))
+    learner = Learner(read_rows(table), Options(tol=1e-8))
     fit = learner.learn(0.04)
     found = relax(learner, fit)
     assert (found.status.code, found.penalty, found.penalize_main) == ("converged", "GroupSupport", False)
@@ -106,7 +106,7 @@ def test_edges_of_more_levels_are_kept_as_a_whole(scores):
 
 def test_ordered_edges_keep_their_single_parameter():
     table = make_levels(SCORES)
-    learner = Learner(table, Options(tol=1e-8))
+    learner = Learner(read_rows(table), Options(tol=1e-8))
     found = relax(learner, learner.learn(0.04))
     block = np.zeros((3, 3))  # of a and d, reference levels first
     block[1:, 1:] = found.model.interactions[:2, 6:]
@@ -141,7 +141,7 @@ def test_supports_are_made_again_from_what_a_fit_keeps(kind, scores, reference):
 
 def test_the_gap_of_relaxed_groups_is_known():
     table = make_levels(SCORES)
-    learner = Learner(table, Options(tol=1e-8))
+    learner = Learner(read_rows(table), Options(tol=1e-8))
     found = sf.certify(relax(learner, learner.learn(0.04)), table)
     assert found.optimality.kind == "exact"
     assert found.optimality.gap < 1e-9
@@ -159,7 +159,7 @@ def test_a_path_of_more_levels_has_relaxed_fits_beside_it(penalty):
     table = make_levels(SCORES)
     path = sf.path(table, n_alphas=5, relax=True, tol=1e-8, penalty=penalty)
     for fit, relaxed, known in zip(path.fits, path.relaxed, path.relaxed_likelihoods, strict=True):
-        alone = relax(Learner(table, Options(tol=1e-8, penalty=penalty)), fit)
+        alone = relax(Learner(read_rows(table), Options(tol=1e-8, penalty=penalty)), fit)
         np.testing.assert_allclose(theta_of(relaxed), theta_of(alone), atol=1e-4)
         assert known.value == pytest.approx(relaxed.model.log_prob(table.codes).mean(), rel=1e-12)
     assert all(a.value >= b.value - 1e-9 for a, b in zip(path.relaxed_likelihoods, path.likelihoods, strict=True))

@@ -8,6 +8,7 @@ import sparsefield as sf
 from noise import covariance, enumerate_statistics
 from problems import make_problem, theta_of
 from sparsefield import PairwiseMRF
+from sparsefield.data import read_rows
 from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Point, Simulation
 from sparsefield.objective import Group, Observed, Problem, Ridge
 from sparsefield.solvers import Learner, Options, _newton, find_move, solve_newton
@@ -139,12 +140,12 @@ def test_weights_of_other_seeds_differ_by_no_more_than_is_said():
 
 def test_simulation_error_is_said_where_nothing_is_certified():
     table = sf.datasets.make_field(9, degree=3, strength=(1.0, 1.5), seed=2).sample(1000, method="perfect", seed=1)
-    support = find_structure(table).support
+    support = find_structure(read_rows(table)).support
     penalty = Ridge(table.domain, 0.001, support)
     schedule = BestDraws(max_sweeps=1, gibbs_sweeps=5, max_states=0)
     fits = []
     for seed in range(40):
-        learner = Learner(table, Options(schedule=schedule, gap=0.01, seed=seed))
+        learner = Learner(read_rows(table), Options(schedule=schedule, gap=0.01, seed=seed))
         fits.append(learner.learn(penalty.alpha, penalty=penalty))
     assert not any(fit.steps[-1].is_certified for fit in fits)
     weights = [fit.model.interactions[np.triu(support, 1)] for fit in fits]

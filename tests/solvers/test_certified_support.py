@@ -10,6 +10,7 @@ import sparsefield as sf
 from exact_chains import least_objective
 from noise import enumerate_statistics
 from problems import make_table, theta_of
+from sparsefield.data import read_rows
 from sparsefield.datasets import make_field
 from sparsefield.fits import Fit
 from sparsefield.model import across_variables
@@ -51,7 +52,7 @@ def gap_of(fit, table):
 
 
 def relaxed_fit(table, alpha=0.05, **options):
-    learner = Learner(table, Options(penalty="l1", **options))
+    learner = Learner(read_rows(table), Options(penalty="l1", **options))
     return relax(learner, learner.learn(alpha))
 
 
@@ -81,7 +82,7 @@ def test_enumerated_gaps_of_supports_enclose_the_gap(name, penalize_main):
 def test_a_zero_of_the_support_is_still_one_of_its_parameters(tmp_path):
     # The best fit without an edge is not the best one of a support that has it.
     table = TABLES["two levels"]
-    learner = Learner(table, Options(tol=1e-8))
+    learner = Learner(read_rows(table), Options(tol=1e-8))
     fit = learner.learn(0.02)
     whole = relax(learner, fit)
     a, b = np.argwhere(np.triu(np.abs(fit.model.interactions) == np.abs(fit.model.interactions).max()))[0]
@@ -102,7 +103,7 @@ def test_a_zero_of_the_support_is_still_one_of_its_parameters(tmp_path):
 
 def test_an_optimum_with_zeros_in_its_support_is_certified():
     table = TABLES["two levels"]
-    learner = Learner(table, Options(tol=1e-9))
+    learner = Learner(read_rows(table), Options(tol=1e-9))
     fit = learner.learn(0.01, penalty=Support(table.domain, 0.01, 0.0, np.ones((6, 6), dtype=bool)))
     assert 0 < np.count_nonzero(np.triu(fit.model.interactions, 1)) < 15
     assert np.count_nonzero(np.triu(fit.support, 1)) == 15

@@ -6,6 +6,7 @@ import pytest
 import sparsefield as sf
 from problems import make_table, theta_of
 from sparsefield._deadline import OutOfTimeError
+from sparsefield.data import read_rows
 from sparsefield.fits import NewtonStep
 from sparsefield.gradients import BestDraws
 from sparsefield.objective import L1
@@ -101,7 +102,7 @@ def test_it_is_said_how_many_draws_agreement_would_take_where_they_are_too_many(
 
 def test_each_fit_of_a_learner_has_random_numbers_of_its_own():
     table = sf.datasets.make_field(24, degree=2, strength=(0.5, 1.0), seed=1).sample(500, method="perfect", seed=1)
-    learner = sf.solvers.Learner(table, sf.solvers.Options(gap=0.01, init="zero", seed=3))
+    learner = sf.solvers.Learner(read_rows(table), sf.solvers.Options(gap=0.01, init="zero", seed=3))
     first, second = learner.learn(0.03), learner.learn(0.03)
     np.testing.assert_array_equal(theta_of(first), theta_of(sf.learn(table, 0.03, gap=0.01, init="zero", seed=3)))
     assert first.settings["seed"] == 3

@@ -7,6 +7,7 @@ import pytest
 
 import sparsefield as sf
 from problems import make_table, theta_of
+from sparsefield.data import read_rows
 from sparsefield.inference import Cpu
 from sparsefield.objective import Problem, Support
 from sparsefield.solvers import ExactStand, Learner, Limits, Options, bound_gap
@@ -46,7 +47,7 @@ def test_fits_of_a_path_leave_little_of_objective_and_likelihood(name, penalize_
     table = TABLES[name]
     n = table.n_rows
     found = sf.path(table, n_alphas=12, relax=True, penalty="l1", penalize_main=penalize_main)
-    data = Learner(table, Options(penalize_main=penalize_main)).data
+    data = Learner(read_rows(table), Options(penalize_main=penalize_main)).data
     kinds = [(found.fits, found.likelihoods), (found.relaxed, found.relaxed_likelihoods)]
     for fits, likelihoods in kinds:
         for own, fit, known in zip(found.fits, fits, likelihoods, strict=True):

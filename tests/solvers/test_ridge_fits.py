@@ -7,6 +7,7 @@ from scipy import optimize, stats
 import sparsefield as sf
 from naive import distribution
 from problems import make_table, theta_of
+from sparsefield.data import read_rows
 from sparsefield.gradients import BestDraws, ExactMoments, Point, Simulation
 from sparsefield.inference import enumerate_states
 from sparsefield.objective import Observed, Problem, Ridge
@@ -24,7 +25,7 @@ def make_support(domain, pairs):
 
 def learn(table, pairs, alpha, **options):
     penalty = Ridge(table.domain, alpha, make_support(table.domain, pairs))
-    return Learner(table, Options(**options)).learn(alpha, penalty=penalty)
+    return Learner(read_rows(table), Options(**options)).learn(alpha, penalty=penalty)
 
 
 PAIRS = ((0, 1), (1, 2), (2, 3), (0, 4))

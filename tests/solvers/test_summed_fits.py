@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import sparsefield as sf
+from sparsefield.data import read_rows
 from sparsefield.objective import Ridge
 from sparsefield.solvers import Learner, Options, _learner
 
@@ -98,7 +99,7 @@ def test_where_a_fit_starts_does_not_matter(name):
     outside = (penalty.weights > 0) & (rng.random(far.shape) < 0.1)
     far[outside | outside.T] = 2.0
     for start in (penalty.coordinates.to_slots(far), np.zeros_like(expected.model.interactions)):
-        fit = Learner(table, Options()).learn(penalty.alpha, penalty=penalty, start=start)
+        fit = Learner(read_rows(table), Options()).learn(penalty.alpha, penalty=penalty, start=start)
         assert fit.status.code == "converged"
         assert fit.model.n_edges == expected.model.n_edges
         np.testing.assert_allclose(weights_of(fit), weights_of(expected), atol=SAME)
@@ -108,7 +109,7 @@ def test_what_cannot_be_summed_out_is_drawn():
     rng = np.random.default_rng(1)
     table = sf.encode((rng.random((200, 40)) < rng.random((200, 1))).astype(int))  # every pair has something in common
     support = 1.0 - np.eye(40) > 0
-    fit = Learner(table, Options()).learn(0.05, penalty=Ridge(table.domain, 0.05, support))
+    fit = Learner(read_rows(table), Options()).learn(0.05, penalty=Ridge(table.domain, 0.05, support))
     assert fit.model.n_edges == 780
     assert "draws" in fit.status.sentence
 

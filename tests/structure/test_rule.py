@@ -9,6 +9,7 @@ from scipy import stats
 
 import sparsefield as sf
 from sparsefield._deadline import OutOfTimeError, until
+from sparsefield.data import Rows, read_rows
 from sparsefield.model import as_theta
 from sparsefield.objective import Ridge
 from sparsefield.solvers import Learner, Options
@@ -19,6 +20,10 @@ from sparsefield.structure._independence import judge_independence
 from sparsefield.structure._nodes import Nodes
 from sparsefield.structure._prior import learn_prior
 from sparsefield.structure._search import Search
+
+
+def find(table, weights=None):
+    return find_structure(Rows(table, weights))
 
 
 def make_rows(kind, n=800, p=9, seed=1):
@@ -41,7 +46,7 @@ def encode(rows, kind):
 @pytest.mark.parametrize("kind", ["binary", "nominal", "ordinal", "missing"])
 def test_the_order_of_rows_columns_and_levels_changes_no_edge(kind):
     rows = make_rows(kind)
-    found = find_structure(encode(rows, kind))
+    found = find(encode(rows, kind))
     assert np.count_nonzero(np.diagonal(found.is_edge, 1)) == rows.shape[1] - 1
     for seed in range(12):
         rng = np.random.default_rng(seed)
@@ -52,7 +57,7 @@ def test_the_order_of_rows_columns_and_levels_changes_no_edge(kind):
             if rng.random() < 0.7:
                 known = ~np.isnan(column)
                 column[known] = 1 + levels[column[known].astype(int) - 1]
-        own = find_structure(encode(other[:, order], kind))
+        own = find(encode(other[:, order], kind))
         back = np.argsort(order)
         np.testing.assert_array_equal(own.is_edge[np.ix_(back, back)], found.is_edge)
         assert own.prior.share == pytest.approx(found.prior.share, rel=1e-6)
@@ -62,7 +67,7 @@ def test_the_order_of_rows_columns_and_levels_changes_no_edge(kind):
 @pytest.mark.parametrize("kind", ["binary", "nominal", "ordinal", "missing"])
 def test_edges_of_many_rows_are_the_true_ones(kind):
     rows = make_rows(kind, n=6000, seed=2)
-    found = find_structure(encode(rows, kind))
+    found = find(encode(rows, kind))
     near = np.abs(np.subtract.outer(np.arange(9), np.arange(9))) == 1
     assert np.all(found.is_edge[near])
     if kind != "ordinal":  # whose chain is not one of scores: what these leave of it is there for other pairs
@@ -78,7 +83,7 @@ def test_few_tables_of_independent_variables_have_an_edge(kind):
         rows = make_rows(kind, n=int(rng.choice([60, 150, 400])), seed=seed)
         for j, column in enumerate(rows.T):
             rows[:, j] = rng.permutation(column)
-        found = find_structure(encode(rows, kind))
+        found = find(encode(rows, kind))
         n_found += found.n_edges > 0
         assert found.n_edges == 0 or found.independence.p_value < RISK
     assert n_found <= stats.binom.isf(1e-4, n_tables, RISK)
@@ -110,7 +115,7 @@ def test_strong_associations_of_rare_levels_have_an_edge():
     for k in range(3):
         together = rng.random(4000) < 0.006
         rows[together, 2 * k] = rows[together, 2 * k + 1] = 1
-    found = find_structure(sf.Table(sf.Domain.binary(20), np.asfortranarray(rows)))
+    found = find(sf.Table(sf.Domain.binary(20), np.asfortranarray(rows)))
     assert all(found.is_edge[2 * k, 2 * k + 1] for k in range(3))
     assert found.n_edges <= 4
 
@@ -165,10 +170,10 @@ def test_the_model_of_a_structure_is_that_of_its_regressions():
     for kind in ("binary", "nominal", "ordinal"):
         rows = make_rows(kind, n=20_000, p=5, seed=7)
         table = encode(rows, kind)
-        found = find_structure(table)
+        found = find(table)
         # With as many rows regressions are near maximum likelihood.
         penalty = Ridge(table.domain, 0.0, found.support)
-        best = Learner(table, Options()).learn(0.0, penalty=penalty, start=as_theta(found.model)).model
+        best = Learner(read_rows(table), Options()).learn(0.0, penalty=penalty, start=as_theta(found.model)).model
         assert np.abs(found.model.interactions - best.interactions).max() < 0.1
         assert np.abs(found.model.moments().pair - best.moments().pair).max() < 0.01
 
@@ -176,14 +181,14 @@ def test_the_model_of_a_structure_is_that_of_its_regressions():
 def test_constant_columns_and_tables_without_rows_to_speak_of_have_no_edge():
     rows = make_rows("binary", p=4)
     rows[:, 2] = 1
-    found = find_structure(sf.Table(sf.Domain.binary(4), np.asfortranarray(rows.astype(np.uint8) - 1)))
+    found = find(sf.Table(sf.Domain.binary(4), np.asfortranarray(rows.astype(np.uint8) - 1)))
     assert not found.is_edge[2].any()
     assert np.isfinite(found.model.main).all()
-    one = find_structure(sf.Table(sf.Domain.binary(1), np.zeros((3, 1), np.uint8, order="F")))
+    one = find(sf.Table(sf.Domain.binary(1), np.zeros((3, 1), np.uint8, order="F")))
     assert one.n_edges == 0
     assert "may be independent" in str(one)
     copied = np.column_stack([rows[:, 0]] * 3)
-    assert find_structure(encode(copied, "binary")).n_edges >= 2
+    assert find(encode(copied, "binary")).n_edges >= 2
 
 
 def test_what_time_leaves_of_a_search_is_told(monkeypatch):
@@ -198,12 +203,12 @@ def test_what_time_leaves_of_a_search_is_told(monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(Nodes, "set_edges", set_some)
-        found = find_structure(table)
+        found = find(table)
     assert not found.is_whole
     assert 0 < found.n_edges < 11
     assert "There was no time to find all of them" in str(found)
     with until(time.perf_counter() - 1):
-        found = find_structure(table)
+        found = find(table)
     assert str(found) == "There was no time to look for edges: give more seconds, or an alpha."
     assert found.n_edges == 0
     main = 1 / (1 + np.exp(-found.model.main))
@@ -235,7 +240,7 @@ def test_the_likelihood_ratio_of_a_bridge_is_that_of_its_two_variables():
         for i, j in pairs:
             support[i, j] = support[j, i] = True
         penalty = Ridge(table.domain, 0.0, support)
-        model = Learner(table, Options(tol=1e-8)).learn(0.0, penalty=penalty).model
+        model = Learner(read_rows(table), Options(tol=1e-8)).learn(0.0, penalty=penalty).model
         return model.log_prob(np.asarray(table.codes)).sum()
 
     whole = likelihood([(0, 1), (1, 2), (2, 3), (3, 4)])
@@ -248,7 +253,7 @@ def test_copies_of_a_column_are_joined():
     rng = np.random.default_rng(9)
     first = (rng.random(300) < 0.4).astype(np.uint8)
     rows = np.column_stack([first, first, first, first, (rng.random((300, 2)) < 0.5)]).astype(np.uint8)
-    found = find_structure(sf.Table(sf.Domain.binary(6), np.asfortranarray(rows)))
+    found = find(sf.Table(sf.Domain.binary(6), np.asfortranarray(rows)))
     # Given one copy all others say nothing more; but one way or another all four are joined.
     assert nx.is_connected(nx.from_numpy_array(found.is_edge[:4, :4]))
     assert not found.is_edge[4:].any()

@@ -21,9 +21,10 @@ from sparsefield.cli._spelling import respell
 from sparsefield.cli._tables import Reading
 
 if TYPE_CHECKING:  # the command imports these when it runs: its help need not wait for them
-    from sparsefield.cli._loading import Rows
+    from sparsefield.cli._loading import LoadedTable
+    from sparsefield.learning import Alpha
     from sparsefield.network import Network
-    from sparsefield.selection import Alpha, Bootstrap, Stability
+    from sparsefield.resampling import Bootstrap, Stability
 
 _STRONGEST = 12  # edges to print
 _OFTEN, _SELDOM = 0.95, 0.5  # shares of resamples: edges that are nearly always found, and those that mostly are not
@@ -108,8 +109,8 @@ def bootstrap(
 ) -> None:
     """Fit rows that are drawn again and again, and say how often each edge is found."""
     from sparsefield.network import Network
-    from sparsefield.selection import bootstrap as draw_again
-    from sparsefield.selection import stability as drop_rows
+    from sparsefield.resampling import bootstrap as draw_again
+    from sparsefield.resampling import stability as drop_rows
 
     out = Output(quiet=quiet, as_json=json)
     output = beside(data, ".bootstrap.csv") if output is None else output
@@ -160,7 +161,7 @@ def bootstrap(
     )
 
 
-def _write(results: _Results, files: _Files, rows: Rows, groups: Groups) -> None:
+def _write(results: _Results, files: _Files, rows: LoadedTable, groups: Groups) -> None:
     """Write what is asked for."""
     found, dropped = results.bootstrap, results.stability
     if files.field is not None:

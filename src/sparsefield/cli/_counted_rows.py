@@ -39,7 +39,7 @@ def count_same(
 
 
 def _count(parts: LazyParts, out: Output, **asked: object) -> CountedTable:
-    from sparsefield.estimators import RowsBar  # scikit-learn takes a moment to import
+    from sparsefield.progress import RowsBar
 
     with RowsBar(out.progress) as watch:
         return count_parts(parts, watch=watch, **asked)  # type: ignore[arg-type]  # names are those of its options

@@ -29,9 +29,8 @@ def demo(
 ) -> None:
     """Learn the network behind the embedded Senate votes: a picture, an interactive page, and a certificate."""
     from sparsefield.datasets import load_senate
-    from sparsefield.estimators import seed_of
+    from sparsefield.learning import learn, seed_of
     from sparsefield.network import Network
-    from sparsefield.selection import learn
 
     if not output.is_dir():
         raise typer.BadParameter(f"there is no folder {str(output)!r}: make it first.", param_hint="--output")

@@ -21,11 +21,13 @@ from sparsefield.cli._spelling import respell
 from sparsefield.cli._tables import Cells, Reading
 
 if TYPE_CHECKING:  # commands import these when they run: their help need not wait for them
-    from sparsefield.cli._loading import Rows
+    from sparsefield.cli._loading import LoadedTable
     from sparsefield.fits import Fit
+    from sparsefield.learning import Alpha
     from sparsefield.network import Network
     from sparsefield.pairs import Inference
     from sparsefield.selection import Choice
+    from sparsefield.structure import Structure
 
 _STRONGEST = 12  # edges to print
 
@@ -81,11 +83,11 @@ def fit(
     json: options.Json = False,
 ) -> None:
     """Learn the network behind a table, and save it."""
-    from sparsefield.estimators import ProgressBar, choose_shown, seed_of
+    from sparsefield.data import Rows
+    from sparsefield.learning import learn_rows, seed_of, take_discoveries
     from sparsefield.network import Network
-    from sparsefield.selection import Choice, learn_with, take_discoveries
-    from sparsefield.solvers import Learner, Options
-    from sparsefield.structure import Structure
+    from sparsefield.selection import Choice
+    from sparsefield.solvers import Options
 
     out = Output(quiet=quiet, as_json=json)
     output = beside(data, ".field") if output is None else output
@@ -111,22 +113,15 @@ def fit(
             n_threads=threads,
             device=device,  # type: ignore[arg-type]  # checked by the options
         )
-        learner = Learner(table, asked, rows.weights)
+        own = Rows.of(table, rows.weights, missing)
         pairs: Inference | None = None
-        chosen: float | Choice | Structure
-        if alpha is not None:
-            chosen = alpha
-        elif fdr is not None:
+        given: Alpha | Structure = "auto" if alpha is None else alpha
+        if alpha is None and fdr is not None:
             pairs = inferring.find_edges(rows, out, reading.weight, fdr, missing=missing, n_threads=threads)
-            chosen = take_discoveries(learner.table, learner.weights, pairs, threads)
-        else:
-            chosen = choose_shown(learner, clock, out.progress)
-        if isinstance(chosen, Structure):
-            out.say(str(chosen))
-        with ProgressBar(out.progress, asked.most_steps(learner.table)) as watch:
-            found = learn_with(learner, chosen, began=clock, watch=watch)
+            given = take_discoveries(own, pairs, threads)
+            out.say(str(given))
+        found, chosen = learn_rows(own, asked, given, show=_Shown(out), began=clock)
         if isinstance(chosen, Choice):
-            chosen = chosen.of(found.model.n_edges)
             out.say(str(chosen))
         found = replace(found, settings={"random_state": seed, **found.settings})
         found.save(output)  # what comes after may fail or be interrupted
@@ -190,8 +185,25 @@ def certify(
     out.give(as_numbers(found, Network.of(found)))
 
 
-def _certify(found: Fit, rows: Rows, seed: int, out: Output, **how: Any) -> Fit:
-    from sparsefield.estimators import ProgressBar
+class _Shown:
+    """Progress bars of a fit, and how its edges were found."""
+
+    def __init__(self, out: Output) -> None:
+        from sparsefield.progress import Bars
+
+        bars = Bars(out.progress)
+        self.rows, self.choice, self.steps, self._out = bars.rows, bars.choice, bars.steps, out
+
+    def tell(self, chosen: Choice | Structure) -> None:
+        """Say how edges were found; penalties are told with the edges that they leave."""
+        from sparsefield.structure import Structure
+
+        if isinstance(chosen, Structure):
+            self._out.say(str(chosen))
+
+
+def _certify(found: Fit, rows: LoadedTable, seed: int, out: Output, **how: Any) -> Fit:
+    from sparsefield.progress import ProgressBar
     from sparsefield.solvers import certify as certify_fit
 
     with ProgressBar(out.progress, 6) as watch:
@@ -220,7 +232,7 @@ def as_numbers(found: Fit, network: Network) -> dict[str, Any]:
 def _draw(
     found: Fit,
     network: Network,
-    rows: Rows,
+    rows: LoadedTable,
     groups: Groups,
     report: Path | None,
     picture: Path | None,

@@ -44,7 +44,7 @@ from sparsefield.data import (
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class LoadedTable:
     """A table; how often each of its rows counts, and which belong together, where columns say so."""
 
     table: Table
@@ -67,7 +67,9 @@ class Rows:
         return f"{count(table.n_rows, 'row')}{counted}, {count(table.domain.n_variables, 'variable')}{missing}."
 
 
-def load(path: Path, how: Reading, out: Output, missing: str, sampling: Sampling, *, is_survey: bool = False) -> Rows:
+def load(
+    path: Path, how: Reading, out: Output, missing: str, sampling: Sampling, *, is_survey: bool = False
+) -> LoadedTable:
     """Read a table as `Reading.load` says."""
     with plain_errors(path):
         parts, place_of = _find_large(path, how), None
@@ -80,7 +82,7 @@ def load(path: Path, how: Reading, out: Output, missing: str, sampling: Sampling
         else:
             kept = _choose_columns(pl.DataFrame(schema=list(parts.names)), how, sampling.cluster)
             table, constant = count_columns(parts, kept, how, out, missing, sampling)
-            rows, more = Rows(table), _list_constant(constant)
+            rows, more = LoadedTable(table), _list_constant(constant)
         out.say(str(rows))
         found = find_suspicions(rows.table, missing=missing, sample_weight=rows.weights)
         placed = found if place_of is None else [own.placed(place_of(own.row)) for own in found]
@@ -89,12 +91,12 @@ def load(path: Path, how: Reading, out: Output, missing: str, sampling: Sampling
     return rows
 
 
-def load_same(path: Path, domain: Domain, how: Cells, out: Output, missing: str, sampling: Sampling) -> Rows:
+def load_same(path: Path, domain: Domain, how: Cells, out: Output, missing: str, sampling: Sampling) -> LoadedTable:
     """Read a table as `Cells.load_same` says."""
     with plain_errors(path):
         parts = _find_large(path, how)
         if parts is not None:
-            return Rows(count_same(parts, domain, how, out, missing, sampling))
+            return LoadedTable(count_same(parts, domain, how, out, missing, sampling))
         contents = _read_file(path, how, out)
         with contents.locate():
             weights = _find_weights(contents.frame, how)
@@ -102,10 +104,10 @@ def load_same(path: Path, domain: Domain, how: Cells, out: Output, missing: str,
             names = [find_column(name, contents.frame.columns, "The field") for name in domain.names]
             frame = contents.frame.select(names)
             table = encode(frame, domain=domain, merge_levels=_choose_merged(frame, how, ()))
-    return Rows(table, weights, contents, clusters)
+    return LoadedTable(table, weights, contents, clusters)
 
 
-def _take(contents: Contents, how: Reading, cluster: str | None) -> tuple[Rows, list[str]]:
+def _take(contents: Contents, how: Reading, cluster: str | None) -> tuple[LoadedTable, list[str]]:
     """Take the columns that are asked for; also return what people should look at."""
     frame, notes = contents.frame, list[str]()
     kept, weights = _choose_columns(frame, how, cluster), _find_weights(frame, how)
@@ -128,7 +130,7 @@ def _take(contents: Contents, how: Reading, cluster: str | None) -> tuple[Rows, 
         table = encode(frame, ordinal=ordinal, merge_levels=merged, max_levels=how.max_levels)
     notes = [*notes, *_list_merged(frame, table, merged), *_list_taken(contents, how, frame)]
     constant = [own.message for own in caught if isinstance(own.message, ConstantColumnWarning)]
-    return Rows(table, weights, contents, clusters), [*notes, *_list_constant(constant)]
+    return LoadedTable(table, weights, contents, clusters), [*notes, *_list_constant(constant)]
 
 
 def _list_constant(found: list[ConstantColumnWarning]) -> list[str]:

@@ -52,7 +52,7 @@ class ManyFits:
     @property
     def settings(self) -> dict[str, Any]:
         """What the library is asked for; seeds are those of estimators with `random_state`, as in `sparsefield fit`."""
-        from sparsefield.estimators import seed_of  # a second, which the help of commands need not wait for
+        from sparsefield.learning import seed_of  # a second, which the help of commands need not wait for
 
         return {
             "objective": self.objective,
@@ -67,7 +67,7 @@ class ManyFits:
 
     def run(self, what: str, function: Callable[..., Found], *inputs: Any, out: Output, **how: Any) -> Found:
         """Call what makes many fits, with a bar that shows how far it is; each kind of them has its own folder."""
-        from sparsefield.estimators import PiecesBar
+        from sparsefield.progress import PiecesBar
 
         folder = None if self.checkpoint is None else self.checkpoint / what
         with PiecesBar(out.progress, what) as watch:

@@ -12,7 +12,7 @@ from sparsefield.cli._app import Output
 from sparsefield.cli._tables import Sampling
 
 if TYPE_CHECKING:  # commands import these when they run: their help need not wait for them
-    from sparsefield.cli._loading import Rows
+    from sparsefield.cli._loading import LoadedTable
     from sparsefield.fits import Fit
     from sparsefield.network import Network
     from sparsefield.pairs import Inference
@@ -26,7 +26,7 @@ class Inferring(Sampling):
 
     infer: options.Infer = None
 
-    def check(self, rows: Rows) -> None:
+    def check(self, rows: LoadedTable) -> None:
         """Refuse, before any work is done, to say what cannot be said."""
         from sparsefield.data import TableError
 
@@ -35,7 +35,7 @@ class Inferring(Sampling):
 
     def find(
         self,
-        rows: Rows,
+        rows: LoadedTable,
         out: Output,
         weight: str | None,
         *,
@@ -48,7 +48,7 @@ class Inferring(Sampling):
 
         Parameters
         ----------
-        rows : Rows
+        rows : LoadedTable
             The table.
         out : Output
             Where to say why not.
@@ -76,7 +76,14 @@ class Inferring(Sampling):
         return None
 
     def find_edges(
-        self, rows: Rows, out: Output, weight: str | None, fdr: float, *, missing: str, n_threads: int | None = None
+        self,
+        rows: LoadedTable,
+        out: Output,
+        weight: str | None,
+        fdr: float,
+        *,
+        missing: str,
+        n_threads: int | None = None,
     ) -> Inference:
         """Return how sure each pair is, where edges are to be found by it; or refuse."""
         from sparsefield.data import TableError
@@ -87,7 +94,7 @@ class Inferring(Sampling):
             raise TableError("--fdr needs rows in memory, and this table is too large for that", "leave it out")
         return find_pairs(rows, out, self, weight, fdr=fdr, missing=missing, n_threads=n_threads)
 
-    def _excuse(self, rows: Rows) -> str:
+    def _excuse(self, rows: LoadedTable) -> str:
         """Say why nothing can be said of these rows; an empty string where it can."""
         n = rows.table.domain.n_variables
         if not _are_in_memory(rows):
@@ -99,16 +106,16 @@ class Inferring(Sampling):
         return ""
 
 
-def _are_in_memory(rows: Rows) -> bool:
+def _are_in_memory(rows: LoadedTable) -> bool:
     """Say whether all rows of a table are there, and not their counts alone."""
     from sparsefield.data import CountedTable
 
     return not isinstance(rows.table, CountedTable) or rows.table.sample.n_rows == rows.table.n_rows
 
 
-def find_pairs(rows: Rows, out: Output, sampling: Sampling, weight: str | None, **how: Any) -> Inference:
+def find_pairs(rows: LoadedTable, out: Output, sampling: Sampling, weight: str | None, **how: Any) -> Inference:
     """Find how sure each pair is, and point at weights that may be counts."""
-    from sparsefield.estimators import infer
+    from sparsefield.learning import infer
 
     if rows.weights is not None and not sampling.frequency and _look_like_counts(rows):
         out.warn(
@@ -119,7 +126,7 @@ def find_pairs(rows: Rows, out: Output, sampling: Sampling, weight: str | None, 
     return infer(rows.table, **how, progress=out.progress)  # type: ignore[arg-type]  # True, False or "auto"
 
 
-def _look_like_counts(rows: Rows) -> bool:
+def _look_like_counts(rows: LoadedTable) -> bool:
     """Say whether weights are whole numbers that differ."""
     assert rows.weights is not None
     return bool((rows.weights % 1 == 0).all() and rows.weights.min() < rows.weights.max())

@@ -19,7 +19,7 @@ from sparsefield.cli._signature import spread
 from sparsefield.cli._tables import Reading
 
 if TYPE_CHECKING:  # the command imports these when it runs: its help need not wait for them
-    from sparsefield.cli._loading import Rows
+    from sparsefield.cli._loading import LoadedTable
     from sparsefield.selection import Choice
 
 _MOST_LINES = 30  # of the table that is printed: a screen
@@ -139,13 +139,13 @@ def _read_numbers(words: str) -> list[float]:
 
 
 def _draw(
-    choice: Choice, rows: Rows, asked: ManyFits, out: Output, picture: Path | None, choice_picture: Path | None
+    choice: Choice, rows: LoadedTable, asked: ManyFits, out: Output, picture: Path | None, choice_picture: Path | None
 ) -> list[Path]:
     """Draw the pictures that are asked for."""
     if picture is None and choice_picture is None:
         return []
-    from sparsefield.estimators import PiecesBar
     from sparsefield.plotting import ChoiceDisplay, PathDisplay  # matplotlib takes a moment to import
+    from sparsefield.progress import PiecesBar
     from sparsefield.selection import path as fit_path
 
     if picture is not None:
@@ -165,16 +165,18 @@ def _draw(
     return [file for file in (picture, choice_picture) if file is not None]
 
 
-def _write_page(choice: Choice, rows: Rows, asked: ManyFits, page: Path) -> None:
+def _write_page(choice: Choice, rows: LoadedTable, asked: ManyFits, page: Path) -> None:
     """Write the page of the fit with the penalty that was chosen, beside the other penalties."""
+    from sparsefield.data import Rows
+    from sparsefield.learning import learn_rows
     from sparsefield.report import write_report
-    from sparsefield.selection import learn_with
     from sparsefield.selection import path as fit_path
-    from sparsefield.solvers import Learner, Options
+    from sparsefield.solvers import Options
 
     more = {name: value for name, value in asked.settings.items() if name != "objective"}
     if asked.objective == "likelihood":
-        fit = learn_with(Learner(rows.table, Options(**more), rows.weights), choice)
+        options = Options(**more)
+        fit, _ = learn_rows(Rows.of(rows.table, rows.weights, options.missing), options, choice)
     else:
         found = fit_path(rows.table, [choice.alpha], sample_weight=rows.weights, likelihoods=False, **asked.settings)
         (fit,) = found.fits

@@ -16,7 +16,7 @@ from sparsefield.cli._signature import spread
 from sparsefield.cli._tables import Cells
 
 if TYPE_CHECKING:
-    from sparsefield.cli._loading import Rows
+    from sparsefield.cli._loading import LoadedTable
     from sparsefield.fits import Fit
 
 
@@ -69,10 +69,10 @@ def report(
     out.give({"files": [str(output)]})
 
 
-def _is_same(rows: Rows, found: Fit) -> bool:
+def _is_same(rows: LoadedTable, found: Fit) -> bool:
     """Say whether a field was fitted to a table, as far as is known.
 
-    Rows with weights that are not given here may be others.
+    LoadedTable with weights that are not given here may be others.
     """
     from sparsefield.data import check_rows, resolve_missing, take_counted
 

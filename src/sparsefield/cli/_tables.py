@@ -12,7 +12,7 @@ from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output
 
 if TYPE_CHECKING:  # what reads tables is imported when one is read: help need not wait for it
-    from sparsefield.cli._loading import Rows
+    from sparsefield.cli._loading import LoadedTable
     from sparsefield.data import Domain
 
 
@@ -38,7 +38,7 @@ class Cells:
 
     def load_same(
         self, path: Path, domain: Domain, out: Output, missing: str = "model", sampling: Sampling | None = None
-    ) -> Rows:
+    ) -> LoadedTable:
         """Read a table again, with the variables and levels that a field already has.
 
         Parameters
@@ -72,7 +72,7 @@ class Reading(Cells):
 
     def load(
         self, path: Path, out: Output, missing: str, sampling: Sampling | None = None, *, is_survey: bool = False
-    ) -> Rows:
+    ) -> LoadedTable:
         """Read a table, and take the columns that are asked for; say what it holds, and what to look at.
 
         Parameters

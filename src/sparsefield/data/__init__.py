@@ -2,7 +2,7 @@
 
 from sparsefield.data._alignments import AMINO_ACIDS, Alignment, read_alignment, sequence_weights
 from sparsefield.data._contents import Contents, ReadingWarning
-from sparsefield.data._count_data import count_data, count_parts, find_large, find_parts, open_rows
+from sparsefield.data._count_data import count_data, count_parts, find_large, find_parts, open_rows, read_rows
 from sparsefield.data._counted import CountedTable
 from sparsefield.data._counting import MOST_ROWS, borrow_rows, count_codes, count_ones, count_words, is_few
 from sparsefield.data._domain import MISSING, MOST_LEVELS, Domain
@@ -26,6 +26,7 @@ from sparsefield.data._parts import LazyParts
 from sparsefield.data._policies import WAYS_WITH_MISSING, read_weights, resolve_missing, take_counted
 from sparsefield.data._reading import MISSING_MARKERS, read_contents, read_table
 from sparsefield.data._row_names import is_numbering, names_rows
+from sparsefield.data._rows import Rows
 from sparsefield.data._source import as_address
 from sparsefield.data._suspicions import find_suspicions
 from sparsefield.data._table import Table, distinct_rows
@@ -54,6 +55,7 @@ __all__ = [
     "Moments",
     "Ordinal",
     "ReadingWarning",
+    "Rows",
     "Suspicion",
     "Table",
     "TableError",
@@ -92,6 +94,7 @@ __all__ = [
     "preview",
     "read_alignment",
     "read_contents",
+    "read_rows",
     "read_table",
     "read_weights",
     "resolve_missing",

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
+from numpy.typing import ArrayLike
 
 from sparsefield.data._contents import ReadingWarning
 from sparsefield.data._counted import CountedTable
@@ -25,6 +26,7 @@ from sparsefield.data._part import Asked
 from sparsefield.data._parts import LazyParts, Parts, WatchRows
 from sparsefield.data._policies import WAYS_WITH_MISSING, resolve_missing
 from sparsefield.data._reading import MISSING_MARKERS
+from sparsefield.data._rows import Rows
 from sparsefield.data._source import as_address
 from sparsefield.data._table import Table
 from sparsefield.data._tally import Tally, new_codes
@@ -102,6 +104,40 @@ def open_rows(
     if parts is None:
         return encode(data, domain=domain, ordinal=ordinal)
     return count_parts(parts, domain=domain, ordinal=ordinal, missing=missing, n_threads=n_threads, watch=watch)
+
+
+def read_rows(
+    data: Any,
+    sample_weight: ArrayLike | None = None,
+    *,
+    missing: str = "model",
+    ordinal: Ordinal = None,
+    n_threads: int | None = None,
+    watch: WatchRows | None = None,
+) -> Rows:
+    """Read the rows that count, whatever holds them: once for each fit.
+
+    Parameters
+    ----------
+    data : Table, array, pandas or polars data frame, or path
+        Observations, one row each; see `encode`. What is lazy or large is counted part by part; see `count_data`.
+    sample_weight : array-like of shape (n_rows,), optional
+        How often each row counts.
+    missing : "model", "zero", "drop" or "error"
+        What to do with missing values; see `resolve_missing`.
+    ordinal
+        As for `encode`, of what is read here.
+    n_threads : int, optional
+        Threads that count.
+    watch : callable, optional
+        Called with the number of rows that are counted so far, where they are not in memory.
+    """
+    if ordinal is not None and isinstance(data, Table):
+        raise ValueError("ordinal is for tables that are read here: give it to encode, which made this one.")
+    if isinstance(data, Table):
+        return Rows.of(data, sample_weight, missing)
+    table = open_rows(data, missing=missing, ordinal=ordinal, n_threads=n_threads, watch=watch)
+    return Rows.of(table, sample_weight, missing)
 
 
 def find_parts(data: Any, *, at_all: bool = False) -> Parts | None:

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
 from sparsefield.data import Table, encode, take_counted
-from sparsefield.estimators._seeds import seed_of
 from sparsefield.inference import OutOfReachError
+from sparsefield.learning import seed_of
 from sparsefield.model import ImputeMethod, LogPartition, PairwiseMRF
 from sparsefield.objective import pseudo_log_likelihoods
 

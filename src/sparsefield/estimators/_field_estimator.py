@@ -17,10 +17,11 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, ch
 
 from sparsefield.data import Ordinal, Table, listed, open_rows
 from sparsefield.estimators._answers import FieldAnswers
-from sparsefield.estimators._seeds import seed_of
 from sparsefield.fits import Fit
+from sparsefield.learning import Alpha, Chosen, seed_of
 from sparsefield.network import make_graph
-from sparsefield.selection import Alpha, Choice, Objective
+from sparsefield.objective import Penalty
+from sparsefield.selection import Choice, Objective
 from sparsefield.structure import Structure
 
 
@@ -74,8 +75,9 @@ class FieldEstimator(FieldAnswers, BaseEstimator):  # type: ignore[misc]
         if self.fit_.is_serious:
             warnings.warn(fit.status.sentence, ConvergenceWarning, stacklevel=3)
 
-    def _store_choice(self, chosen: float | Choice | Structure) -> None:
+    def _store_choice(self, chosen: Chosen) -> None:
         """Keep the penalty, if edges are by one, and why they or it were chosen if they were."""
+        assert not isinstance(chosen, Penalty)
         self.choice_ = chosen if isinstance(chosen, Choice | Structure) else None
         if isinstance(chosen, Structure):
             self.alpha_ = None

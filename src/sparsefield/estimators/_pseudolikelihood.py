@@ -6,12 +6,12 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
-from sparsefield.data import WAYS_WITH_MISSING, Ordinal, Table, describe_rows, encode, resolve_missing, take_counted
+from sparsefield.data import WAYS_WITH_MISSING, Ordinal, Rows, Table, encode
 from sparsefield.estimators._field_estimator import FieldEstimator
-from sparsefield.estimators._progress import ProgressBar, choose_alpha_shown
-from sparsefield.estimators._seeds import seed_of
+from sparsefield.learning import Alpha, choose_alpha, seed_of
 from sparsefield.objective import PenaltyKind
-from sparsefield.selection import Alpha, Choice, Objective
+from sparsefield.progress import Bars, ProgressBar
+from sparsefield.selection import Choice, Objective
 from sparsefield.solvers import Learner, Options, solve_filled_pseudo_likelihood, solve_pseudo_likelihood
 
 
@@ -90,8 +90,8 @@ class PseudoLikelihood(FieldEstimator):
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> PseudoLikelihood:  # noqa: ARG002
         """Learn a field from a table; as `SparseMRF.fit`."""
         data = self._check_input(X)
-        table, weights = take_counted(data if isinstance(data, Table) else encode(data), sample_weight)
-        table, weights = resolve_missing(table, self.missing, weights, ways=self._ways_with_missing)
+        own = Rows.of(data if isinstance(data, Table) else encode(data), sample_weight, self.missing)
+        table, weights = own.table, own.weights
         chosen = self._choose_for(table, weights)
         alpha = chosen.alpha if isinstance(chosen, Choice) else chosen
         with ProgressBar(self.progress, self.max_iter) as watch:
@@ -109,7 +109,7 @@ class PseudoLikelihood(FieldEstimator):
             else:
                 fit = solve_pseudo_likelihood(table, alpha, **options)
         said = {"choice": chosen.sentence} if isinstance(chosen, Choice) else {}
-        self._store(fit, **describe_rows(table, weights), **said, alpha=alpha)
+        self._store(fit, **own.facts, **said, alpha=alpha)
         self._store_choice(chosen)
         return self
 
@@ -124,7 +124,9 @@ class PseudoLikelihood(FieldEstimator):
             seed=seed_of(self.random_state) if self._fills(table) else 0,
         )
         objective: Objective = "likelihood" if self._fills(table) else "pseudolikelihood"
-        return choose_alpha_shown(Learner(table, options, sample_weight), self.progress, objective)
+        with Bars(self.progress).choice() as watch:
+            learner = Learner(Rows.of(table, sample_weight, missing), options)
+            return choose_alpha(learner, objective=objective, watch=watch)
 
     def _fills(self, table: Table) -> bool:
         """Say whether missing values of a table are drawn."""

@@ -13,11 +13,12 @@ from sklearn.utils.validation import _is_fitted
 
 from sparsefield.data import Table, encode
 from sparsefield.estimators._field_estimator import FieldEstimator
-from sparsefield.estimators._progress import PiecesBar
-from sparsefield.estimators._seeds import seed_of
-from sparsefield.selection import Alpha, Bootstrap, Choice, Stability
-from sparsefield.selection import bootstrap as draw_again
-from sparsefield.selection import stability as drop_rows
+from sparsefield.learning import Alpha, seed_of
+from sparsefield.progress import PiecesBar
+from sparsefield.resampling import Bootstrap, Stability
+from sparsefield.resampling import bootstrap as draw_again
+from sparsefield.resampling import stability as drop_rows
+from sparsefield.selection import Choice
 from sparsefield.solvers import Options
 
 _OPTIONS = {own.name for own in fields(Options)}
@@ -58,7 +59,7 @@ def bootstrap(
     sample_weight : array-like of shape (n_rows,), optional
         How often each row counts. Rows are drawn as if each stood there as often.
     n_jobs, checkpoint
-        As for `selection.run_pieces`: resamples at a time, and a folder that keeps those that are finished.
+        As for `parallel.run_pieces`: resamples at a time, and a folder that keeps those that are finished.
 
     Returns
     -------

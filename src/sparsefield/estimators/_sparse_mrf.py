@@ -7,17 +7,15 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
-from sparsefield.data import WAYS_WITH_MISSING, Ordinal, Table
+from sparsefield.data import WAYS_WITH_MISSING, Ordinal, Table, read_rows
 from sparsefield.estimators._field_estimator import FieldEstimator
-from sparsefield.estimators._progress import ProgressBar, RowsBar, choose_shown
-from sparsefield.estimators._seeds import seed_of
 from sparsefield.gradients import CertificateKind, Schedule
 from sparsefield.inference import Backend, DeviceName
+from sparsefield.learning import Alpha, learn_rows, seed_of
 from sparsefield.model import PairwiseMRF
 from sparsefield.objective import PenaltyKind
-from sparsefield.selection import Alpha, Choice, learn_with
-from sparsefield.solvers import Learner, Options
-from sparsefield.structure import Structure
+from sparsefield.progress import Bars
+from sparsefield.solvers import Options
 
 
 class SparseMRF(FieldEstimator):
@@ -238,22 +236,18 @@ class SparseMRF(FieldEstimator):
             How often each row counts.
         """
         began = time.perf_counter()
-        with RowsBar(self.progress) as watch_rows:
-            learner = Learner(self._check_input(X), self._make_options(), sample_weight, watch_rows)
-        chosen = self._choose(learner, began)
-        with ProgressBar(self.progress, learner.options.most_steps(learner.table)) as watch:
-            fit = learn_with(learner, chosen, began=began, watch=watch)
+        data, options, show = self._check_input(X), self._make_options(), Bars(self.progress)
+        with show.rows() as watch:
+            rows = read_rows(data, sample_weight, missing=self.missing, n_threads=self.n_threads, watch=watch)
+        fit, chosen = learn_rows(rows, options, self.alpha, show=show, began=began)
         self._store(fit)
-        self._store_choice(chosen.of(fit.model.n_edges) if isinstance(chosen, Choice) else chosen)
+        self._store_choice(chosen)
         return self
 
     def _make_options(self) -> Options:
         own = ("alpha", "ordinal", "random_state", "progress")
         given = {name: value for name, value in self.get_params().items() if name not in own}
         return Options(seed=seed_of(self.random_state), **given)
-
-    def _choose(self, learner: Learner, began: float | None = None) -> float | Choice | Structure:
-        return choose_shown(learner, began, self.progress) if self.alpha == "auto" else self.alpha
 
     def _choose_for(self, table: Table, sample_weight: ArrayLike | None) -> Alpha:  # noqa: ARG002
         return self.alpha

@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 
-from sparsefield.data import WAYS_WITH_MISSING, Ordinal, Table, count, encode
+from sparsefield.data import WAYS_WITH_MISSING, Ordinal, Rows, Table, count, encode
 from sparsefield.estimators._field_estimator import FieldEstimator
-from sparsefield.estimators._progress import PiecesBar, ProgressBar
-from sparsefield.estimators._seeds import seed_of
 from sparsefield.gradients import Schedule
 from sparsefield.inference import Backend, DeviceName
+from sparsefield.learning import seed_of
 from sparsefield.objective import PenaltyKind
+from sparsefield.progress import PiecesBar, ProgressBar
 from sparsefield.selection import Choice, Criterion, relax, select
 from sparsefield.solvers import Learner, Options
 
@@ -79,7 +79,7 @@ class SparseMRFCV(FieldEstimator):
         As for `SparseMRF`, for the last fit; with relax=True for the fit whose edges are kept, too, and the optimum is
         that of these edges.
     n_jobs : int, optional
-        Folds or subsamples at a time, -1 for as many as there are processors; see `selection.run_pieces`.
+        Folds or subsamples at a time, -1 for as many as there are processors; see `parallel.run_pieces`.
     checkpoint : path, optional
         A folder that keeps finished parts of the choice, so that it can go on.
     random_state : int, RandomState, Generator or None
@@ -190,7 +190,7 @@ class SparseMRFCV(FieldEstimator):
         data = self._check_input(X)
         table = data if isinstance(data, Table) else encode(data)
         # Refused before the choice, which takes long, if an option of the last fit makes no sense.
-        learner = Learner(table, self._make_options(), sample_weight)
+        learner = Learner(Rows.of(table, sample_weight, self.missing), self._make_options())
         choice = self._choose_for(table, sample_weight)
         self._store_choice(self._fit_chosen(learner, choice))
         self.path_table_ = choice.table
@@ -225,7 +225,7 @@ class SparseMRFCV(FieldEstimator):
         """Return the number of folds, or the folds that a splitter makes of the rows that count."""
         if isinstance(self.cv, int | np.integer):
             return self.cv
-        n_rows = Learner(table, self._make_options(), sample_weight).table.n_rows
+        n_rows = Rows.of(table, sample_weight, self.missing).table.n_rows
         folds = list(check_cv(self.cv).split(np.zeros((n_rows, 1))))
         if any(np.max(own, initial=0) >= n_rows for fold in folds for own in fold):
             raise ValueError(f"cv has indices of rows that there are none of: the table has {count(n_rows, 'row')}.")

@@ -19,7 +19,7 @@ from sparsefield.plotting._colors import LIGHT
 from sparsefield.plotting._curves import clear_frame
 from sparsefield.plotting._display import Display, check_result
 from sparsefield.plotting._names import as_percent, name_edge
-from sparsefield.selection import Bootstrap
+from sparsefield.resampling import Bootstrap
 
 _WEIGHT, _ZERO = LIGHT["groups"][0], LIGHT["faint"]
 _FADED = 0.35  # the interval of a weight, in its colour
@@ -49,7 +49,7 @@ class SharesDisplay(Display):
     >>> import sparsefield as sf
     >>> from sparsefield.plotting import SharesDisplay
     >>> table = sf.datasets.make_field(6, strength=(1.0, 1.5), seed=7).sample(500, method="perfect", seed=1)
-    >>> display = SharesDisplay.from_bootstrap(sf.selection.bootstrap(table, 0.02, n=20)).plot()
+    >>> display = SharesDisplay.from_bootstrap(sf.resampling.bootstrap(table, 0.02, n=20)).plot()
     >>> display.ax_.get_title()
     '4 edges, 20 resamples'
     """
@@ -124,7 +124,7 @@ class DifferencesDisplay(Display):
     >>> import sparsefield as sf
     >>> from sparsefield.plotting import DifferencesDisplay
     >>> table = sf.datasets.make_field(6, strength=(1.0, 1.5), seed=7).sample(500, method="perfect", seed=1)
-    >>> display = DifferencesDisplay.from_bootstrap(sf.selection.bootstrap(table, 0.02, n=20)).plot()
+    >>> display = DifferencesDisplay.from_bootstrap(sf.resampling.bootstrap(table, 0.02, n=20)).plot()
     >>> display.differs.shape
     (4, 4)
     """

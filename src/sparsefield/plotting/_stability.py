@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sparsefield.plotting._colors import LIGHT
 from sparsefield.plotting._curves import clear_frame
 from sparsefield.plotting._display import Display, check_result
-from sparsefield.selection import Stability
+from sparsefield.resampling import Stability
 
 _REACHED = 0.7  # the correlation that CS coefficients ask for (Epskamp, Borsboom and Fried 2018)
 _BAND = (0.05, 0.95)  # the lower end is at 0.7 where 95% of the subsamples reach it, as CS coefficients ask
@@ -45,7 +45,7 @@ class StabilityDisplay(Display):
     >>> import sparsefield as sf
     >>> from sparsefield.plotting import StabilityDisplay
     >>> table = sf.datasets.make_field(6, strength=(1.0, 1.5), seed=7).sample(5000, method="perfect", seed=1)
-    >>> found = sf.selection.stability(table, 0.02, shares=(0.75, 0.5), n=20)
+    >>> found = sf.resampling.stability(table, 0.02, shares=(0.75, 0.5), n=20)
     >>> display = StabilityDisplay.from_stability(found).plot()
     >>> display.ax_.get_legend().get_texts()[0].get_text()
     'weights of edges (CS coefficient 0.5)'

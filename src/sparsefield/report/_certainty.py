@@ -11,7 +11,7 @@ from sparsefield._rounding import as_confidence, at_most
 from sparsefield.fits import Fit
 from sparsefield.network import Network
 from sparsefield.report._counting import count_of
-from sparsefield.selection import Bootstrap
+from sparsefield.resampling import Bootstrap
 
 _NOTHING = 1e-6  # nats per row: a gap below that is told as such, and not by digits that say nothing to readers
 _OFTEN, _SELDOM = 0.95, 0.5  # shares of resamples: edges that are nearly always found, and those that mostly are not

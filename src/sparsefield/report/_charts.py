@@ -15,7 +15,8 @@ from sparsefield.plotting import ChoiceDisplay, StabilityDisplay, as_percent
 from sparsefield.report._counting import as_name, count_of
 from sparsefield.report._scales import Scale, as_tick, make_scale
 from sparsefield.report._svg import Chart, Series, draw
-from sparsefield.selection import Choice, PathWeights, Stability
+from sparsefield.resampling import Stability
+from sparsefield.selection import Choice, PathWeights
 
 _MOST_LINES = 200  # of the weights along a path: the strongest, which is as many as a screen can tell apart
 _COLORED = 6  # lines of these that have colours of their own, and names in the legend

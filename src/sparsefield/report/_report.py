@@ -25,7 +25,8 @@ from sparsefield.report._sections import describe_many, find_shares
 from sparsefield.report._style import write_themes
 from sparsefield.report._view import describe_network, make_environment, read_view
 from sparsefield.report._words import describe
-from sparsefield.selection import Bootstrap, Choice, Path, PathWeights, Stability
+from sparsefield.resampling import Bootstrap, Stability
+from sparsefield.selection import Choice, Path, PathWeights
 
 _MOST_VARIABLES = 2000  # all pairs of nodes are compared to place them
 _SCRIPTS = ("texts.js", "theme.js", "table.js", "compare.js", "pairs.js", "report.js")  # each may use those before it

@@ -12,7 +12,8 @@ from sparsefield.fits import Fit
 from sparsefield.network import Network
 from sparsefield.plotting import StabilityDisplay, as_percent
 from sparsefield.report._charts import draw_choice, draw_stability
-from sparsefield.selection import Bootstrap, Choice, Stability
+from sparsefield.resampling import Bootstrap, Stability
+from sparsefield.selection import Choice
 
 Shares = dict[frozenset[str], float]  # of the resamples in which a pair has an edge
 _MOST_OTHERS = 10  # pairs that are listed

@@ -21,7 +21,7 @@ from sparsefield.report._certainty import (
 )
 from sparsefield.report._counting import and_last, as_name, count_of
 from sparsefield.report._odds import describe_edge
-from sparsefield.selection import Bootstrap
+from sparsefield.resampling import Bootstrap
 
 _MOST_NAMED = 3  # of the most connected variables
 _MOST_SIZES = 6  # of clusters: more numbers in a row are not read

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparsefield.data import MISSING, CountedTable, Moments
+from sparsefield.data import MISSING, CountedTable, Moments, read_rows
 from sparsefield.model import Matrix, across_variables
 from sparsefield.objective import PenaltyKind
 from sparsefield.selection._main_effects import MainEffects
@@ -58,9 +58,8 @@ def alpha_max(
     >>> [sf.SparseMRF(alpha).fit(table).graph().number_of_edges() for alpha in (most, 0.99 * most)]
     [0, 1]
     """
-    return largest_alpha(
-        Learner(data, Options(penalty=penalty, penalize_main=penalize_main, missing=missing), sample_weight)
-    )
+    options = Options(penalty=penalty, penalize_main=penalize_main, missing=missing)
+    return largest_alpha(Learner(read_rows(data, sample_weight, missing=missing), options))
 
 
 def largest_alpha(learner: Learner) -> float:

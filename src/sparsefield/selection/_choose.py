@@ -15,18 +15,17 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from sparsefield._kernels._compiling import seconds_compiling
-from sparsefield.data import Table, describe_rows, listed
+from sparsefield.data import Table, describe_rows, listed, read_rows
 from sparsefield.fits import Fit
 from sparsefield.inference import MOST_ENTRIES, count_entries
 from sparsefield.model import PairwiseMRF, as_theta
 from sparsefield.objective import Group
-from sparsefield.selection._checkpoint import Result
+from sparsefield.parallel import Result, Watch, run_pieces
 from sparsefield.selection._criteria import Choice, say_edges
 from sparsefield.selection._noise import count_along, count_noise, edge_of_noise
-from sparsefield.selection._parts import Part, PathOfPart, Refit, Rows, seed_of_part
+from sparsefield.selection._parts import Part, PathOfPart, Refit, RowIndex, seed_of_part
 from sparsefield.selection._path import Objective, WatchFits, check_objective, grid, order_alphas
 from sparsefield.selection._path_weights import PathWeights
-from sparsefield.selection._pieces import Watch, run_pieces
 from sparsefield.selection._rules import ByHoldingOut, ByInformation, ByStability, Found, Rule
 from sparsefield.solvers import Learner, Options
 
@@ -44,7 +43,7 @@ def select(
     n_alphas: int = 30,
     gamma: float = 0.25,
     noise_share: float = 0.1,
-    n_folds: int | Sequence[tuple[Rows, Rows]] = 5,
+    n_folds: int | Sequence[tuple[RowIndex, RowIndex]] = 5,
     beta: float = 0.05,
     n_subsamples: int = 20,
     refit: Refit | Literal["auto"] = "auto",
@@ -148,7 +147,8 @@ def select(
             "max_seconds is for information criteria without a checkpoint: others need all of their fits. Use fewer "
             "alphas, folds or subsamples."
         )
-    learner = Learner(data, Options(**options, seed=seed, n_threads=n_threads), sample_weight)
+    asked = Options(**options, seed=seed, n_threads=n_threads)
+    learner = Learner(read_rows(data, sample_weight, missing=asked.missing, n_threads=n_threads), asked)
     table, weights = learner.table, learner.weights
     check_objective(objective, table)
     if rule.takes == "subsamples" or (rule.takes == "folds" and not isinstance(n_folds, Sequence)):
@@ -239,7 +239,7 @@ def _watch_fits(watch: Watch) -> WatchFits:
 def _make_rule(
     criterion: Criterion,
     gamma: float,
-    n_folds: int | Sequence[tuple[Rows, Rows]],
+    n_folds: int | Sequence[tuple[RowIndex, RowIndex]],
     beta: float,
     n_subsamples: int,
     refit: Refit,
@@ -261,7 +261,7 @@ def _part_rows(table: Table, weights: NDArray[np.float64] | None) -> tuple[Table
     return table[np.repeat(np.arange(table.n_rows), weights.astype(np.int64))], None
 
 
-def _name_parts(rule: Rule, n_folds: int | Sequence[tuple[Rows, Rows]]) -> str:
+def _name_parts(rule: Rule, n_folds: int | Sequence[tuple[RowIndex, RowIndex]]) -> str:
     """Return what tells the parts of a table from others."""
     if rule.takes != "folds" or not isinstance(n_folds, Sequence):
         return rule.takes

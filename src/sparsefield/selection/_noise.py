@@ -15,7 +15,6 @@ from sparsefield.model import MOST_AT_ONCE, tally_sizes
 from sparsefield.objective import Features, Group
 from sparsefield.selection._alpha_max import independent_means
 from sparsefield.selection._norms import tail_of_squares
-from sparsefield.selection._rows import count_rows
 from sparsefield.solvers import Learner
 
 Values = NDArray[np.float64]
@@ -84,7 +83,7 @@ def noise_of(learner: Learner) -> float:
         deviations = np.sqrt(means * (1 - means))
     deviations = np.sort(deviations)[::-1]
     largest = deviations[0] * deviations[1] if len(deviations) > 1 else 0.25
-    return float(max(largest, 1e-12) / np.sqrt(count_rows(learner.table, learner.weights)))
+    return float(max(largest, 1e-12) / np.sqrt(learner.rows.n))
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +134,7 @@ def _find_noise(learner: Learner, n_rows: float | None = None) -> _Noise:
     error is sqrt(c) times that of whole rows.
     """
     means, penalty = independent_means(learner), learner.make_penalty(0.0)
-    n = count_rows(learner.table, learner.weights) if n_rows is None else n_rows
+    n = learner.rows.n if n_rows is None else n_rows
     if isinstance(penalty, Group):
         n_own = np.maximum(_count_features(penalty), 1)  # what a norm counts is the root of their product
         return _noise_of_groups(_spectra(penalty, means), _share_observed(learner) / (n * np.outer(n_own, n_own)))

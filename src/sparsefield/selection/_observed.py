@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield.data import Table, Unseen, weighted_moments
+from sparsefield.data import Rows, Table, Unseen, weighted_moments
 from sparsefield.inference import Backend
 from sparsefield.model import Matrix, PairwiseMRF, as_theta, sum_once
 from sparsefield.objective import Completed, DataTerm, Observed
-from sparsefield.selection._rows import count_rows
 
 Values = NDArray[np.float64]
 
@@ -90,7 +89,7 @@ class ObservedRows:
         unseen: Unseen | None = None,
         max_sweeps: int | None = None,
     ) -> None:
-        n_rows = count_rows(table, weights)
+        n_rows = Rows(table, weights).n
         self._most, self._n_draws = _LARGEST_CORRECTION / n_rows, int(np.ceil(_DRAWS_A_ROW * n_rows))
         self._unseen = Unseen(table.domain, (), n_rows) if unseen is None else unseen
         self._missing = np.average(table.mask, axis=0, weights=weights)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield.data import Table
+from sparsefield.data import Rows, Table
 from sparsefield.fits import Fit
 from sparsefield.inference import make_backend
 from sparsefield.model import as_theta
@@ -22,10 +22,9 @@ from sparsefield.selection._observed import ObservedRows
 from sparsefield.selection._parameters import Parameters
 from sparsefield.selection._path import Objective, WatchFits, find_edges, path
 from sparsefield.selection._path_weights import find_weights
-from sparsefield.selection._rows import count_rows
 from sparsefield.solvers import Options
 
-Rows = NDArray[np.int64]
+RowIndex = NDArray[np.int64]
 Refit = Literal["nodes", "joint", "none"]
 
 # Fits on draws are below the best log-likelihood of the rows by half a nat over the draws for each parameter. With four
@@ -59,8 +58,8 @@ class Part:
     """
 
     seed: int
-    fitted: Rows | None = None
-    held_out: Rows | None = None
+    fitted: RowIndex | None = None
+    held_out: RowIndex | None = None
 
 
 def make_folds(n_rows: int, n_folds: int, seed: int) -> list[Part]:
@@ -90,7 +89,7 @@ def _generator(seed: int) -> np.random.Generator:
 
 def _find_gap(table: Table, weights: NDArray[np.float64] | None, penalty: Penalty) -> float:
     """Return how far above its optimum the objective of a fit on draws may be: little, beside the noise of the rows."""
-    n_rows = count_rows(table, weights)
+    n_rows = Rows(table, weights).n
     gap = float(np.clip(table.domain.n_slots / (2 * _DRAWS_A_ROW * n_rows), _LEAST_GAP, _LARGEST_GAP))
     if not isinstance(penalty, Group) or table.domain.n_variables < 2:
         return gap
@@ -202,7 +201,7 @@ class PathOfPart:
             self.noise,
             Parameters(self._penalty, table),
             make if self.refit == "nodes" else None,
-            n_rows=count_rows(table, weights),
+            n_rows=Rows(table, weights).n,
             has_missing=bool(table.n_missing.any()),
         )
 
@@ -243,7 +242,7 @@ class PathOfPart:
         ]
         return {"held_out": values, "n_held_out": table.n_rows if weights is None else weights.sum()}
 
-    def _take(self, rows: Rows | None) -> tuple[Table, NDArray[np.float64] | None]:
+    def _take(self, rows: RowIndex | None) -> tuple[Table, NDArray[np.float64] | None]:
         if rows is None:
             return self.table, self.weights
         return self.table[rows], None if self.weights is None else self.weights[rows]

@@ -14,7 +14,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from sparsefield._deadline import OutOfTimeError, until
-from sparsefield.data import Table, TableError, count, describe_rows
+from sparsefield.data import Table, TableError, count, read_rows
 from sparsefield.fits import Fit
 from sparsefield.model import Matrix, PairwiseMRF, as_theta, independent_theta
 from sparsefield.selection._alpha_max import largest_alpha
@@ -22,7 +22,6 @@ from sparsefield.selection._likelihoods import Known, Likelihood, Likelihoods
 from sparsefield.selection._noise import noise_of
 from sparsefield.selection._parameters import count_nonzero, find_nonzero
 from sparsefield.selection._relax import relax as relax_fit
-from sparsefield.selection._rows import count_rows
 from sparsefield.solvers import ExactStand, Learner, Options, solve_pseudo_likelihood
 
 # A path ends where noise makes edges of about a third of all pairs: at the largest standard error of a pair's frequency
@@ -181,7 +180,8 @@ def path(
     (0, 5)
     """
     began = time.perf_counter()
-    learner = Learner(data, Options(**{"gap": _GAP, **options}), sample_weight)
+    asked = Options(**{"gap": _GAP, **options})
+    learner = Learner(read_rows(data, sample_weight, missing=asked.missing, n_threads=asked.n_threads), asked)
     check_objective(objective, learner.table)
     wanted = order_alphas(alphas) if alphas is not None else grid(learner, n_alphas)
     way: _Way = _ByLikelihood(learner) if objective == "likelihood" else _ByPseudoLikelihood(learner)
@@ -204,16 +204,14 @@ def path(
                 break
     fits, known, seconds = zip(*rows, strict=True) if rows else ((), (), ())
     relaxed, relaxed_known = zip(*others[: len(rows)], strict=True) if others else ((), ())
-    return Path(fits, known, seconds, count_rows(learner.table, learner.weights), is_whole, relaxed, relaxed_known)
+    return Path(fits, known, seconds, learner.rows.n, is_whole, relaxed, relaxed_known)
 
 
 def find_enough(learner: Learner) -> float:
     """Return how much fits of enumerated tables may leave to gain; zero where a `tol` of one's own decides."""
     if learner.options.tol != Options.tol:
         return 0.0
-    return min(
-        learner.options.largest_gap, _OF_CRITERION / (2 * count_rows(learner.table, learner.weights)), _MOST_LEFT
-    )
+    return min(learner.options.largest_gap, _OF_CRITERION / (2 * learner.rows.n), _MOST_LEFT)
 
 
 def _fit_each(way: _Way, alphas: Sequence[float]) -> Iterator[tuple[Fit, float]]:
@@ -251,7 +249,6 @@ class _ByPseudoLikelihood:
     def __init__(self, learner: Learner) -> None:
         self._learner = learner
         self._last: Matrix | None = None
-        self._facts = describe_rows(learner.table, learner.weights)
 
     def learn(self, alpha: float) -> Fit:
         """Fit, from where the last fit ended."""
@@ -267,7 +264,7 @@ class _ByPseudoLikelihood:
             n_threads=options.n_threads,
         )
         self._last = as_theta(fit.model)
-        return replace(fit, settings={"alpha": alpha, **self._facts})
+        return replace(fit, settings={"alpha": alpha, **self._learner.rows.facts})
 
 
 class _Relaxed:

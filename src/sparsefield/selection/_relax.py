@@ -5,7 +5,6 @@ from __future__ import annotations
 from sparsefield.fits import Fit
 from sparsefield.model import as_theta
 from sparsefield.objective import Group, GroupSupport, Support
-from sparsefield.selection._rows import count_rows
 from sparsefield.solvers import ExactStand, Learner, Stand
 
 
@@ -26,7 +25,7 @@ def relax(learner: Learner, fit: Fit, stand: Stand | ExactStand | None = None, *
     enough : float, optional
         With enumerated states: what may be left to gain (`Learner.learn`).
     """
-    n = count_rows(learner.table, learner.weights)
+    n = learner.rows.n
     theta, domain = as_theta(fit.model), learner.table.domain
     kind = GroupSupport if isinstance(learner.make_penalty(0.0), Group) else Support
     penalty = kind(domain, 1 / (2 * n), float(learner.options.penalize_main), theta != 0)

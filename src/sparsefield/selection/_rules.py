@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield.data import count
-from sparsefield.selection._checkpoint import Result
+from sparsefield.parallel import Result
 from sparsefield.selection._criteria import Information, average_folds, information, instability, within_one_error
 from sparsefield.selection._following import Worth
 from sparsefield.selection._noise import alpha_of_noise, edge_of_noise

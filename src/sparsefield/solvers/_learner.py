@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sparsefield._deadline import until
-from sparsefield.data import (
-    CountedTable,
-    Table,
-    describe_rows,
-    find_unseen,
-    open_rows,
-    resolve_missing,
-    take_counted,
-    weighted_moments,
-)
+from sparsefield.data import CountedTable, Rows, Table
 from sparsefield.fits import Fit
 from sparsefield.gradients import Simulation
 from sparsefield.inference import make_backend
@@ -61,23 +50,19 @@ _DRAWS_EACH_ROW = 20
 
 
 class Learner:
-    """A table that is read and counted once, and learned with as many penalties as one likes.
+    """Rows that are counted once, and learned with as many penalties as one likes.
 
     Parameters
     ----------
-    data : Table, array, pandas or polars data frame, or path
-        Observations, one row each; see `encode`. What is lazy or large is counted part by part; see `count_data`.
+    rows : Rows
+        The rows that count, which are counted once.
     options : Options
         What is asked of each fit.
-    sample_weight : array-like of shape (n_rows,), optional
-        How often each row counts.
-    watch_rows : callable, optional
-        Called with the number of rows that are counted so far, where they are not in memory.
 
     Attributes
     ----------
     table, weights
-        The rows that count, after missing values are filled or dropped, and how often each does.
+        Those of the rows.
     unseen : Unseen
         The levels that count as half a row, where main effects are free.
     data : DataTerm
@@ -87,31 +72,19 @@ class Learner:
         some.
     """
 
-    def __init__(
-        self,
-        data: Any,
-        options: Options,
-        sample_weight: ArrayLike | None = None,
-        watch_rows: Callable[[int], object] | None = None,
-    ) -> None:
-        if not isinstance(data, Table):
-            data = open_rows(data, missing=options.missing, n_threads=options.n_threads, watch=watch_rows)
-        table, weights = take_counted(data, sample_weight)
-        self.table, self.weights = resolve_missing(table, options.missing, weights)
-        self.options = options
-        table, weights = self.table, self.weights
-        backend = make_backend(options.backend, options.n_threads, options.device, table.domain)
+    def __init__(self, rows: Rows, options: Options) -> None:
+        self.rows, self.options = rows, options
+        self.table, self.weights = rows.table, rows.weights
+        backend = make_backend(options.backend, options.n_threads, options.device, rows.table.domain)
         self._simulation = Simulation(options.n_chains, options.seed, options.persists, backend)  # of the last fit
-        self._moments = None if table.n_missing.any() else weighted_moments(table, weights)
         self._n_learned = 0
         self._take_rows(is_free=not options.penalize_main)
-        self._facts = {**describe_rows(table, weights), **_versions()}
         self.stand: Stand | ExactStand | None = None
 
     def _take_rows(self, *, is_free: bool) -> None:
         """Take the rows as the objective does where main effects are free, or are not."""
         self._is_free = is_free
-        self.unseen = find_unseen(self.table, self.weights, is_free=is_free)
+        self.unseen = self.rows.unseen(is_free=is_free)
         self.data = self._make_data(self._simulation.seed)
 
     def learn(
@@ -158,7 +131,7 @@ class Learner:
         self._turn_seeds()
         is_free = not options.penalize_main if own.frees_main is None else own.frees_main
         # Missing values are drawn anew for each fit; without any the rows are what they were.
-        if is_free != self._is_free or (self._n_learned > 1 and self._moments is None):
+        if is_free != self._is_free or (self._n_learned > 1 and self.rows.moments is None):
             self._take_rows(is_free=is_free)
         problem = Problem(self.data, self.table.domain, own)
         theta: Matrix | None
@@ -204,7 +177,7 @@ class Learner:
         status = replace(fit.status, sentence=said)
         kind = options.penalty if penalty is None else penalty
         kept = {"alpha": own.alpha, **options.settings(), "penalty": kind, "seed": self._simulation.seed}
-        return replace(fit, status=status, settings={**kept, **self._facts})
+        return replace(fit, status=status, settings={**kept, **self.rows.facts, **_versions()})
 
     def _say_stood(self, fit: Fit, problem: Problem, theta: Matrix | None) -> str:
         """Say so where a fit with edges is what it started from, though that is no optimum of the likelihood."""
@@ -228,8 +201,8 @@ class Learner:
 
     def _make_data(self, seed: int) -> DataTerm:
         """Return what the objective takes of the rows, with missing values drawn from a seed."""
-        if self._moments is not None:
-            return Observed(self.unseen.fill(self._moments))
+        if self.rows.moments is not None:
+            return Observed(self.unseen.fill(self.rows.moments))
         options, backend = self.options, self._simulation.backend
         return Completed(self.table, options.n_chains, seed, self.weights, backend, self.unseen, options.max_sweeps)
 
@@ -256,7 +229,7 @@ class Learner:
             weights=self.weights,
             max_seconds=limits.max_seconds,
             began=limits.began,
-            moments=self._moments if rows is self.table else None,
+            moments=self.rows.moments if rows is self.table else None,
             n_threads=self.options.n_threads,
         )
         if found.status.code == "interrupted":

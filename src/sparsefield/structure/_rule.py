@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._deadline import OutOfTimeError
-from sparsefield.data import Domain, Table, count
+from sparsefield.data import Domain, Rows, count
 from sparsefield.model import PairwiseMRF
 from sparsefield.objective import Features
 from sparsefield.structure._design import Design
@@ -24,8 +24,6 @@ Mask = NDArray[np.bool_]
 
 # With eight features a pair has 64 slopes, and a variable with ten neighbours a curvature of 640 x 640 numbers.
 _MOST_FEATURES = 8
-
-_SHARES = 2.0  # as for other weights, which say how often rows count
 
 # So many tables of independent variables may be given an edge.
 RISK = 0.05
@@ -112,7 +110,7 @@ def is_feasible(domain: Domain) -> bool:
     return bool(own.max(initial=0) <= _MOST_FEATURES)
 
 
-def find_structure(table: Table, weights: Values | None = None, *, n_threads: int | None = None) -> Structure:
+def find_structure(rows: Rows, *, n_threads: int | None = None) -> Structure:
     """Find the edges of a table.
 
     A pair has an edge where that is more probable than none, given all other edges, by the likelihoods of its two
@@ -121,14 +119,12 @@ def find_structure(table: Table, weights: Values | None = None, *, n_threads: in
 
     Parameters
     ----------
-    table : Table
-        Observations, some of which may be missing.
-    weights : ndarray of shape (n_rows,), optional
-        How often each row counts; weights that add up to less than two are shares of the rows.
+    rows : Rows
+        Observations, some of which may be missing, and how often each counts.
     n_threads : int, optional
         Threads to use; the result does not depend on it.
     """
-    design = Design.of(table, _as_counts(table, weights))
+    design = Design.of(rows.table, rows.counts)
     is_edge = np.zeros((design.n_variables,) * 2, dtype=bool)
     fits: Sequence[Regression] = [Regression.alone(variable) for variable in design.variables]
     independence, prior, is_whole = Independence(1.0), None, False
@@ -141,24 +137,22 @@ def find_structure(table: Table, weights: Values | None = None, *, n_threads: in
             is_whole = search.run()
             prior = FIRST_GUESS if search.prior is None else search.prior
             is_edge, fits = nodes.support, nodes.fits
-    return Structure(table.domain, is_edge, _make_model(design, fits), independence, prior, design.n, is_whole)
+    return Structure(rows.table.domain, is_edge, _make_model(design, fits), independence, prior, design.n, is_whole)
 
 
-def settle(
-    table: Table, weights: Values | None, is_edge: Mask, *, said: str, n_threads: int | None = None
-) -> Structure:
+def settle(rows: Rows, is_edge: Mask, *, said: str, n_threads: int | None = None) -> Structure:
     """Return edges that were found in another way, with the prior that they tell.
 
     Parameters
     ----------
-    table, weights, n_threads
+    rows, n_threads
         As for `find_structure`.
     is_edge : ndarray of shape (n_variables, n_variables), bool
         The edges.
     said : str
         How they were found.
     """
-    design = Design.of(table, _as_counts(table, weights))
+    design = Design.of(rows.table, rows.counts)
     nodes = Nodes(design, n_threads)
     independence = judge_independence(nodes)
     pairs = [(i, j) for i, j in np.argwhere(np.triu(is_edge, 1)).tolist()]
@@ -171,14 +165,7 @@ def settle(
     prior = EdgePrior.of_edges(squares, degrees, variances, int(np.count_nonzero(np.triu(design.degrees, 1))))
     nodes.expect(prior.variance)
     model = _make_model(design, nodes.fits)
-    return Structure(table.domain, nodes.support, model, independence, prior, design.n, said=said)
-
-
-def _as_counts(table: Table, weights: Values | None) -> Values | None:
-    """Return weights that say how often rows count, also where they are shares."""
-    if weights is not None and weights.sum() < _SHARES:
-        return np.asarray(weights * (table.n_rows / weights.sum()))
-    return weights
+    return Structure(rows.table.domain, nodes.support, model, independence, prior, design.n, said=said)
 
 
 def _make_model(design: Design, fits: Sequence[Regression]) -> PairwiseMRF:

@@ -14,13 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from sparsefield.data import Domain, count
 from sparsefield.fits import Fit
+from sparsefield.learning import Alpha
 from sparsefield.model import has_sign, pair_weights
-from sparsefield.selection._checkpoint import Result
-from sparsefield.selection._ends import Ends
-from sparsefield.selection._learn import Alpha
-from sparsefield.selection._path import Objective
-from sparsefield.selection._pieces import Watch
-from sparsefield.selection._resamples import Piece, check_resamples, check_share, fit_whole, weights_of
+from sparsefield.parallel import Result, Watch
+from sparsefield.resampling._endings import Ends
+from sparsefield.resampling._resamples import Piece, check_resamples, check_share, fit_whole, weights_of
+from sparsefield.selection import Objective
 
 _TAILS = (0.025, 0.975)  # intervals of 95%: a convention
 
@@ -217,7 +216,7 @@ def bootstrap(
     --------
     >>> import sparsefield as sf
     >>> table = sf.datasets.make_field(6, strength=(1.0, 1.5), seed=7).sample(500, method="perfect", seed=1)
-    >>> found = sf.selection.bootstrap(table, 0.02, n=20)
+    >>> found = sf.resampling.bootstrap(table, 0.02, n=20)
     >>> print(found)
     20 resamples of 500 rows, drawn with replacement.
     >>> found.table.columns

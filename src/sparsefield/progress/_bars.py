@@ -22,9 +22,6 @@ from rich.text import Text
 
 from sparsefield._kernels._compiling import describe_compiling
 from sparsefield.fits import StepInfo
-from sparsefield.selection import Choice, Objective, choose, choose_alpha
-from sparsefield.solvers import Learner
-from sparsefield.structure import Structure
 
 WatchPieces = Callable[[int, int, float | None], object]
 
@@ -90,7 +87,7 @@ class RowsBar(_Bar):
 
 
 class PiecesBar(_Bar):
-    """A progress bar of pieces of work (`selection.run_pieces`), with the time that is left.
+    """A progress bar of pieces of work (`parallel.run_pieces`), with the time that is left.
 
     Until the first of several pieces begins, and where there is one only, it shows that something is done.
 
@@ -195,13 +192,23 @@ class _PiecesLeft(_Line):
         return Text(f"{done}, about {left} left, since")
 
 
-def choose_shown(learner: Learner, began: float | None, wanted: bool | str) -> Choice | Structure:
-    """Choose edges or a penalty (`selection.choose`), with a progress bar where it is wanted."""
-    with PiecesBar(wanted, "penalties") as watch:
-        return choose(learner, began=began, watch=watch)
+class Bars:
+    """Progress bars of a fit where they are wanted ("auto": in a terminal), and nothing elsewhere (`learning.Show`)."""
 
+    def __init__(self, wanted: bool | str) -> None:
+        self._wanted = wanted
 
-def choose_alpha_shown(learner: Learner, wanted: bool | str, objective: Objective = "likelihood") -> Choice:
-    """Choose a penalty (`selection.choose_alpha`), with a progress bar where it is wanted."""
-    with PiecesBar(wanted, "penalties") as watch:
-        return choose_alpha(learner, objective=objective, watch=watch)
+    def rows(self) -> RowsBar:
+        """Show how many rows are counted."""
+        return RowsBar(self._wanted)
+
+    def choice(self) -> PiecesBar:
+        """Show how many penalties were tried."""
+        return PiecesBar(self._wanted, "penalties")
+
+    def tell(self, chosen: object) -> None:
+        """Take no note of how edges were found."""
+
+    def steps(self, n_most: int) -> ProgressBar:
+        """Show how many steps a fit has made."""
+        return ProgressBar(self._wanted, n_most)

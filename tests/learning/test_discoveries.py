@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import sparsefield as sf
+from sparsefield.data import read_rows
+from sparsefield.learning import learn_with
 from sparsefield.objective import Ridge
-from sparsefield.selection import learn_with
 from sparsefield.solvers import Learner, Options
 from sparsefield.structure import EdgePrior
 
@@ -49,7 +50,9 @@ def test_weights_are_the_most_probable_ones_with_the_prior_of_the_edges():
     own = mrf.choice_
     assert mrf.alpha_ is None
     assert own.ridge == pytest.approx(1 / (4000 * own.prior.variance))
-    best = Learner(table, Options(tol=1e-9)).learn(own.ridge, penalty=Ridge(table.domain, own.ridge, own.support))
+    best = Learner(read_rows(table), Options(tol=1e-9)).learn(
+        own.ridge, penalty=Ridge(table.domain, own.ridge, own.support)
+    )
     np.testing.assert_allclose(mrf.interactions_, best.model.interactions, atol=1e-3)
     # Their squares, less what their errors add, are what the prior is made of, with one more edge of weight 1.
     weights = mrf.interactions_[np.triu(own.is_edge, 1)]
@@ -88,7 +91,7 @@ def test_what_makes_no_sense_with_a_rate_is_refused():
     with pytest.raises(ValueError, match="leave penalty and penalize_main out"):
         sf.SparseMRF(fdr=0.1, penalty="l1").fit(table)
     with pytest.raises(ValueError, match="leave alpha out"):
-        learn_with(Learner(table, Options(fdr=0.1)), 0.1)
+        learn_with(Learner(read_rows(table), Options(fdr=0.1)), 0.1)
 
 
 def test_where_there_is_no_time_there_is_no_edge():

@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from sparsefield.data import count
 from sparsefield.fits import Fit
+from sparsefield.learning import Alpha
 from sparsefield.model import Matrix, pair_weights
-from sparsefield.selection._ends import Ends
-from sparsefield.selection._learn import Alpha
-from sparsefield.selection._path import Objective
-from sparsefield.selection._pieces import Watch
-from sparsefield.selection._resamples import Piece, check_resamples, check_share, fit_whole, weights_of
+from sparsefield.parallel import Watch
+from sparsefield.resampling._endings import Ends
+from sparsefield.resampling._resamples import Piece, check_resamples, check_share, fit_whole, weights_of
+from sparsefield.selection import Objective
 
 # Conventions of Epskamp, Borsboom and Fried (2018), who ask for coefficients of 0.25 at least, and better of 0.5.
 _CORRELATION, _CONFIDENCE = 0.7, 0.95
@@ -48,7 +48,7 @@ class Stability:
     Examples
     --------
     >>> import sparsefield as sf
-    >>> from sparsefield.selection import stability
+    >>> from sparsefield.resampling import stability
     >>> table = sf.datasets.make_field(6, strength=(1.0, 1.5), seed=7).sample(5000, method="perfect", seed=1)
     >>> stability(table, 0.02, shares=(0.5,), n=20).coefficient("edges")
     0.5

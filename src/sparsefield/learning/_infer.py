@@ -18,10 +18,10 @@ from sparsefield.data import (
     resolve_missing,
     take_counted,
 )
-from sparsefield.estimators._progress import PairsBar
 from sparsefield.fits import Fit, as_model
 from sparsefield.model import PairwiseMRF
 from sparsefield.pairs import RATES, Inference, Rate, infer_table
+from sparsefield.progress import PairsBar
 
 
 def infer(

@@ -12,15 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
-from sparsefield.data import Domain, Table, describe_rows, distinct_rows, find_unseen
+from sparsefield.data import Domain, Rows, Table, describe_rows, distinct_rows, find_unseen, read_rows
 from sparsefield.fits import Fit
+from sparsefield.learning import Alpha, choose, choose_alpha, learn_with
 from sparsefield.model import Matrix, as_theta, pair_weights, scatter
-from sparsefield.selection._checkpoint import Result
-from sparsefield.selection._criteria import Choice
-from sparsefield.selection._learn import Alpha, choose, choose_alpha, learn_with
-from sparsefield.selection._parameters import count_nonzero
-from sparsefield.selection._path import Objective, check_objective
-from sparsefield.selection._pieces import Watch, run_pieces
+from sparsefield.parallel import Result, Watch, run_pieces
+from sparsefield.selection import Choice, Objective, check_objective, count_nonzero
 from sparsefield.solvers import Learner, Options, solve_pseudo_likelihood
 from sparsefield.structure import Structure
 
@@ -77,7 +74,8 @@ class Refit:
         """Fit one resample: the interactions that are not zero, how the fit ended, and what its rows lack."""
         counts, seed = self.draw(piece)
         n_own = n_threads if self.options.backend is None else None  # another backend has its own
-        learner = Learner(self.table, replace(self.options, seed=seed, n_threads=n_own), counts)
+        options = replace(self.options, seed=seed, n_threads=n_own)
+        learner = Learner(Rows.of(self.table, counts, options.missing), options)
         fit = fit_rows(learner, self.alpha, self.objective, self.start)
         a, b = np.nonzero(np.triu(fit.model.interactions, 1))
         before, seen = _count_seen(self.table), _count_seen(learner.table)
@@ -152,7 +150,8 @@ def fit_whole(
     drops : bool
         Whether rows are to be dropped, which those that count in part cannot be.
     """
-    learner = Learner(data, Options(**{**options, "seed": seed}), sample_weight)
+    own = Options(**{**options, "seed": seed})
+    learner = Learner(read_rows(data, sample_weight, missing=own.missing, n_threads=own.n_threads), own)
     check_objective(objective, learner.table)
     weights = np.ones(learner.table.n_rows) if learner.weights is None else learner.weights
     if drops and (weights != np.round(weights)).any():
@@ -167,8 +166,7 @@ def fit_whole(
     if fit.status.code == "interrupted":
         raise KeyboardInterrupt
     rows, of = distinct_rows(learner.table.codes)
-    # Weights that add up to less than the number of rows are shares, and not counts: as for levels that are unseen.
-    n_rows = max(learner.table.n_rows, round(float(weights.sum())))
+    n_rows = round(learner.rows.n)
     theta = as_theta(fit.model)
     gap = options.get("gap", min(_GAP, _NOISE * max(1, count_nonzero(fit)) / (2 * n_rows)))
     table = Table(learner.table.domain, np.asfortranarray(rows))
@@ -201,7 +199,7 @@ def fit_rows(learner: Learner, alpha: float | None, objective: Objective, start:
         max_seconds=options.max_seconds,
         **limit,
     )
-    return replace(fit, settings={"alpha": alpha, **describe_rows(learner.table, learner.weights)})
+    return replace(fit, settings={"alpha": alpha, **learner.rows.facts})
 
 
 def weights_of(domain: Domain, result: Result) -> Matrix:

@@ -1,37 +1,29 @@
-"""From a table to a fit, in one call; with a penalty that is given, or chosen."""
+"""From rows to a fit, in one call; with edges or a penalty that are given, or chosen."""
 
 from __future__ import annotations
 
 import time
-from contextlib import suppress
 from dataclasses import fields, replace
 from typing import Any, Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from sparsefield._deadline import OutOfTimeError, until
-from sparsefield.data import CountedTable, Ordinal, Table, TableError, open_rows
+from sparsefield.data import Ordinal, Rows, read_rows
 from sparsefield.fits import Fit
 from sparsefield.gradients import CertificateKind, Schedule
 from sparsefield.inference import Backend, DeviceName
+from sparsefield.learning._choose import choose
+from sparsefield.learning._show import QUIET, Quiet, Show
 from sparsefield.model import PairwiseMRF, as_theta
 from sparsefield.objective import Penalty, PenaltyKind, Ridge
-from sparsefield.selection._alpha_max import largest_alpha
-from sparsefield.selection._choose import describe_noise, select
-from sparsefield.selection._criteria import Choice
-from sparsefield.selection._discoveries import find_discoveries
-from sparsefield.selection._noise import edge_of_noise
-from sparsefield.selection._path import Objective, count_edges
-from sparsefield.selection._pieces import Watch
+from sparsefield.selection import Choice, count_edges, describe_noise, largest_alpha
 from sparsefield.solvers import Learner, Options, WatchSteps
-from sparsefield.structure import Structure, find_structure, is_feasible
+from sparsefield.structure import Structure
 
 Alpha = float | Literal["auto"]
+Chosen = float | Penalty | Choice | Structure
 
 _OPTIONS = {own.name for own in fields(Options)}
-
-_SHARE_OF_CHOICE = 0.5  # of the time that there is, where it is limited
 
 
 def learn(
@@ -114,111 +106,56 @@ init, missing, certify
     >>> fit.status.code, sf.edge_table(fit).row(0)[:2]
     ('converged', ('x1', 'x5'))
     """
-    clock = time.perf_counter()
+    began = time.perf_counter()
     own = penalty if isinstance(penalty, Penalty) else None
     given = {name: value for name, value in locals().items() if name in _OPTIONS}
     options = Options(**{**given, "penalty": "auto" if own is not None else penalty})
-    if ordinal is not None:
-        if isinstance(data, Table):
-            raise ValueError("ordinal is for tables that are read here: give it to encode, which made this one.")
-        data = open_rows(data, missing=missing, ordinal=ordinal, n_threads=n_threads)
-    learner = Learner(data, options, sample_weight)
-    if own is not None:
-        return learner.learn(own.alpha, penalty=own, began=clock, watch=watch)
-    chosen = choose(learner, began=clock) if alpha == "auto" else alpha
-    return learn_with(learner, chosen, began=clock, watch=watch)
+    rows = read_rows(data, sample_weight, missing=missing, ordinal=ordinal, n_threads=n_threads)
+    return learn_rows(rows, options, alpha if own is None else own, show=Quiet(watch), began=began)[0]
 
 
-def choose(learner: Learner, *, began: float | None = None, watch: Watch | None = None) -> Choice | Structure:
-    """Choose the edges of a table, in half of the time that there is; where a kind of penalty was asked for, its alpha.
-
-    So it is where some variable has more than nine levels without an order. With a false discovery rate edges are those
-    that tests of pairs find.
+def learn_rows(
+    rows: Rows, options: Options, alpha: Alpha | Chosen = "auto", *, show: Show = QUIET, began: float | None = None
+) -> tuple[Fit, Chosen]:
+    """Learn rows: the road of every fit, from the choice of its edges to the certificate of its optimum.
 
     Parameters
     ----------
-    learner : Learner
-        The table, and what is asked of its fit.
+    rows : Rows
+        The rows that count.
+    options : Options
+        What is asked of the fit.
+    alpha : float, Penalty, Choice, Structure or "auto"
+        A penalty, or edges, that are given or were chosen before; "auto" chooses (`choose`).
+    show : Show
+        Who is told how far it is.
     began : float, optional
         When the fit began, by `time.perf_counter`; now unless given.
-    watch : callable, optional
-        Called with the number of penalties that are done, that of all, and the seconds that are left.
+
+    Returns
+    -------
+    Fit
+        The fit.
+    float, Penalty, Choice or Structure
+        What decided on its edges; a choice speaks of the edges of this fit.
     """
-    options = learner.options
-    is_wide = options.fdr is None and not is_feasible(learner.table.domain)
-    if options.penalty != "auto" or options.penalize_main or is_wide:
-        return choose_alpha(learner, began=began, watch=watch)
-    table, left = _take_rows(learner), _seconds_left(options, began)
-    with until(np.inf if left is None else time.perf_counter() + left):
-        if options.fdr is not None:
-            with suppress(OutOfTimeError):
-                return find_discoveries(table, learner.weights, options.fdr, options.n_threads)
-        return find_structure(table, learner.weights, n_threads=options.n_threads)
-
-
-def choose_alpha(
-    learner: Learner, *, objective: Objective = "likelihood", began: float | None = None, watch: Watch | None = None
-) -> Choice:
-    """Choose the penalty of a table by the default criterion, in half of the time that there is.
-
-    How gradients are estimated, and how near to their optimum fits come, is left to the choice: it is the same for all
-    solvers.
-
-    Parameters
-    ----------
-    learner : Learner
-        The table, and what is asked of its fit.
-    objective : "likelihood" or "pseudolikelihood"
-        What is penalised.
-    began : float, optional
-        When the fit began, by `time.perf_counter`; now unless given.
-    watch : callable, optional
-        Called with the number of penalties that are done, that of all, and the seconds that are left.
-    """
-    options = learner.options
-    return select(
-        _take_rows(learner),
-        objective=objective,
-        sample_weight=learner.weights,
-        penalty=options.penalty,
-        penalize_main=options.penalize_main,
-        max_seconds=_seconds_left(options, began),
-        seed=options.seed,
-        n_jobs=1,
-        n_threads=options.n_threads,
-        backend=options.backend,
-        device=options.device,
-        watch=watch,
-    )
-
-
-def _take_rows(learner: Learner) -> Table:
-    """Return the rows that a choice is made by, which must be in memory."""
-    table = learner.table
-    if not isinstance(table, CountedTable):
-        return table
-    if table.sample.n_rows < table.n_rows:
-        raise TableError(
-            f"The {table.n_rows} rows of this table are counted and not in memory, and the choice of its edges needs "
-            "them",
-            f"give {{option}}: noise alone makes edges below {edge_of_noise(learner):.2g}, and there are none from "
-            f"{largest_alpha(learner):.2g} on; or encode the whole table where it fits into memory",
-            option="alpha",
-        )
-    return table.sample
-
-
-def _seconds_left(options: Options, began: float | None) -> float | None:
-    """Return how many seconds there are for a choice; None where time is not limited."""
-    if options.max_seconds is None:
-        return None
-    passed = 0.0 if began is None else time.perf_counter() - began
-    return max(0.0, _SHARE_OF_CHOICE * options.max_seconds - passed)
+    began = time.perf_counter() if began is None else began
+    learner = Learner(rows, options)
+    chosen: Chosen
+    if isinstance(alpha, str):
+        with show.choice() as watch:
+            chosen = found = choose(learner, began=began, watch=watch)
+        show.tell(found)
+    else:
+        chosen = alpha
+    with show.steps(options.most_steps(rows.table)) as watch_steps:
+        fit = learn_with(learner, chosen, began=began, watch=watch_steps)
+    return fit, chosen.of(fit.model.n_edges) if isinstance(chosen, Choice) else chosen
 
 
 def learn_with(
     learner: Learner,
-    alpha: float | Choice | Structure,
+    alpha: Chosen,
     *,
     began: float | None = None,
     watch: WatchSteps | None = None,
@@ -235,6 +172,8 @@ def learn_with(
     if isinstance(alpha, Choice):
         fit = learner.learn(alpha.alpha, began=began, watch=watch)
         return replace(fit, settings={**fit.settings, "choice": alpha.of(fit.model.n_edges).sentence})
+    if isinstance(alpha, Penalty):
+        return learner.learn(alpha.alpha, penalty=alpha, began=began, watch=watch)
     fit = learner.learn(alpha, began=began, watch=watch)
     said = describe_alpha(fit, learner)
     return replace(fit, status=replace(fit.status, sentence=f"{fit.status.sentence} {said}".rstrip()))

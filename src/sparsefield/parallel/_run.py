@@ -18,8 +18,8 @@ from typing import Any
 import joblib
 from threadpoolctl import threadpool_limits
 
-from sparsefield.selection._checkpoint import Checkpoint, Result
-from sparsefield.selection._worker import Failure, Finished, PieceFunction, Task, run_task
+from sparsefield.parallel._checkpoint import Checkpoint, Result
+from sparsefield.parallel._task import Failure, Finished, PieceFunction, Task, run_task
 
 Watch = Callable[[int, int, float | None], object]
 
@@ -74,7 +74,7 @@ def run_pieces(
 
     Examples
     --------
-    >>> from sparsefield.selection import run_pieces
+    >>> from sparsefield.parallel import run_pieces
     >>> def square(piece, n_threads):
     ...     return {"square": piece**2}
     >>> [int(result["square"]) for result in run_pieces(square, [1, 2, 3], identity={"what": "squares"})]

@@ -8,8 +8,8 @@ import pytest
 
 import sparsefield as sf
 from sparsefield.data import TableError
-from sparsefield.estimators._progress import PairsBar
 from sparsefield.pairs import infer_table
+from sparsefield.progress._bars import PairsBar
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +166,7 @@ def shown(capsys):
 
 def test_pairs_are_counted_from_ten_seconds_on(capsys, monkeypatch):
     now = 100.0
-    monkeypatch.setattr("sparsefield.estimators._progress.monotonic", lambda: now)
+    monkeypatch.setattr("sparsefield.progress._bars.monotonic", lambda: now)
     with PairsBar(True) as watch:
         now = 109.0
         watch(90, 1000)

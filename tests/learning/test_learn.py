@@ -8,10 +8,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 import sparsefield as sf
 from problems import make_problem, make_table, theta_of
-from sparsefield.estimators import seed_of
 from sparsefield.fits import GradientStep, NewtonStep, Status, StepInfo
 from sparsefield.gradients import BestDraws, ExactMoments, Fixed, Increasing, PerfectDraws, Tay
 from sparsefield.inference import Cpu
+from sparsefield.learning import seed_of
 from sparsefield.solvers import Limits, solve_pseudo_likelihood
 from sparsefield.solvers._loop import run
 from sparsefield.solvers._options import make_schedule
@@ -140,8 +140,8 @@ def test_bad_options_are_refused_before_any_work(solver, monkeypatch):
     def work(*_, **__):
         raise AssertionError("the table was counted")
 
-    for name in ("weighted_moments", "solve_pseudo_likelihood"):
-        monkeypatch.setattr(f"sparsefield.solvers._learner.{name}", work)
+    monkeypatch.setattr("sparsefield.learning._learn.read_rows", work)
+    monkeypatch.setattr("sparsefield.solvers._learner.solve_pseudo_likelihood", work)
     for options, message in (
         ({"max_iter": 0}, "max_iter is 0"),
         ({"tol": -1.0}, "tol is -1"),
@@ -167,13 +167,13 @@ def test_an_iteration_for_which_there_is_no_time_is_not_begun():
 
 def test_time_counts_from_the_first_look_at_the_table(monkeypatch):
     table = make_table()
-    encoded = sf.solvers._learner.open_rows
+    read_rows = sf.data.read_rows
 
-    def slow(data, **options):
+    def slow(*inputs, **options):
         time.sleep(0.3)
-        return encoded(data, **options)
+        return read_rows(*inputs, **options)
 
-    monkeypatch.setattr("sparsefield.solvers._learner.open_rows", slow)
+    monkeypatch.setattr("sparsefield.estimators._sparse_mrf.read_rows", slow)
     with pytest.warns(ConvergenceWarning, match="before the first iteration"):
         fit = sf.SparseMRF(0.05, max_seconds=0.2, gap=1e-4, random_state=1).fit(np.asarray(table)).fit_
     assert fit.status.code == "time"

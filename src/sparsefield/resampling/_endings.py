@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield.selection._checkpoint import Result
+from sparsefield.parallel import Result
 
 _FINE = ("converged", "noise floor")  # the ends of a fit that has done what it was asked for
 

@@ -17,7 +17,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from sparsefield import _threads
-from sparsefield.selection._checkpoint import Result
+from sparsefield.parallel._checkpoint import Result
 
 PieceFunction = Callable[[Any, int], Mapping[str, Any]]
 

@@ -1,0 +1,23 @@
+"""From rows to a fit: read, choose, solve, mark, certify."""
+
+from sparsefield.learning._choose import choose, choose_alpha
+from sparsefield.learning._discoveries import take_discoveries
+from sparsefield.learning._infer import infer
+from sparsefield.learning._learn import Alpha, Chosen, learn, learn_rows, learn_with
+from sparsefield.learning._seeds import seed_of
+from sparsefield.learning._show import Quiet, Show
+
+__all__ = [
+    "Alpha",
+    "Chosen",
+    "Quiet",
+    "Show",
+    "choose",
+    "choose_alpha",
+    "infer",
+    "learn",
+    "learn_rows",
+    "learn_with",
+    "seed_of",
+    "take_discoveries",
+]
