@@ -107,7 +107,7 @@ def refit(table: sf.Table, network: Network) -> Network:
     """Maximise the likelihood of edges, each of which pays as much as half a row, so that weights are finite."""
     n = table.n_rows
     penalty = Support(table.domain, 1 / (2 * n), 0.0, network[1] != 0)
-    model = Learner(read_rows(table), Options(gap=0.01)).learn(penalty.alpha, penalty=penalty, marks=False).model
+    model = Learner(read_rows(table), Options(gap=0.01)).solve(penalty.alpha, penalty=penalty).model
     return model.main, model.interactions
 
 

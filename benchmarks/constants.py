@@ -31,7 +31,7 @@ from sparsefield.inference import Chains, Cpu, EnumeratedStates, OutOfReachError
 from sparsefield.learning import learn
 from sparsefield.model import as_theta, count_once, count_statistics, norm
 from sparsefield.objective import Problem, _completed, expected_moments
-from sparsefield.solvers import _curvature, solve, solve_newton, solve_pseudo_likelihood
+from sparsefield.solvers import _curvature, fit_newton, solve, solve_pseudo_likelihood
 from tables_of_constants import STEP_DRAWS, write_tables
 from trials import (
     ALPHA,
@@ -262,7 +262,7 @@ def bench_steps() -> list[Row]:
         ways: dict[str, tuple[Schedule, int]] = {"states": (ExactMoments(), 1)}
         ways |= {f"{n}": (BestDraws(max_states=0), n) for n in STEP_DRAWS}
         actions: dict[str, Callable[[], Any]] = {
-            way: partial(solve_newton, problem, schedule, simulate(n, 1), start=start, max_iter=1, tol=0.0)
+            way: partial(fit_newton, problem, schedule, simulate(n, 1), start=start, max_iter=1, tol=0.0)
             for way, (schedule, n) in ways.items()
         }
         own = {"states": count_states(model.domain), "nonzero": count_once(start)}

@@ -135,7 +135,7 @@ class Table:
 
     def judge(self, alpha: float, seconds: float) -> Row:
         """Compare the fit with a penalty that was chosen with the truth."""
-        model = Learner(read_rows(self.rows), Options(gap=GAP, seed=1, n_threads=1)).learn(alpha, marks=False).model
+        model = Learner(read_rows(self.rows), Options(gap=GAP, seed=1, n_threads=1)).solve(alpha).model
         log_partition = model.log_partition(seed=1, n_threads=1)
         return {
             **self.score(model.main, model.interactions, seconds),

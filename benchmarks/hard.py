@@ -32,7 +32,7 @@ from sparsefield.inference import MOST_ENTRIES, Cpu, OutOfReachError, count_entr
 from sparsefield.learning import learn
 from sparsefield.model import Matrix, as_theta, sum_once
 from sparsefield.objective import Problem, make_penalty
-from sparsefield.solvers import problem_of, solve_newton, solve_pseudo_likelihood
+from sparsefield.solvers import fit_newton, problem_of, solve_pseudo_likelihood
 
 LONGEST = 2.0  # seconds for a fit
 LARGEST = 50.0  # no parameter of a fit that has an optimum is larger: odds of e^50
@@ -172,7 +172,7 @@ def measure_case(case: Case, seed: int) -> Row:
     rise, error = compare(problem, start, end, seed)
     row |= {"rise": rise, "rise_error": error}
     if row["has_draws"] and count_entries(case.table.domain) <= MOST_ENTRIES:
-        best = solve_newton(problem, ExactMoments(), start=end, tol=1e-8, max_iter=200)
+        best = fit_newton(problem, ExactMoments(), start=end, tol=1e-8, max_iter=200)
         row["gap"] = objective(problem, end) - objective(problem, problem.theta(best.model))
         told = re.search(r"about ([0-9.e-]+) above", fit.status.sentence)
         row["told"] = float(told[1]) if told else None

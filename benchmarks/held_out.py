@@ -101,7 +101,7 @@ def by_relaxing(rows: Part) -> sf.PairwiseMRF:
     n = table.n_rows if weights is None else weights.sum()
     penalty = Ridge(table.domain, 1 / (2 * n), is_edge[variables[:, None], variables])
     options = Options(max_seconds=MOST_SECONDS)
-    return Learner(read_rows(table, weights), options).learn(penalty.alpha, penalty=penalty, marks=False).model
+    return Learner(read_rows(table, weights), options).solve(penalty.alpha, penalty=penalty).model
 
 
 def by_folds(rows: Part) -> sf.PairwiseMRF:
@@ -137,7 +137,7 @@ def alone(rows: Part) -> sf.PairwiseMRF:
     """Maximise the likelihood of a field without edges."""
     n_slots = rows.table.domain.n_slots
     penalty = Ridge(rows.table.domain, 0.0, np.zeros((n_slots, n_slots), dtype=bool))
-    return Learner(read_rows(rows.table, rows.weights), Options()).learn(0.0, penalty=penalty, marks=False).model
+    return Learner(read_rows(rows.table, rows.weights), Options()).solve(0.0, penalty=penalty).model
 
 
 def list_methods(table: sf.Table) -> dict[str, Callable[[Part], sf.PairwiseMRF]]:

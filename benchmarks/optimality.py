@@ -31,7 +31,7 @@ from sparsefield.gradients import BestDraws, Simulation
 from sparsefield.inference import enumerate_states
 from sparsefield.model import PairwiseMRF
 from sparsefield.objective import Problem
-from sparsefield.solvers import bound_gap, solve_newton
+from sparsefield.solvers import bound_gap, fit_newton
 
 CONFIDENCE = 0.99
 N_ROWS = 1000
@@ -139,7 +139,7 @@ def certify_one(number: int, setting: Setting, seed: int) -> Iterator[Certified]
     problem = Problem.with_l1(sf.moments_of_table(table), table.domain, setting.alpha, not is_free)
     lowest = least_objective(problem)
     asked, far = GAPS[seed // 3 % len(GAPS)], FAR[seed // 9 % len(FAR)]
-    fit = solve_newton(problem, BestDraws(max_states=0), Simulation(seed=seed), gap=asked)
+    fit = fit_newton(problem, BestDraws(max_states=0), Simulation(seed=seed), gap=asked)
     theta = theta_of(fit.model)
     points = {
         f"fit, gap {asked:g}": (theta, TIMES * fit.steps[-1].n_chains),

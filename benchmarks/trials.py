@@ -21,6 +21,7 @@ from sparsefield.inference import Cpu, Exact, Perfect
 from sparsefield.model import Matrix, as_theta, norm
 from sparsefield.objective import Problem, _completed, _quadratic
 from sparsefield.solvers import (
+    _agreement,
     _binary_steps,
     _curvature,
     _fall,
@@ -28,11 +29,10 @@ from sparsefield.solvers import (
     _move,
     _newton,
     _open_groups,
-    _optimum,
     _reweighted,
     _undecided,
     find_move,
-    solve_newton,
+    fit_newton,
     solve_pseudo_likelihood,
 )
 
@@ -92,7 +92,7 @@ NEWTON = [
     Choice("_MOST_EPOCHS", (_move,), (10, 100, 10_000)),
     Choice("RARE", (_quadratic, _move, _reweighted), (0, 1, 16)),
 ]
-CONFIDENCE = Choice("UNDECIDED", (_optimum, _open_groups, _undecided), (0.9, 0.999))
+CONFIDENCE = Choice("UNDECIDED", (_agreement, _open_groups, _undecided), (0.9, 0.999))
 COMPLETING = Choice("_GIBBS_SWEEPS", (_completed,), (1, 20))
 WINDOW = Choice("_WINDOW", (_gradient,), (10, 160))
 POWER = [
@@ -127,7 +127,7 @@ class Trial:
 
     def solve(self, seed: int) -> sf.Fit:
         options = {"start": self.start, "gap": self.asked, "max_seconds": LONGEST}
-        return solve_newton(self.problem, self.schedule, simulate(self.n_draws, seed), **options)  # type: ignore[arg-type]
+        return fit_newton(self.problem, self.schedule, simulate(self.n_draws, seed), **options)  # type: ignore[arg-type]
 
 
 def find_optimum(problem: Problem, theta: Matrix) -> Matrix:
@@ -173,6 +173,6 @@ def make_trials() -> list[Trial]:
         table = make_exclusive_table(seed)
         problem = Problem.with_l1(sf.moments_of_table(table), table.domain, RARE_ALPHA)
         start = as_theta(solve_pseudo_likelihood(table, RARE_ALPHA, penalize_main=True).model)
-        optimum = as_theta(solve_newton(problem, ExactMoments(), start=start, tol=1e-8, max_iter=500).model)
+        optimum = as_theta(fit_newton(problem, ExactMoments(), start=start, tol=1e-8, max_iter=500).model)
         trials.append(Trial("rare", problem, optimum, problem.objective(optimum), start, asked=RARE_ASKED))
     return trials

@@ -10,7 +10,7 @@ import sparsefield as sf
 from problems import theta_of
 from sparsefield.gradients import ExactMoments, PerfectDraws, Point, Simulation
 from sparsefield.objective import Problem
-from sparsefield.solvers import UNDECIDED, solve_newton
+from sparsefield.solvers import UNDECIDED, fit_newton
 from statistics_ import FALSE_ALARM
 
 
@@ -36,12 +36,12 @@ class Counts(NamedTuple):
 
 def count_errors(problem, n_fits, simulation, **options):
     """Hold the zeros of fits with draws against those of the optimum."""
-    optimum = solve_newton(problem, ExactMoments(), tol=1e-10, max_iter=500)
+    optimum = fit_newton(problem, ExactMoments(), tol=1e-10, max_iter=500)
     assert optimum.status.code == "converged"
     own = np.triu_indices(len(theta_of(optimum)))
     total = np.zeros((3, len(own[0])), dtype=int)
     for seed in range(n_fits):
-        fit = solve_newton(problem, PerfectDraws(), replace(simulation, seed=seed), **options)
+        fit = fit_newton(problem, PerfectDraws(), replace(simulation, seed=seed), **options)
         is_other = (theta_of(fit) != 0) != (theta_of(optimum) != 0)
         total += np.array([is_other[own], (is_other & ~fit.undecided)[own], fit.undecided[own]])
     return Counts(*total)
@@ -73,7 +73,7 @@ def find_edge(rows, low, high):
     """Return two penalties, as good as the same, with only one of which a parameter is zero, and which one this is."""
 
     def support(alpha):
-        return theta_of(solve_newton(make_l1(rows, alpha, True), ExactMoments(), tol=1e-10)) != 0
+        return theta_of(fit_newton(make_l1(rows, alpha, True), ExactMoments(), tol=1e-10)) != 0
 
     below = support(low)
     for _ in range(14):  # to 2^-14 of the distance

@@ -14,7 +14,7 @@ from sparsefield.inference import Cpu, Perfect
 from sparsefield.inference._blocks import LONGEST_CALL
 from sparsefield.inference._conditional import fill_by_enumeration
 from sparsefield.inference._scan import Scan
-from sparsefield.solvers import _newton, _promise
+from sparsefield.solvers import _mark, _promise
 
 
 def test_work_ends_at_the_earlier_of_two_moments(monkeypatch):
@@ -132,7 +132,7 @@ def test_marks_and_certificates_have_no_more_time_than_the_fit(monkeypatch):
 
     table = make_table()
     options = {"schedule": PerfectDraws(), "seed": 1, "gap": 0.05}
-    monkeypatch.setattr(_newton, "find_undecided", never)
+    monkeypatch.setattr(_mark, "find_undecided", never)
     fit = sf.learn(table, 0.05, **options)
     assert fit.undecided is None
     assert "There was no time to mark what noise leaves open." in fit.status.sentence

@@ -24,7 +24,7 @@ from sparsefield.gradients import (
 )
 from sparsefield.model import norm
 from sparsefield.objective import Problem
-from sparsefield.solvers import solve, solve_newton
+from sparsefield.solvers import fit_newton, solve
 from zoo import random_field
 
 
@@ -41,7 +41,7 @@ class Own:
         return Estimate(chains.moments(), self.n_sweeps, "my own", chains if self.keeps_chains else None)
 
 
-@pytest.mark.parametrize("run", [solve, solve_newton])
+@pytest.mark.parametrize("run", [solve, fit_newton])
 def test_a_schedule_of_ones_own_works_with_both_solvers(run):
     problem = make_problem()
     options = {"max_iter": 6, "start": 0.1 * np.eye(6)}
@@ -63,7 +63,7 @@ def test_newton_steps_need_draws_and_gradient_steps_do_not():
     problem = make_problem()
     assert solve(problem, Own(keeps_chains=False), Simulation(500, 1), step_size=0.3, max_iter=3).steps
     with pytest.raises(ValueError, match=r"have no chains, and Newton steps need draws: .* use solver='spg'"):
-        solve_newton(problem, Own(keeps_chains=False), Simulation(500, 1))
+        fit_newton(problem, Own(keeps_chains=False), Simulation(500, 1))
 
 
 def test_a_promise_that_is_not_kept_is_told_with_its_remedy():
@@ -78,7 +78,7 @@ def test_a_promise_that_is_not_kept_is_told_with_its_remedy():
     assert fit.status.code == "not certified"
     assert fit.status.sentence.endswith("Hope for more.")
     assert set(fit.trace["remedy"]) == {"Hope for more."}
-    newton = solve_newton(problem, Hopeful(), Simulation(500, 1), gap=0.05)
+    newton = fit_newton(problem, Hopeful(), Simulation(500, 1), gap=0.05)
     assert newton.status.code == "not certified"
     assert newton.status.sentence.endswith("The last gradient is not certified (my own). Hope for more.")
 
@@ -220,7 +220,7 @@ class Stubborn:
 
 
 def test_a_schedule_that_makes_fewer_draws_ends_at_their_noise():
-    fit = solve_newton(make_problem(), Stubborn(500), Simulation(2000, 1), gap=1e-4)
+    fit = fit_newton(make_problem(), Stubborn(500), Simulation(2000, 1), gap=1e-4)
     assert fit.status.code == "noise floor"
     assert "no more are made" in fit.status.sentence
     assert set(fit.trace["n_chains"]) == {500}
@@ -231,7 +231,7 @@ def test_a_schedule_that_makes_fewer_draws_ends_at_their_noise():
 @pytest.mark.parametrize("n_chains", [400, 600, 5000])
 def test_batches_end_whatever_a_schedule_makes(n_chains, monkeypatch):
     monkeypatch.setattr("sparsefield.solvers._batches._MOST_CELLS", 6 * 600)
-    fit = solve_newton(make_problem(), Stubborn(n_chains), Simulation(2000, 1), gap=1e-3, max_iter=4)
+    fit = fit_newton(make_problem(), Stubborn(n_chains), Simulation(2000, 1), gap=1e-3, max_iter=4)
     assert fit.steps
     last = fit.steps[-1]
     n_batches = last.n_chains / n_chains

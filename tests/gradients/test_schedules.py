@@ -13,7 +13,7 @@ from sparsefield.gradients import BestDraws, ExactMoments, Fixed, Increasing, Pe
 from sparsefield.inference import Chains, Scan
 from sparsefield.model import norm
 from sparsefield.objective import Problem
-from sparsefield.solvers import State, solve, solve_newton, step
+from sparsefield.solvers import State, fit_newton, solve, step
 
 
 @pytest.mark.parametrize("certificate", ["paper", "sharp"])
@@ -114,7 +114,7 @@ def test_bounds_that_say_little_are_quoted_beside_what_always_holds():
     assert fit.certified.startswith("None for the last gradient")
     weaker = theta_of(make_field(12, edge_probability=0.3, strength=(1.0, 1.5), seed=1))
     rough = BestDraws(max_sweeps=2, gibbs_sweeps=1, max_states=0)
-    fit = solve_newton(problem, rough, Simulation(1000, 1), start=weaker, max_iter=1)
+    fit = fit_newton(problem, rough, Simulation(1000, 1), start=weaker, max_iter=1)
     assert 0 < fit.steps[0].certificate < always
     assert not fit.steps[0].is_certified
     assert fit.certified.endswith("It does not meet the criterion, and 8.84 always holds.")

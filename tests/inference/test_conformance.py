@@ -13,7 +13,7 @@ from sparsefield.datasets import make_field
 from sparsefield.gradients import BestDraws, PerfectDraws, Simulation, Tay
 from sparsefield.inference import Cpu
 from sparsefield.model import norm
-from sparsefield.solvers import solve, solve_newton
+from sparsefield.solvers import fit_newton, solve
 from statistics_ import assert_moments_agree
 from zoo import LEVELS
 
@@ -136,8 +136,8 @@ def test_enumeration_is_exact(backend):
 
 
 WAYS = {
-    "newton": (solve_newton, BestDraws(max_states=0)),
-    "newton, tay": (solve_newton, Tay()),
+    "newton": (fit_newton, BestDraws(max_states=0)),
+    "newton, tay": (fit_newton, Tay()),
     "sharp": (solve, Tay()),
     "coalescence": (solve, Tay("coalescence")),
     "conservative": (solve, Tay(conservative=True, max_chains=20_000)),
@@ -152,7 +152,7 @@ def test_solvers_need_no_more_of_a_backend_than_it_promises(name, backend):
     problem = make_problem(5, 0.05, seed=2)
     optimum, _ = exact_chains.penalised_optimum(problem.data.moments.pair, problem.penalty.weights)
     simulation = Simulation(2000, 1, backend=backend)
-    if run is solve_newton:
+    if run is fit_newton:
         fit = run(problem, schedule, simulation, gap=0.002)
         assert fit.status.code == "converged"
         gap = assert_end_is_measured(problem, fit, optimum)
@@ -167,7 +167,7 @@ def test_solvers_need_no_more_of_a_backend_than_it_promises(name, backend):
 def test_newton_steps_with_all_states_lead_to_the_optimum(backend):
     problem = make_problem(5, 0.05, seed=2)
     optimum, lowest = exact_chains.penalised_optimum(problem.data.moments.pair, problem.penalty.weights)
-    fit = solve_newton(problem, BestDraws(), Simulation(2000, 1, backend=backend), tol=1e-9)
+    fit = fit_newton(problem, BestDraws(), Simulation(2000, 1, backend=backend), tol=1e-9)
     assert fit.status.code == "converged"
     assert set(fit.trace["reason"]) == {"enumeration"}
     assert norm(theta_of(fit) - optimum) < 0.5

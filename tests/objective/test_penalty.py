@@ -11,7 +11,7 @@ from sparsefield.gradients import ExactMoments, Simulation, Tay
 from sparsefield.inference import EnumeratedStates
 from sparsefield.model import norm, sum_once
 from sparsefield.objective import L1, Penalty, Problem, Quadratic, choose_active, describe_penalty
-from sparsefield.solvers import solve, solve_newton
+from sparsefield.solvers import fit_newton, solve
 
 
 class Plain(Penalty):
@@ -97,7 +97,7 @@ def test_the_prox_minimises_what_it_says(main):
 def test_the_dual_norm_is_the_least_alpha_without_an_edge(penalize_main):
     table = make_table(5, 500)
     data = sf.moments_of_table(table)
-    free = solve_newton(Problem.with_l1(data, table.domain, 10.0, penalize_main), ExactMoments(), tol=1e-12)
+    free = fit_newton(Problem.with_l1(data, table.domain, 10.0, penalize_main), ExactMoments(), tol=1e-12)
     start = Problem.with_l1(data, table.domain, 10.0, penalize_main)
     gradient = start.gradient(free.model.moments())
     if not penalize_main:
@@ -106,7 +106,7 @@ def test_the_dual_norm_is_the_least_alpha_without_an_edge(penalize_main):
     alpha = start.penalty.dual_norm(gradient)
     for factor, has_any in ((1.001, False), (0.999, True)):
         problem = Problem.with_l1(data, table.domain, factor * alpha, penalize_main)
-        fit = solve_newton(problem, ExactMoments(), tol=1e-10)
+        fit = fit_newton(problem, ExactMoments(), tol=1e-10)
         shown = theta_of(fit) if penalize_main else fit.model.interactions
         assert bool(shown.any()) is has_any
 
@@ -143,11 +143,11 @@ def test_the_general_descent_minimises_the_model_that_the_fast_one_does(problem)
         np.testing.assert_allclose(own, other, atol=1e-8)  # 1e-12 over the least curvature, 1e-3 here
 
 
-@pytest.mark.parametrize("run", [solve_newton, solve])
+@pytest.mark.parametrize("run", [fit_newton, solve])
 def test_a_penalty_of_ones_own_leads_to_the_same_optimum(problem, run):
     own = Problem(problem.data, problem.domain, Plain(problem.penalty))
     _, lowest = exact_chains.penalised_optimum(problem.data.moments.pair, problem.penalty.weights)
-    options = {"tol": 1e-7, "max_iter": 100} if run is solve_newton else {"tol": 1e-6, "max_iter": 20_000}
+    options = {"tol": 1e-7, "max_iter": 100} if run is fit_newton else {"tol": 1e-6, "max_iter": 20_000}
     fit = run(own, ExactMoments(), **options)
     assert fit.status.code == "converged"
     assert problem.objective(theta_of(fit)) == pytest.approx(lowest, abs=1e-8)
@@ -200,7 +200,7 @@ def test_a_working_set_takes_groups_whole():
 
 def test_marks_need_a_penalty_that_is_a_sum_over_parameters(problem):
     own = Problem(problem.data, problem.domain, Plain(problem.penalty))
-    fit = solve_newton(own, Tay("sharp"), Simulation(2000, 1), gap=0.01)
+    fit = fit_newton(own, Tay("sharp"), Simulation(2000, 1), gap=0.01)
     assert fit.undecided is None
 
 

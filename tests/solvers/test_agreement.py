@@ -11,7 +11,7 @@ from sparsefield import PairwiseMRF
 from sparsefield.data import read_rows
 from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Point, Simulation
 from sparsefield.objective import Group, Observed, Problem, Ridge
-from sparsefield.solvers import Learner, Options, _newton, find_move, solve_newton
+from sparsefield.solvers import Learner, Options, _newton, find_move, fit_newton
 from sparsefield.solvers._agreement import draws_for_agreement, draws_for_penalty, find_edge_noise, find_spread
 from sparsefield.solvers._fall import Stand
 from sparsefield.structure import find_structure
@@ -51,7 +51,7 @@ def make_pairs(weights):
 def test_draws_are_as_many_as_the_law_of_two_fits_asks_for(share, penalize_main):
     for seed in range(3):
         problem = make_problem(6, 0.03, seed=seed, penalize_main=penalize_main)
-        theta = theta_of(solve_newton(problem, ExactMoments(), tol=1e-10))
+        theta = theta_of(fit_newton(problem, ExactMoments(), tol=1e-10))
         here, move = look(problem, theta, ExactMoments(), Simulation())
         n = draws_for_agreement(find_edge_noise(here, move), share)
         sizes = sizes_of_edges(problem, theta)
@@ -63,14 +63,14 @@ def test_draws_are_as_many_as_the_law_of_two_fits_asks_for(share, penalize_main)
 
 def test_a_fit_without_edges_needs_no_draws():
     problem = make_problem(5, 1.0, penalize_main=False)
-    theta = theta_of(solve_newton(problem, ExactMoments(), tol=1e-8))
+    theta = theta_of(fit_newton(problem, ExactMoments(), tol=1e-8))
     assert draws_for_agreement(find_edge_noise(*look(problem, theta, ExactMoments(), Simulation())), 0.99) == 1
 
 
 def test_edges_are_lost_as_often_as_the_law_says_and_no_more_often_than_was_asked_for():
     field = make_pairs((0.9, 0.92, 0.94, 0.96))  # covariances of 0.055 to 0.059
     problem = Problem.with_l1(field.moments(), field.domain, 0.05, penalize_main=False)
-    optimum = theta_of(solve_newton(problem, ExactMoments(), tol=1e-10))
+    optimum = theta_of(fit_newton(problem, ExactMoments(), tol=1e-10))
     is_edge = np.triu(optimum != 0, 1)
     assert is_edge.sum() == 4
     share = 0.8
@@ -158,7 +158,7 @@ def test_simulation_error_is_said_where_nothing_is_certified():
 
 def test_weights_of_enumerated_fits_have_no_spread():
     problem = make_problem(5, 0.03, penalize_main=False)
-    fit = solve_newton(problem, ExactMoments(), tol=1e-8)
+    fit = fit_newton(problem, ExactMoments(), tol=1e-8)
     assert fit.spread == 0
     assert "another seed" not in fit.status.sentence
     assert find_spread(None, None) == 0

@@ -18,7 +18,7 @@ from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Point, 
 from sparsefield.inference import Cpu
 from sparsefield.model import sum_once
 from sparsefield.objective import L1, Completed, Observed, Problem
-from sparsefield.solvers import _newton, find_move, solve_newton
+from sparsefield.solvers import _newton, find_move, fit_newton
 from sparsefield.solvers._fall import Stand, measure_fall
 from sparsefield.solvers._move import LEAST_SHARE
 from statistics_ import FALSE_ALARM
@@ -68,7 +68,7 @@ def weights_at_end(problem, end, step):
 def test_measured_decreases_are_the_exact_ones(length, penalize_main):
     n, t = 4000, np.log(2 * 10 / FALSE_ALARM)
     problem = make_problem(5, 0.05, penalize_main=penalize_main, seed=3)
-    theta = theta_of(solve_newton(problem, ExactMoments(), max_iter=2))
+    theta = theta_of(fit_newton(problem, ExactMoments(), max_iter=2))
     kinds = set()
     for seed in range(10):
         step = make_step(problem, theta, length, seed)
@@ -97,7 +97,7 @@ def test_measured_decreases_are_the_exact_ones(length, penalize_main):
 def test_standard_errors_of_decreases_are_those_of_other_seeds(length):
     n, n_seeds = 2000, 300
     problem = make_problem(5, 0.05, seed=3)
-    theta = theta_of(solve_newton(problem, ExactMoments(), max_iter=2))
+    theta = theta_of(fit_newton(problem, ExactMoments(), max_iter=2))
     step = make_step(problem, theta, length, 1)
     before = look(problem, theta, n, 0)
     move = move_by(before, step)
@@ -178,7 +178,7 @@ def test_a_fit_never_ends_above_its_start_where_phases_open(seed):
     table = sf.encode(rows, domain=sf.Domain.binary(8))
     problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.001)
     start = theta_of(make_phases(1.0))
-    fit = solve_newton(problem, BestDraws(max_states=0), Simulation(500, seed), start=start, gap=0.01)
+    fit = fit_newton(problem, BestDraws(max_states=0), Simulation(500, seed), start=start, gap=0.01)
     assert problem.objective(theta_of(fit)) <= problem.objective(start)
 
 
@@ -186,7 +186,7 @@ def test_steps_that_fit_noise_alone_are_told_from_steps_that_lead_up():
     # At the optimum every step is noise. It is allowed what fits of noise cost: chi-squared, whose upper tail beyond
     # three standard deviations is largest for one degree of freedom, and three standard errors.
     problem = make_problem(5, 0.05, seed=3)
-    theta = theta_of(solve_newton(problem, ExactMoments(), tol=1e-10))
+    theta = theta_of(fit_newton(problem, ExactMoments(), tol=1e-10))
     n_up = 0
     for seed in range(100):
         before = look(problem, theta, 2000, seed)
@@ -268,7 +268,7 @@ def test_draws_of_missing_values_that_chose_a_step_do_not_judge_it(monkeypatch):
     for seed in range(20):
         problem = Problem(Completed(table, 300, seed, None, Cpu()), table.domain, penalty)
         assert problem.data.given(problem.model(start), 300).n_effective == 300
-        solve_newton(problem, BestDraws(), Simulation(300, seed), start=start, gap=0.5, max_iter=2)
+        fit_newton(problem, BestDraws(), Simulation(300, seed), start=start, gap=0.5, max_iter=2)
     assert len(excesses) == 20
     error = np.std(excesses, ddof=1) / np.sqrt(len(excesses))
     assert np.mean(excesses) <= stats.t.isf(FALSE_ALARM, len(excesses) - 1) * error
@@ -280,7 +280,7 @@ def test_missing_values_that_are_drawn_are_no_exact_gradient():
     codes[::2, 1:] = MISSING
     table = Table(table.domain, codes)
     problem = Problem(Completed(table, 50, 1, None, Cpu()), table.domain, L1(table.domain, 0.5))
-    fit = solve_newton(problem, ExactMoments(), Simulation(50, 1))
+    fit = fit_newton(problem, ExactMoments(), Simulation(50, 1))
     is_drawn = np.isfinite(problem.data.given(fit.model, 50).n_effective)
     assert ("without simulation error" in fit.status.sentence) == (not is_drawn)
     assert (fit.steps[-1].noise_norm > 0) == is_drawn

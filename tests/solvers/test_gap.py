@@ -12,7 +12,7 @@ from sparsefield.datasets import make_field
 from sparsefield.gradients import PerfectDraws, Simulation
 from sparsefield.inference import Cpu
 from sparsefield.objective import Problem
-from sparsefield.solvers import _batch, bound_gap, solve_newton
+from sparsefield.solvers import _batch, bound_gap, fit_newton
 from statistics_ import FALSE_ALARM
 from zoo import LEVELS, ZOO
 
@@ -24,7 +24,7 @@ def symmetric(values):
 def starts(problem, seed):
     """Return parameters near the optimum and far from it."""
     rng = np.random.default_rng(seed)
-    fit = theta_of(solve_newton(problem, PerfectDraws(), Simulation(300, seed), gap=0.01))
+    fit = theta_of(fit_newton(problem, PerfectDraws(), Simulation(300, seed), gap=0.01))
     noise = symmetric(np.triu(rng.normal(size=fit.shape)))
     return [fit, np.zeros_like(fit), fit + 0.3 * noise * (fit != 0), fit + 0.1 * noise, -fit]
 
@@ -48,7 +48,7 @@ def test_enumerated_gaps_enclose_the_gap(penalize_main):
 def test_draws_that_memory_does_not_hold_are_not_counted_on(monkeypatch):
     # What is chosen and judged on fewer draws than were asked for is what that many give.
     problem = make_problem(8, 0.03, 300, seed=1)
-    theta = theta_of(solve_newton(problem, PerfectDraws(), Simulation(2000, 1), gap=0.001))
+    theta = theta_of(fit_newton(problem, PerfectDraws(), Simulation(2000, 1), gap=0.001))
     few = bound_gap(problem, theta, n_draws=2048, seed=1, max_states=0)
     monkeypatch.setattr(_batch, "_MOST_BITS", 8 * 2048)
     many = bound_gap(problem, theta, n_draws=1_000_000, seed=1, max_states=0)
@@ -96,7 +96,7 @@ def test_proven_bounds_hold_where_draws_are_many():
     n_proven = 0
     for seed in range(12):
         problem = make_problem(5, 0.1, 300, seed, (0.3, 0.8))
-        theta = theta_of(solve_newton(problem, PerfectDraws(), Simulation(300, seed), gap=0.0005))
+        theta = theta_of(fit_newton(problem, PerfectDraws(), Simulation(300, seed), gap=0.0005))
         gap = bound_gap(problem, theta).bound
         found = bound_gap(problem, theta, n_draws=400_000, seed=seed, max_states=0)
         assert gap <= found.proven + 1e-12  # rounding, where the optimum is zero

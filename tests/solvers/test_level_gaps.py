@@ -15,7 +15,7 @@ from problems import Undrawn, make_problem
 from sparsefield.gradients import PerfectDraws, Simulation
 from sparsefield.model import count_once
 from sparsefield.objective import Group, Problem
-from sparsefield.solvers import bound_gap, solve_newton
+from sparsefield.solvers import bound_gap, fit_newton
 from statistics_ import FALSE_ALARM
 from zoo import random_field
 
@@ -25,7 +25,7 @@ REFERENCES = ("first", "last", None)
 def starts(problem, seed):
     """Return parameters near the optimum and far from it: a fit, none, and some beside the fit."""
     rng = np.random.default_rng(seed)
-    fit = solve_newton(problem, PerfectDraws(), Simulation(500, seed, backend=Plain()), gap=0.01)
+    fit = fit_newton(problem, PerfectDraws(), Simulation(500, seed, backend=Plain()), gap=0.01)
     theta = problem.theta(fit.model)
     noise = np.triu(rng.normal(size=theta.shape))
     noise = np.where(problem.coordinates.is_parameter, noise + np.triu(noise, 1).T, 0.0)
@@ -117,7 +117,7 @@ def test_groups_of_two_levels_have_the_bounds_of_single_parameters():
     for seed in range(5):
         single = make_problem(5, 0.05, 300, seed, (0.5, 2.0), penalize_main=False)
         group = Problem(single.data, single.domain, Group(single.domain, 0.05))
-        fit = solve_newton(single, PerfectDraws(), Simulation(300, seed), gap=0.01)
+        fit = fit_newton(single, PerfectDraws(), Simulation(300, seed), gap=0.01)
         exact, bounds = [], []
         for problem in (single, group):
             theta = problem.theta(fit.model)

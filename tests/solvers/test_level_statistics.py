@@ -7,7 +7,7 @@ from level_problems import N_LEVELS, make_level_problem
 from noise import covariance
 from plain_backend import Plain
 from sparsefield.certificates import concentration
-from sparsefield.solvers._errors_of_means import bound_errors, pull_bounds, pull_each
+from sparsefield.solvers._errors_of_means import bound_errors, pull_bounds
 from sparsefield.solvers._extremes import count_statements, depends, extremes, spans, widths
 from sparsefield.solvers._frequencies import Frequencies
 from sparsefield.solvers._regression import largest_variances, rest_variances
@@ -118,7 +118,7 @@ def test_biases_of_features_are_bounded_by_those_of_slots(reference):
     bounds = concentration(
         problem.model(np.zeros((problem.coordinates.size,) * 2)), problem.data.moments, confidence=0.9, kind="sharp"
     ).pair
-    each, norms = pull_each(problem, bounds), pull_bounds(problem, bounds)
+    each, norms = problem.coordinates.pull_bounds(bounds), pull_bounds(problem, bounds)
     for _ in range(50):
         signs = np.sign(rng.normal(size=(size, size)))
         bias = problem.coordinates.pull(bounds * (np.triu(signs) + np.triu(signs, 1).T))

@@ -13,7 +13,7 @@ from sparsefield.gradients import BestDraws, PerfectDraws, Simulation
 from sparsefield.inference import _draws
 from sparsefield.inference._draws import ChainDraws
 from sparsefield.objective import L1, Problem, SparseQuadratic, find_near
-from sparsefield.solvers import _models_of_draws, _near_marks, _near_optimum, solve_newton
+from sparsefield.solvers import _models_of_draws, _near_marks, _near_optimum, fit_newton
 from sparsefield.solvers._models_of_draws import NearModel, NotLocalError, choose_reach
 from sparsefield.solvers._near_marks import NearMarks
 from sparsefield.solvers._near_optimum import find_near_optimum
@@ -40,7 +40,7 @@ def make_ring(p, seed, coupling=0.9):
 def fit_ring(p, alpha, seed, n):
     table = make_ring(p, seed)
     problem = Problem.with_l1(sf.moments_of_table(table), table.domain, alpha, False)
-    theta = theta_of(solve_newton(problem, BestDraws(max_states=0), Simulation(n, seed), gap=0.01))
+    theta = theta_of(fit_newton(problem, BestDraws(max_states=0), Simulation(n, seed), gap=0.01))
     return problem, theta, *draw(problem, theta, n, seed + 100)
 
 
@@ -99,7 +99,7 @@ def make_cliques(n_cliques, size, n_rows, seed):
 def test_blocks_that_reach_further_have_the_marks_of_the_whole_covariance(seed, monkeypatch):
     table = make_cliques(6, 6, 4000, seed)
     problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.012, False)
-    theta = theta_of(solve_newton(problem, BestDraws(max_states=0), Simulation(20_000, seed), gap=0.01))
+    theta = theta_of(fit_newton(problem, BestDraws(max_states=0), Simulation(20_000, seed), gap=0.01))
     draws, _, estimate = draw(problem, theta, 20_000, seed + 100)
     assert choose_reach(problem, theta, theta != 0) == 2
     assert find_near_optimum(problem, theta, draws, estimate, 2) is not None
@@ -178,7 +178,7 @@ def test_rough_gradients_lead_to_the_same_optimum_and_to_all_that_may_differ_fro
 def test_fits_without_an_edge_or_without_a_zero_have_marks(alpha):
     rows = (np.random.default_rng(0).random((600, 10)) < 0.4).astype(np.uint8)
     problem = Problem.with_l1(sf.moments_of_table(sf.Table(sf.Domain.binary(10), rows)), sf.Domain.binary(10), alpha)
-    theta = theta_of(solve_newton(problem, BestDraws(max_states=0), Simulation(2000, 1), gap=0.05))
+    theta = theta_of(fit_newton(problem, BestDraws(max_states=0), Simulation(2000, 1), gap=0.05))
     assert np.all((theta != 0)[np.triu_indices(10, 1)] == (alpha == 0))
     draws, _, estimate = draw(problem, theta, 2000, 2)
     undecided = find_undecided(problem, theta, draws, estimate)
@@ -226,7 +226,7 @@ def test_draws_find_what_matters_outside_a_block(monkeypatch):
     wrong, without = 0, 0
     for seed in (91, 7, 12, 33):
         problem = make_l1(make_copies(seed), 0.02, True)
-        theta = theta_of(solve_newton(problem, PerfectDraws(), Simulation(4000, 1), gap=0.01))
+        theta = theta_of(fit_newton(problem, PerfectDraws(), Simulation(4000, 1), gap=0.01))
         draws, _, estimate = draw(problem, theta, 4000, 2)
         own, expected, ratios = compare_both(problem, theta, draws, estimate)
         wrong += np.count_nonzero(expected & ~own & (np.abs(ratios - 1) > 0.05))
@@ -241,7 +241,7 @@ def test_draws_find_what_matters_outside_a_block(monkeypatch):
 @pytest.mark.usefixtures("near")
 def test_where_much_matters_outside_blocks_the_whole_covariance_serves(monkeypatch):
     problem = make_l1(make_copies(91), 0.02, True)
-    theta = theta_of(solve_newton(problem, PerfectDraws(), Simulation(4000, 1), gap=0.01))
+    theta = theta_of(fit_newton(problem, PerfectDraws(), Simulation(4000, 1), gap=0.01))
     draws, _, estimate = draw(problem, theta, 4000, 2)
     with monkeypatch.context() as usual:
         usual.setattr(_models_of_draws, "_WHOLE_IS_CHEAP", 10**9)

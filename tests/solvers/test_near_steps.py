@@ -14,7 +14,7 @@ from sparsefield.gradients import BestDraws, ExactMoments, Point, Simulation
 from sparsefield.inference import EnumeratedStates
 from sparsefield.model import as_theta, count_once
 from sparsefield.objective import Problem, Quadratic, SparseQuadratic, choose_active, find_near
-from sparsefield.solvers import _move, _near_step, find_move, solve_newton
+from sparsefield.solvers import _move, _near_step, find_move, fit_newton
 from sparsefield.solvers._agreement import draws_for_agreement, find_edge_noise
 from sparsefield.solvers._fall import make_stand
 from sparsefield.solvers._near_step import NEAREST, WIDEST, NearStep
@@ -54,7 +54,7 @@ def stand_at(problem, theta, n, seed=1):
 
 @cache
 def optimum_of(problem):
-    return theta_of(solve_newton(problem, ExactMoments(), tol=1e-10, max_iter=100))
+    return theta_of(fit_newton(problem, ExactMoments(), tol=1e-10, max_iter=100))
 
 
 def spread_of(problem, theta, reach):
@@ -78,7 +78,7 @@ def test_fits_with_a_sparse_curvature_reach_the_optimum(monkeypatch, seed):
     original = _move._go_near
     monkeypatch.setattr(_move, "_go_near", lambda *some: found.append(original(*some)) or found[-1])
     best = optimum_of(RING)
-    fit = solve_newton(RING, BestDraws(max_states=0), Simulation(2000, seed), gap=0.001)
+    fit = fit_newton(RING, BestDraws(max_states=0), Simulation(2000, seed), gap=0.001)
     assert fit.status.code == "converged"
     assert len(found) >= len(fit.steps) - 1
     assert all(move is not None for move in found)  # no step found it wrong
@@ -116,7 +116,7 @@ def test_fits_find_their_way_back_to_a_dense_curvature(monkeypatch, seed):
     reaches = []
     original = _move.find_near_step
     monkeypatch.setattr(_move, "find_near_step", lambda *some: reaches.append(some[4]) or original(*some))
-    fit = solve_newton(GRID, BestDraws(max_states=0), Simulation(2000, seed), gap=0.001)
+    fit = fit_newton(GRID, BestDraws(max_states=0), Simulation(2000, seed), gap=0.001)
     assert fit.status.code == "converged"
     assert reaches == sorted(reaches)  # what was given up is not tried again
     assert reaches[0] == NEAREST
@@ -128,13 +128,13 @@ def test_fits_find_their_way_back_to_a_dense_curvature(monkeypatch, seed):
 
 
 def test_a_fit_whose_sparse_curvatures_are_all_wrong_is_the_dense_one(monkeypatch):
-    dense = solve_newton(RING, BestDraws(max_states=0), Simulation(2000, 1), gap=0.002)
+    dense = fit_newton(RING, BestDraws(max_states=0), Simulation(2000, 1), gap=0.002)
     monkeypatch.setattr(_near_step, "_FEWEST", 0)
     monkeypatch.setattr(_near_step, "_MOST_KEPT", 2.0)
-    sparse = solve_newton(RING, BestDraws(max_states=0), Simulation(2000, 1), gap=0.002)
+    sparse = fit_newton(RING, BestDraws(max_states=0), Simulation(2000, 1), gap=0.002)
     assert not np.array_equal(theta_of(sparse), theta_of(dense))
     monkeypatch.setattr(NearStep, "predict", lambda *_: None)
-    back = solve_newton(RING, BestDraws(max_states=0), Simulation(2000, 1), gap=0.002)
+    back = fit_newton(RING, BestDraws(max_states=0), Simulation(2000, 1), gap=0.002)
     np.testing.assert_array_equal(theta_of(back), theta_of(dense))
     assert [step.predicted for step in back.steps] == [step.predicted for step in dense.steps]
 

@@ -16,7 +16,7 @@ from sparsefield.gradients import BestDraws, ExactMoments, Fixed, PerfectDraws, 
 from sparsefield.inference import Chains, EnumeratedStates, OutOfReachError
 from sparsefield.model import norm
 from sparsefield.objective import L1, Problem, choose_active
-from sparsefield.solvers import Limits, _batches, _move, _newton, find_move, solve, solve_newton
+from sparsefield.solvers import Limits, _batches, _move, _newton, find_move, fit_newton, solve
 from sparsefield.solvers._fall import Fall
 from sparsefield.solvers._newton import run_newton
 from statistics_ import FALSE_ALARM
@@ -29,7 +29,7 @@ from zoo import LEVELS
 def test_exact_curvature_leads_to_the_optimum_of_an_independent_solver(p, alpha, penalize_main):
     problem = make_problem(p, alpha, seed=p, penalize_main=penalize_main, strength=(0.3, 0.9))
     theta, value = exact_chains.penalised_optimum(problem.data.moments.pair, problem.penalty.weights)
-    fit = solve_newton(problem, ExactMoments(), tol=1e-9)
+    fit = fit_newton(problem, ExactMoments(), tol=1e-9)
     assert fit.status.code == "converged"
     assert len(fit.steps) <= 15
     assert problem.objective(theta_of(fit)) == pytest.approx(value, abs=1e-8)
@@ -42,7 +42,7 @@ def test_levels_have_their_optimum_too(name):
     model = LEVELS[name]
     data = sf.moments_of_table(sf.Table(model.domain, model.sample(500, n_sweeps=50, seed=1).codes))
     problem = Problem.with_l1(data, model.domain, 0.03)
-    fit = solve_newton(problem, ExactMoments(), tol=1e-9)
+    fit = fit_newton(problem, ExactMoments(), tol=1e-9)
     assert fit.status.code == "converged"
     gradient = problem.gradient(fit.model.moments())
     inside = (model.domain.slot_variables[:, None] == model.domain.slot_variables) & ~np.eye(len(gradient), dtype=bool)
@@ -52,12 +52,12 @@ def test_levels_have_their_optimum_too(name):
 def test_any_working_set_leads_to_the_same_optimum(monkeypatch):
     problem = make_problem(8, 0.02, seed=3)
     whole = {"tol": 1e-9, "max_iter": 1000}
-    free = solve_newton(problem, ExactMoments(), **whole)
+    free = fit_newton(problem, ExactMoments(), **whole)
     monkeypatch.setattr(_move, "choose_active", lambda theta, *_: np.ones(theta.shape, dtype=bool))
-    full = solve_newton(problem, ExactMoments(), **whole)
+    full = fit_newton(problem, ExactMoments(), **whole)
     monkeypatch.setattr(_move, "choose_active", choose_active)
     monkeypatch.setattr(_move, "_MOST_ACTIVE", 6)
-    small = solve_newton(problem, ExactMoments(), **whole)
+    small = fit_newton(problem, ExactMoments(), **whole)
     for other in (full, small):
         assert other.status.code == "converged"
         np.testing.assert_allclose(theta_of(free), theta_of(other), atol=1e-6)
@@ -77,9 +77,9 @@ def test_where_the_plain_step_runs_away_the_solver_does_not():
     # The undamped method diverges here: the first whole step would leave next to no draws with a say.
     truth = make_field(12, strength=(1.0, 2.0), seed=1)
     problem = Problem.with_l1(sf.moments_of_table(truth.sample(2000, method="perfect", seed=1)), truth.domain, 0.017)
-    optimum = theta_of(solve_newton(problem, ExactMoments(), tol=1e-9))
+    optimum = theta_of(fit_newton(problem, ExactMoments(), tol=1e-9))
     for seed in range(5):
-        fit = solve_newton(problem, BestDraws(max_states=0), Simulation(1000, seed), gap=0.001)
+        fit = fit_newton(problem, BestDraws(max_states=0), Simulation(1000, seed), gap=0.001)
         assert fit.status.code == "converged"
         assert fit.steps[0].share < 1
         assert fit.steps[0].effective >= 0.3
@@ -96,10 +96,10 @@ def test_where_the_plain_step_runs_away_the_solver_does_not():
 
 def test_a_smaller_gap_is_a_smaller_gap():
     problem = make_problem(8, 0.03, n=1000, seed=2)
-    optimum = theta_of(solve_newton(problem, ExactMoments(), tol=1e-9))
+    optimum = theta_of(fit_newton(problem, ExactMoments(), tol=1e-9))
     totals = []
     for gap in (0.02, 0.001):
-        fits = [solve_newton(problem, BestDraws(max_states=0), Simulation(200, seed), gap=gap) for seed in range(20)]
+        fits = [fit_newton(problem, BestDraws(max_states=0), Simulation(200, seed), gap=gap) for seed in range(20)]
         lasts = [fit.steps[-1] for fit in fits]
         assert {fit.status.code for fit in fits} == {"converged"}
         assert all(last.n_chains >= _newton._ENOUGH * last.n_nonzero / (2 * gap) for last in lasts)
@@ -115,10 +115,10 @@ def test_a_smaller_gap_is_a_smaller_gap():
 
 def test_a_warm_start_takes_few_steps():
     problem = make_problem(10, 0.05, n=1000, seed=2)
-    fit = solve_newton(problem, BestDraws(max_states=0), Simulation(2000, 1), gap=0.005)
+    fit = fit_newton(problem, BestDraws(max_states=0), Simulation(2000, 1), gap=0.005)
     for alpha in (0.045, 0.04, 0.036, 0.032):
         near = Problem.with_l1(problem.data.moments, problem.domain, alpha)
-        fit = solve_newton(near, BestDraws(max_states=0), Simulation(2000, 1), gap=0.005, start=theta_of(fit))
+        fit = fit_newton(near, BestDraws(max_states=0), Simulation(2000, 1), gap=0.005, start=theta_of(fit))
         assert fit.status.code == "converged"
         assert len(fit.steps) <= 4
 
@@ -127,12 +127,12 @@ def test_too_strong_for_a_certificate_is_said():
     strong = make_field(12, edge_probability=0.9, strength=(2.5, 3.5), seed=1)
     data = sf.moments_of_table(strong.sample(500, n_sweeps=200, seed=1))
     problem = Problem.with_l1(data, strong.domain, 0.001)
-    fit = solve_newton(problem, BestDraws(max_sweeps=30, max_states=0), Simulation(1000, 1), max_iter=8)
+    fit = fit_newton(problem, BestDraws(max_sweeps=30, max_states=0), Simulation(1000, 1), max_iter=8)
     assert fit.status.code == "not certified"
     assert "exact draws out of reach" in fit.status.sentence
     assert fit.undecided is None
     # A number of sweeps that was asked for promises nothing, and is not complained about.
-    assert solve_newton(make_problem(), Fixed(5), gap=0.05).status.code == "converged"
+    assert fit_newton(make_problem(), Fixed(5), gap=0.05).status.code == "converged"
 
 
 def test_interrupts_and_limits():
@@ -142,31 +142,31 @@ def test_interrupts_and_limits():
         if info.iteration == 2:
             raise KeyboardInterrupt
 
-    fit = solve_newton(problem, BestDraws(max_states=0), Simulation(500, 1), gap=0.0001, watch=stop)
+    fit = fit_newton(problem, BestDraws(max_states=0), Simulation(500, 1), gap=0.0001, watch=stop)
     assert fit.status.code == "interrupted"
     assert len(fit.steps) == 2
-    assert solve_newton(problem, BestDraws(max_states=0), gap=0.0001, max_iter=1).status.code == "max_iter"
-    assert solve_newton(problem, BestDraws(max_states=0), gap=0.0001, max_seconds=0.0).status.code == "time"
+    assert fit_newton(problem, BestDraws(max_states=0), gap=0.0001, max_iter=1).status.code == "max_iter"
+    assert fit_newton(problem, BestDraws(max_states=0), gap=0.0001, max_seconds=0.0).status.code == "time"
     for options, message in (({"gap": 0.0}, "gap is 0"), ({"start": np.ones((2, 2))}, "start must be")):
         with pytest.raises(ValueError, match=message):
-            solve_newton(problem, BestDraws(max_states=0), **options)
+            fit_newton(problem, BestDraws(max_states=0), **options)
 
 
 def test_more_draws_than_the_limit_end_at_the_noise_floor(monkeypatch):
     monkeypatch.setattr(_newton, "MOST_DRAWS", 2000)
-    fit = solve_newton(make_problem(), BestDraws(max_states=0), Simulation(500, 1), gap=1e-6)
+    fit = fit_newton(make_problem(), BestDraws(max_states=0), Simulation(500, 1), gap=1e-6)
     assert fit.status.code == "noise floor"
     assert fit.steps[-1].n_chains == 2000
 
 
 def test_draws_that_memory_does_not_hold_come_in_batches(monkeypatch):
     problem = make_problem(6, 0.05, seed=2)
-    optimum = theta_of(solve_newton(problem, ExactMoments(), tol=1e-9))
+    optimum = theta_of(fit_newton(problem, ExactMoments(), tol=1e-9))
     monkeypatch.setattr(_batches, "_MOST_CELLS", 6 * 1500)
     held = []
     draws_of = Chains.draws
     monkeypatch.setattr(Chains, "draws", lambda chains: held.append(chains.n_chains) or draws_of(chains))
-    fit = solve_newton(problem, BestDraws(max_states=0), Simulation(1000, 1), gap=0.001)
+    fit = fit_newton(problem, BestDraws(max_states=0), Simulation(1000, 1), gap=0.001)
     last = fit.steps[-1]
     assert last.n_chains > 2 * 1500
     assert max(held) == 1500
@@ -178,7 +178,7 @@ def test_draws_that_memory_does_not_hold_come_in_batches(monkeypatch):
 
 def test_a_step_that_gains_nothing_is_not_made():
     problem = make_problem(6, 0.05, seed=2)
-    optimum = solve_newton(problem, ExactMoments(), tol=1e-12, max_iter=30)
+    optimum = fit_newton(problem, ExactMoments(), tol=1e-12, max_iter=30)
     sample = EnumeratedStates(optimum.model)
     move = find_move(problem, sample, theta_of(optimum), sample.moments)
     assert np.abs(move.made).max() < 1e-9
@@ -197,7 +197,7 @@ def test_what_no_draw_shows_is_not_taken_for_certain(seed, penalize_main):
     # The optimum makes the pair as rare as alpha, so that next to no draw shows it.
     table = exclusive_table(seed)
     problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 5e-4, penalize_main)
-    optimum = theta_of(solve_newton(problem, ExactMoments(), tol=1e-8, max_iter=200))
+    optimum = theta_of(fit_newton(problem, ExactMoments(), tol=1e-8, max_iter=200))
     options = {"schedule": BestDraws(max_states=0), "penalize_main": penalize_main, "random_state": seed}
     mrf = sf.SparseMRF(5e-4, gap=0.002, init="zero", **options).fit(table)
     assert mrf.status_.code == "converged"
@@ -215,17 +215,17 @@ def test_what_no_draw_shows_is_not_taken_for_certain(seed, penalize_main):
 
 def test_batches_lead_as_far_as_draws_at_one_time(monkeypatch):
     problem = make_problem(8, 0.03, seed=5)
-    optimum = theta_of(solve_newton(problem, ExactMoments(), tol=1e-9))
+    optimum = theta_of(fit_newton(problem, ExactMoments(), tol=1e-9))
     monkeypatch.setattr(_batches, "_MOST_CELLS", 8 * 512)
     for seed in range(10):
-        fit = solve_newton(problem, BestDraws(max_states=0), Simulation(1000, seed), gap=0.003)
+        fit = fit_newton(problem, BestDraws(max_states=0), Simulation(1000, seed), gap=0.003)
         assert fit.status.code == "converged"
         assert_kept_steps_lead_down(fit)
         gap = assert_end_is_measured(problem, fit, optimum, n_held=512)
         assert_gaps_are_noise(gap, [step_to_end(fit)], 8 * 9 // 2, n_held=512)
 
 
-@pytest.mark.parametrize("run", [solve, solve_newton])
+@pytest.mark.parametrize("run", [solve, fit_newton])
 def test_draws_that_get_out_of_reach_end_a_fit_with_what_there_is(run, monkeypatch):
     problem = make_problem()
     drawn = PerfectDraws.estimate
@@ -244,14 +244,14 @@ def test_draws_that_get_out_of_reach_end_a_fit_with_what_there_is(run, monkeypat
 
 def test_few_draws_come_to_an_end():
     for n in (1, 2, 3):
-        assert solve_newton(make_problem(), BestDraws(max_states=0), Simulation(n, 1), gap=0.05).steps
+        assert fit_newton(make_problem(), BestDraws(max_states=0), Simulation(n, 1), gap=0.05).steps
 
 
 @pytest.mark.parametrize("schedule", [ExactMoments(), PerfectDraws()], ids=str)
 def test_a_fit_none_of_whose_steps_leads_down_stays_where_it_is(schedule, monkeypatch):
     monkeypatch.setattr(_newton, "measure_fall", lambda *_: Fall(decrease=-1.0, error=0.0, allowed=0.0))
     start = theta_of(make_problem(6).model(0.1 * np.eye(6)))
-    fit = solve_newton(make_problem(6), schedule, Simulation(1000, 1), start=start)
+    fit = fit_newton(make_problem(6), schedule, Simulation(1000, 1), start=start)
     assert fit.status.code == "stalled"
     assert "no step, however short" in fit.status.sentence
     np.testing.assert_array_equal(theta_of(fit), start)
@@ -265,7 +265,7 @@ def test_a_fit_that_is_not_surely_lower_than_its_start_is_its_start(monkeypatch)
     monkeypatch.setattr(_newton, "measure_fall", lambda *_: Fall(decrease=0.0, error=1.0, allowed=0.0))
     monkeypatch.setattr(_newton, "measure_decrease", lambda *_: (0.0, 1.0))
     problem, start = make_problem(6), 0.1 * np.eye(6)
-    fit = solve_newton(problem, PerfectDraws(), Simulation(1000, 1), start=start, gap=0.01)
+    fit = fit_newton(problem, PerfectDraws(), Simulation(1000, 1), start=start, gap=0.01)
     assert fit.status.code == "noise floor"  # there is more to gain than the noise of the draws
     assert fit.status.sentence.endswith("No steps led to an objective that is surely lower: this is the start.")
     np.testing.assert_array_equal(theta_of(fit), start)
@@ -299,11 +299,11 @@ def test_a_fit_that_a_limit_ends_returns_to_its_start_too(monkeypatch):
     monkeypatch.setattr(_newton, "measure_fall", lambda *_: Fall(decrease=0.0, error=1.0, allowed=0.0))
     problem, start = make_problem(6), 0.1 * np.eye(6)
     options = {"start": start, "gap": 0.01, "max_iter": 3}
-    kept = solve_newton(problem, PerfectDraws(), Simulation(1000, 1), **options)
+    kept = fit_newton(problem, PerfectDraws(), Simulation(1000, 1), **options)
     assert kept.status.code == "max_iter"
     assert problem.objective(theta_of(kept)) < problem.objective(start)  # by draws at the end, if not step by step
     monkeypatch.setattr(_newton, "measure_decrease", lambda *_: (0.0, 1.0))
-    fit = solve_newton(problem, PerfectDraws(), Simulation(1000, 1), **options)
+    fit = fit_newton(problem, PerfectDraws(), Simulation(1000, 1), **options)
     assert fit.status.code == "max_iter"
     assert fit.status.sentence.endswith("surely lower: this is the start.")
     np.testing.assert_array_equal(theta_of(fit), start)
@@ -313,14 +313,16 @@ def test_a_fit_that_a_limit_ends_returns_to_its_start_too(monkeypatch):
 def test_draws_at_the_start_that_are_at_hand_are_the_first_ones():
     problem = make_problem(8)
     limits = Limits(50)
-    first, stand = run_newton(problem, PerfectDraws(), Simulation(2000, 1), limits, None, 0.01, None, None)
+    known = run_newton(problem, PerfectDraws(), Simulation(2000, 1), limits, None, 0.01, None, None)
+    first, stand = known.fit(), known.stand
     assert stand.n_asked == first.steps[-1].n_chains
     np.testing.assert_array_equal(stand.theta, theta_of(first))
     harder = replace(problem, penalty=L1(problem.domain, problem.penalty.alpha / 2))
-    fit, last = run_newton(harder, PerfectDraws(), Simulation(2000, 2), limits, stand, 0.01, None, None)
+    end = run_newton(harder, PerfectDraws(), Simulation(2000, 2), limits, stand, 0.01, None, None)
+    fit = end.fit()
     assert fit.steps[0].n_chains == stand.n_asked
     assert fit.steps[0].subgradient_norm == norm(
         harder.subgradient(stand.theta, harder.gradient(stand.estimate.moments))
     )
     assert harder.objective(theta_of(fit)) < harder.objective(stand.theta)
-    assert last is not None
+    assert end.stand is not None

@@ -11,7 +11,7 @@ from plain_backend import Plain
 from problems import make_problem
 from sparsefield.gradients import ExactMoments, PerfectDraws, Point, Simulation
 from sparsefield.objective import Group, Problem
-from sparsefield.solvers import UNDECIDED, find_move, solve_newton
+from sparsefield.solvers import UNDECIDED, find_move, fit_newton
 from sparsefield.solvers._agreement import draws_for_agreement, find_edge_noise
 from sparsefield.solvers._fall import Stand
 from sparsefield.solvers._open_groups import OpenGroups, _largest_norm
@@ -38,7 +38,7 @@ def with_alpha(problem, alpha):
 
 
 def optimum(problem):
-    fit = solve_newton(problem, ExactMoments(), tol=1e-10, max_iter=100)
+    fit = fit_newton(problem, ExactMoments(), tol=1e-10, max_iter=100)
     assert fit.status.code == "converged"
     return problem.theta(fit.model)
 
@@ -72,7 +72,7 @@ def test_marks_hold_for_each_group_at_the_edge_of_zero(low, high, n_draws, main,
     exact, upper = edges_of(problem, optimum(problem) != 0), np.triu_indices(4)
     n_other, n_wrong, n_marked = np.zeros((3, len(upper[0])), dtype=int)
     for seed in range(n_fits):
-        fit = solve_newton(problem, PerfectDraws(), Simulation(n_draws, seed, backend=Plain()), gap=0.5)
+        fit = fit_newton(problem, PerfectDraws(), Simulation(n_draws, seed, backend=Plain()), gap=0.5)
         is_other = edges_of(problem, problem.theta(fit.model) != 0) != exact
         marks = edges_of(problem, fit.undecided)
         n_other += is_other[upper]
@@ -129,7 +129,7 @@ def test_groups_of_two_levels_have_the_marks_of_single_parameters():
     for seed in range(6):
         single = make_problem(6, 0.03, 400, seed, (0.3, 1.5), penalize_main=False)
         group = Problem(single.data, single.domain, Group(single.domain, 0.03))
-        fit = solve_newton(single, PerfectDraws(), Simulation(500, seed), gap=0.01)
+        fit = fit_newton(single, PerfectDraws(), Simulation(500, seed), gap=0.01)
         one, other = (mark(p, p.theta(fit.model), Simulation(2000, seed + 100)) for p in (single, group))
         np.testing.assert_array_equal(one, other)
         n_marked += one.sum()
@@ -175,7 +175,7 @@ def draws_that_agree(problem, theta, share=0.95):
 def test_draws_for_agreement_are_those_of_single_parameters_where_groups_are_single():
     single = make_problem(6, 0.03, seed=2, penalize_main=False)
     group = Problem(single.data, single.domain, Group(single.domain, 0.03))
-    model = solve_newton(single, ExactMoments(), tol=1e-10).model
+    model = fit_newton(single, ExactMoments(), tol=1e-10).model
     one, other = (draws_that_agree(problem, problem.theta(model)) for problem in (single, group))
     assert one == pytest.approx(other, rel=0.01)  # a hundredth of a power of two
 
@@ -187,7 +187,7 @@ def test_fits_of_groups_with_other_seeds_lose_no_more_edges_than_they_should():
     found = []
     for seed in range(60):
         # Without a gap there are as many draws as are asked for.
-        fit = solve_newton(problem, PerfectDraws(), Simulation(n, seed, backend=Plain()), start=theta, gap=1.0)
+        fit = fit_newton(problem, PerfectDraws(), Simulation(n, seed, backend=Plain()), start=theta, gap=1.0)
         found.append(edges_of(problem, problem.theta(fit.model) != 0)[upper])
     one, other = np.array(found[::2]), np.array(found[1::2])
     n_lost, n_found = (one & ~other).sum(), one.sum()

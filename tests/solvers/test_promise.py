@@ -13,7 +13,7 @@ from sparsefield.fits import Optimality, Status
 from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Simulation
 from sparsefield.inference import MOST_ENTRIES, Cpu, count_entries
 from sparsefield.objective import Problem
-from sparsefield.solvers import _promise, bound_gap, solve_newton
+from sparsefield.solvers import _promise, bound_gap, fit_newton
 from sparsefield.solvers._batch import Batch
 from sparsefield.solvers._gap_bound import GapBound
 from sparsefield.solvers._judge import draws_for_targets, outside_quantile
@@ -93,7 +93,7 @@ class Attempts:
 
 PROBLEM = make_problem(5)
 TABLE = make_table(5, 100)  # whose entropy is asked for, and used by nobody here
-FIT = solve_newton(PROBLEM, ExactMoments(), max_iter=2)
+FIT = fit_newton(PROBLEM, ExactMoments(), max_iter=2)
 
 
 def test_each_attempt_has_its_share_of_the_risk_more_draws_and_a_seed_of_its_own(monkeypatch):
@@ -151,7 +151,7 @@ def test_draws_that_are_too_few_to_say_anything_are_no_reason_for_steps(monkeypa
 @pytest.mark.parametrize("is_known", [True, False])
 def test_batches_have_a_hundred_draws_for_each_statistic_that_they_leave_open(is_known):
     problem = make_problem(8, 0.02, penalize_main=False)
-    theta = theta_of(solve_newton(problem, ExactMoments(), tol=1e-10))
+    theta = theta_of(fit_newton(problem, ExactMoments(), tol=1e-10))
     moments = problem.see(problem.model(theta).moments()) if is_known else None
     n = draws_for_targets(problem, theta, moments, 0.01, 100)
     gradient = problem.gradient(moments) if is_known else np.zeros_like(theta)

@@ -11,7 +11,7 @@ from sparsefield.data import read_rows
 from sparsefield.gradients import BestDraws, ExactMoments, Point, Simulation
 from sparsefield.inference import enumerate_states
 from sparsefield.objective import Observed, Problem, Ridge
-from sparsefield.solvers import Learner, Options, bound_gap, solve_newton
+from sparsefield.solvers import Learner, Options, bound_gap, fit_newton
 from sparsefield.solvers._move import find_move
 from statistics_ import FALSE_ALARM
 
@@ -81,9 +81,9 @@ def test_gaps_are_bounded_by_states_and_by_draws():
     n_below = n_bounds = 0
     for seed in range(25):
         problem = make_problem(seed)
-        best = theta_of(solve_newton(problem, ExactMoments(), tol=1e-9))
+        best = theta_of(fit_newton(problem, ExactMoments(), tol=1e-9))
         lowest = objective(problem, best)
-        fit = solve_newton(problem, BestDraws(max_states=0), Simulation(2000, seed), gap=0.02)
+        fit = fit_newton(problem, BestDraws(max_states=0), Simulation(2000, seed), gap=0.02)
         theta = theta_of(fit)
         gap = objective(problem, theta) - lowest
         exact = bound_gap(problem, theta)
@@ -101,7 +101,7 @@ def test_gaps_are_bounded_by_states_and_by_draws():
 def test_a_penalty_that_is_made_linear_is_nowhere_above_the_penalty():
     problem = make_problem(3, alpha=0.1)
     rng = np.random.default_rng(1)
-    theta = theta_of(solve_newton(problem, ExactMoments(), tol=1e-3))
+    theta = theta_of(fit_newton(problem, ExactMoments(), tol=1e-3))
     linear = problem.linearised(theta)
     assert linear.linearised(theta) is linear
     here = objective(problem, theta) - objective(linear, theta)

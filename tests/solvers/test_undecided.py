@@ -12,7 +12,7 @@ from problems import Undrawn, make_problem, theta_of
 from sparsefield.fits import Fit
 from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Simulation
 from sparsefield.objective import Problem
-from sparsefield.solvers import UNDECIDED, _newton, solve_newton, solve_pseudo_likelihood
+from sparsefield.solvers import UNDECIDED, _mark, _newton, fit_newton, solve_pseudo_likelihood
 from sparsefield.solvers._reweighted import reweight_to_optimum
 from sparsefield.solvers._undecided import find_undecided
 from statistics_ import FALSE_ALARM
@@ -43,7 +43,7 @@ def find_clear(problem, n_draws):
     z^2 draws more at most. What is beyond it by three standard errors is marked only where the draws of the step, or
     those that judge, are off by three.
     """
-    optimum = solve_newton(problem, ExactMoments(), tol=1e-10)
+    optimum = fit_newton(problem, ExactMoments(), tol=1e-10)
     a, b = np.triu_indices(problem.domain.n_slots)
     own, z = curvature(optimum.model), stats.norm.ppf((1 + UNDECIDED) / 2)
     value, unit = np.abs(theta_of(optimum))[a, b], np.diagonal(np.linalg.inv(own)) / n_draws
@@ -99,31 +99,31 @@ def test_marks_tell_what_noise_leaves_open():
 
 def test_fits_with_draws_have_marks_unless_their_time_is_up(monkeypatch):
     problem = make_problem()
-    fit = solve_newton(problem, PerfectDraws(), Simulation(500, 1), gap=1e-4, max_iter=1)
+    fit = fit_newton(problem, PerfectDraws(), Simulation(500, 1), gap=1e-4, max_iter=1)
     assert fit.status.code == "max_iter"
     assert "undecided" in sf.edge_table(fit).columns
     # The time is up after the first iteration, or before it: there is none for marks.
     clock = Clock(monkeypatch)
     for seconds, n_steps in ((1.0, 1), (0.0, 0)):
         options = {"gap": 1e-4, "max_seconds": seconds, "watch": lambda _: clock.advance(1.0)}
-        fit = solve_newton(problem, PerfectDraws(), Simulation(500, 1), **options)
+        fit = fit_newton(problem, PerfectDraws(), Simulation(500, 1), **options)
         assert (fit.status.code, len(fit.steps)) == ("time", n_steps)
         assert fit.undecided is None
         assert "undecided" not in sf.edge_table(fit).columns
     monkeypatch.setattr(_newton, "MOST_DRAWS", 2000)
-    fit = solve_newton(problem, PerfectDraws(), Simulation(500, 1), gap=1e-6)
+    fit = fit_newton(problem, PerfectDraws(), Simulation(500, 1), gap=1e-6)
     assert fit.status.code == "noise floor"
     assert "undecided" in sf.edge_table(fit).columns
     # Exact moments leave nothing open at the optimum, and say nothing of it before.
-    assert solve_newton(problem, ExactMoments(), max_iter=1).undecided is None
+    assert fit_newton(problem, ExactMoments(), max_iter=1).undecided is None
 
 
 def test_an_interrupt_while_marks_are_found_keeps_the_fit(monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_newton, "find_undecided", stop)
-    fit = solve_newton(make_problem(), PerfectDraws(), Simulation(500, 1), gap=0.01)
+    monkeypatch.setattr(_mark, "find_undecided", stop)
+    fit = fit_newton(make_problem(), PerfectDraws(), Simulation(500, 1), gap=0.01)
     assert fit.status.code == "interrupted"
     assert fit.steps
     assert fit.undecided is None
@@ -131,7 +131,7 @@ def test_an_interrupt_while_marks_are_found_keeps_the_fit(monkeypatch):
 
 def test_reweighted_draws_lead_to_their_optimum():
     problem = make_problem(5, 0.02, seed=3)
-    theta = theta_of(solve_newton(problem, ExactMoments(), tol=1e-3))
+    theta = theta_of(fit_newton(problem, ExactMoments(), tol=1e-3))
     draws, x, estimate = draw(problem, theta, 4000, 1)
     there, gradient, n = reweight_to_optimum(problem, theta, draws, estimate, theta != 0)
     move = there - theta
@@ -151,7 +151,7 @@ def test_reweighted_draws_lead_to_their_optimum():
 
 def test_marks_are_those_of_plain_linear_algebra():
     problem = make_problem(5, 0.02, seed=3)
-    theta = theta_of(solve_newton(problem, PerfectDraws(), Simulation(500, 1), gap=0.02))
+    theta = theta_of(fit_newton(problem, PerfectDraws(), Simulation(500, 1), gap=0.02))
     draws, x, estimate = draw(problem, theta, 2000, 2)
     there, gradient, n = reweight_to_optimum(problem, theta, draws, estimate, theta != 0)
     a, b = np.triu_indices(5)
@@ -177,7 +177,7 @@ def test_marks_are_those_of_plain_linear_algebra():
 
 def test_what_too_few_draws_show_is_not_decided():
     problem = make_problem(5, 0.02, seed=3)
-    theta = theta_of(solve_newton(problem, ExactMoments(), tol=1e-6))
+    theta = theta_of(fit_newton(problem, ExactMoments(), tol=1e-6))
     draws, _, estimate = draw(problem, theta, 40, 1)
     assert find_undecided(problem, theta, draws, estimate).all()
     # Far from the optimum too few draws count there.
@@ -187,7 +187,7 @@ def test_what_too_few_draws_show_is_not_decided():
 
 def test_marks_reach_the_table_of_edges_and_the_file(tmp_path):
     problem = make_problem(8, 0.03, n=600, seed=4)
-    fit = solve_newton(problem, BestDraws(max_states=0), Simulation(1000, 1), gap=0.01)
+    fit = fit_newton(problem, BestDraws(max_states=0), Simulation(1000, 1), gap=0.01)
     edges = sf.edge_table(fit)
     assert edges.columns == ["first", "second", "weight", "undecided"]
     for first, second, weight, undecided in edges.iter_rows():
@@ -220,15 +220,15 @@ def test_marks_need_draws_without_bias_to_speak_of():
     model = LEVELS["three levels"]
     table = sf.Table(model.domain, model.sample(400, n_sweeps=50, seed=1).codes)
     problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.05)
-    support = theta_of(solve_newton(problem, ExactMoments(), tol=1e-9)) != 0
+    support = theta_of(fit_newton(problem, ExactMoments(), tol=1e-9)) != 0
     backend = Undrawn()
-    fit = solve_newton(problem, BestDraws(max_states=0), Simulation(500, 1, backend=backend), gap=0.002)
+    fit = fit_newton(problem, BestDraws(max_states=0), Simulation(500, 1, backend=backend), gap=0.002)
     assert 0 < fit.steps[-1].certificate <= 0.05 / np.sqrt(fit.steps[-1].n_chains)
     wrong = ((theta_of(fit) != 0) != support) & ~fit.undecided
     upper = np.triu_indices(len(support))
     n_decided = int((~fit.undecided[upper]).sum())
     assert wrong[upper].sum() <= stats.binom.isf(FALSE_ALARM, n_decided, 1 - UNDECIDED)
-    few = solve_newton(problem, BestDraws(gibbs_sweeps=2, max_states=0), Simulation(500, 1, backend=backend), gap=0.05)
+    few = fit_newton(problem, BestDraws(gibbs_sweeps=2, max_states=0), Simulation(500, 1, backend=backend), gap=0.05)
     assert few.undecided is None
 
 
@@ -240,7 +240,7 @@ def test_where_draws_leave_most_edges_open_more_of_them_look_again(monkeypatch):
     assert is_edge.sum() > 20
     assert np.count_nonzero(fit.undecided & is_edge) < is_edge.sum() / 2
     # The same fit, and its marks by the draws at hand alone.
-    monkeypatch.setattr(_newton, "_MOST_LOOKS", 0)
+    monkeypatch.setattr(_mark, "_MOST_LOOKS", 0)
     few = sf.learn(table, 0.02, **asked)
     np.testing.assert_array_equal(few.model.interactions, fit.model.interactions)
     assert np.count_nonzero(few.undecided & is_edge) > np.count_nonzero(fit.undecided & is_edge)

@@ -12,7 +12,7 @@ from sparsefield.objective._facts import (
     describe_penalty,
     make_penalty,
 )
-from sparsefield.objective._group import Group, descend_by_group
+from sparsefield.objective._group import Group, descend_by_group, members_of
 from sparsefield.objective._pair_loss import PairLoss
 from sparsefield.objective._penalty import L1, Penalty
 from sparsefield.objective._problem import Problem
@@ -58,6 +58,7 @@ __all__ = [
     "find_few_near",
     "find_near",
     "make_penalty",
+    "members_of",
     "pseudo_log_likelihoods",
     "size_of_working_set",
     "variances_of",

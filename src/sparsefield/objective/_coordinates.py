@@ -99,6 +99,10 @@ class Slots:
         """Return the gradient of a function in theta, from that in the parameters of the field."""
         return gradient
 
+    def pull_bounds(self, bounds: Matrix) -> Matrix:
+        """Return bounds on the biases of statistics, from those of slots."""
+        return bounds
+
     def spread(self, marks: Mask) -> Mask:
         """Return marks of parameters as marks of slots."""
         return marks
@@ -209,6 +213,14 @@ class Features:
         found = np.where(self.is_parameter, (off + off.T) / 2, 0.0)
         np.fill_diagonal(found, main + mass * at)
         return found
+
+    def pull_bounds(self, bounds: Matrix) -> Matrix:
+        """Return bounds on the biases of statistics, from those of slots: sums of absolute values."""
+        rows, at = np.abs(self._basis.rows.toarray()), np.abs(self._basis.reference)
+        main = rows.T @ np.diagonal(bounds)
+        off = rows.T @ _without_diagonal(bounds) @ rows + np.outer(main, at) + np.outer(at, main)
+        np.fill_diagonal(off, main)
+        return np.where(self.is_parameter, off, 0.0)
 
     def spread(self, marks: Mask) -> Mask:
         """Return marks of parameters as marks of slots: all those that a marked parameter is part of."""

@@ -171,3 +171,9 @@ def descend_by_group(
     moves = np.empty(len(a))
     moves[order] = found
     return moves
+
+
+def members_of(groups: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Return the indices of the members of each group."""
+    order = np.argsort(groups, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(groups[order])) + 1) if len(groups) else []

@@ -184,7 +184,7 @@ def fit_rows(learner: Learner, alpha: float | None, objective: Objective, start:
     if alpha is None:
         return learn_with(learner, choose(learner))
     if objective == "likelihood":
-        return learner.learn(alpha, start=start, marks=start is None)
+        return learner.learn(alpha) if start is None else learner.solve(alpha, start=start)
     options = learner.options
     limit: dict[str, Any] = {} if options.max_iter is None else {"max_iter": options.max_iter}
     fit = solve_pseudo_likelihood(

@@ -21,7 +21,7 @@ from sparsefield.selection._alpha_max import largest_alpha
 from sparsefield.selection._likelihoods import Known, Likelihood, Likelihoods
 from sparsefield.selection._noise import noise_of
 from sparsefield.selection._parameters import count_nonzero, find_nonzero
-from sparsefield.selection._relax import relax as relax_fit
+from sparsefield.selection._relax import free
 from sparsefield.solvers import ExactStand, Learner, Options, solve_pseudo_likelihood
 
 # A path ends where noise makes edges of about a third of all pairs: at the largest standard error of a pair's frequency
@@ -236,7 +236,7 @@ class _ByLikelihood:
     def learn(self, alpha: float) -> Fit:
         """Fit, from where the last fit ended, with the draws or the enumerated states there."""
         start = self._last if self.stand is None else self.stand
-        fit = self._learner.learn(alpha, start=start, marks=False, enough=self._enough)
+        fit = self._learner.solve(alpha, start=start, enough=self._enough)
         self._last, self.stand = as_theta(fit.model), self._learner.stand
         return fit
 
@@ -281,7 +281,9 @@ class _Relaxed:
         """Return the relaxed fit and its log-likelihood."""
         support = fit.model.interactions != 0
         if self._found is None or self._support is None or not np.array_equal(support, self._support):
-            found = relax_fit(self._learner, fit, self._find_start(fit, stand), enough=self._enough)
+            penalty, known = free(self._learner, fit), self._find_start(fit, stand)
+            start = as_theta(fit.model) if known is None else known
+            found = self._learner.solve(penalty.alpha, penalty=penalty, start=start, enough=self._enough)
             self._support, own = support, self._learner.stand
             if isinstance(own, ExactStand):
                 self._last = own

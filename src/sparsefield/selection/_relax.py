@@ -8,11 +8,8 @@ from sparsefield.objective import Group, GroupSupport, Support
 from sparsefield.solvers import ExactStand, Learner, Stand
 
 
-def relax(learner: Learner, fit: Fit, stand: Stand | ExactStand | None = None, *, enough: float | None = None) -> Fit:
+def relax(learner: Learner, fit: Fit, stand: Stand | ExactStand | None = None) -> Fit:
     """Fit the edges of a fit again, free of the penalty that shrinks them, and no others.
-
-    Each pays as much as half a row, 1 / (2 n), so that edges between levels that never meet have finite weights; main
-    effects pay that too where the fit penalised them. With the group penalty an edge keeps all its parameters.
 
     Parameters
     ----------
@@ -22,12 +19,17 @@ def relax(learner: Learner, fit: Fit, stand: Stand | ExactStand | None = None, *
         Whose edges they are.
     stand : Stand or ExactStand, optional
         Draws at the fit, or enumerated states; these may be those of other parameters to start from.
-    enough : float, optional
-        With enumerated states: what may be left to gain (`Learner.learn`).
     """
-    n = learner.rows.n
-    theta, domain = as_theta(fit.model), learner.table.domain
+    penalty = free(learner, fit)
+    return learner.learn(penalty.alpha, penalty=penalty, start=as_theta(fit.model) if stand is None else stand)
+
+
+def free(learner: Learner, fit: Fit) -> Support | GroupSupport:
+    """Return what the edges of a fit pay without its penalty: as much as half a row each, 1 / (2 n).
+
+    So edges between levels that never meet have finite weights; main effects pay that too where the fit penalised them.
+    With the group penalty an edge keeps all its parameters.
+    """
     kind = GroupSupport if isinstance(learner.make_penalty(0.0), Group) else Support
-    penalty = kind(domain, 1 / (2 * n), float(learner.options.penalize_main), theta != 0)
-    start = theta if stand is None else stand
-    return learner.learn(penalty.alpha, penalty=penalty, start=start, marks=False, enough=enough)
+    is_kept = as_theta(fit.model) != 0
+    return kind(learner.table.domain, 1 / (2 * learner.rows.n), float(learner.options.penalize_main), is_kept)

@@ -9,7 +9,7 @@ import numpy as np
 from sparsefield.certificates import concentration
 from sparsefield.data import Moments
 from sparsefield.model import Matrix, PairwiseMRF
-from sparsefield.objective import Features, Problem
+from sparsefield.objective import Problem
 from sparsefield.solvers._extremes import count_statements, widths
 from sparsefield.solvers._regression import largest_variances
 
@@ -68,16 +68,4 @@ def bound_errors(problem: Problem, model: PairwiseMRF, moments: Moments, risk: f
 
 def pull_bounds(problem: Problem, bounds: Matrix) -> Matrix:
     """Return bounds on the biases of features, or on the norms of those of their groups, from bounds for slots."""
-    return bounds if problem.coordinates.is_plain else problem.penalty.sizes(pull_each(problem, bounds))
-
-
-def pull_each(problem: Problem, bounds: Matrix) -> Matrix:
-    """Return a bound on the bias of each statistic of features, from bounds for slots: sums of absolute values."""
-    if not isinstance(problem.coordinates, Features):
-        return bounds
-    basis = problem.coordinates.basis
-    rows, at = np.abs(basis.rows.toarray()), np.abs(basis.reference)
-    main = rows.T @ np.diagonal(bounds)
-    off = rows.T @ (bounds - np.diag(np.diagonal(bounds))) @ rows + np.outer(main, at) + np.outer(at, main)
-    np.fill_diagonal(off, main)
-    return np.where(problem.coordinates.is_parameter, off, 0.0)
+    return bounds if problem.coordinates.is_plain else problem.penalty.sizes(problem.coordinates.pull_bounds(bounds))

@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,7 +33,8 @@ from sparsefield.solvers._fall import Stand
 from sparsefield.solvers._follow import ExactStand, follow
 from sparsefield.solvers._gradient import solve
 from sparsefield.solvers._loop import Limits, Watch
-from sparsefield.solvers._newton import run_newton, solve_newton
+from sparsefield.solvers._mark import fit_newton, mark
+from sparsefield.solvers._newton import NewtonEnd, run_newton
 from sparsefield.solvers._options import MAX_ITER, Options, make_schedule
 from sparsefield.solvers._promise import OWN_SHARE, certify_slope, keep_gap
 from sparsefield.solvers._pseudolikelihood import solve_pseudo_likelihood
@@ -47,6 +48,18 @@ _COMPARED = 9
 # Where edges are known and only their weights are to be found, simulation error adds this part to the variance that the
 # rows leave of them: of parameters / (2 n) in the objective.
 _DRAWS_EACH_ROW = 20
+
+
+class _Solved(NamedTuple):
+    """A fit, and how it was made: by which penalty, from where, and how Newton steps ended, if any were made."""
+
+    fit: Fit
+    problem: Problem
+    limits: Limits
+    theta: Matrix | None
+    end: NewtonEnd | None
+    kind: Penalty | None
+    is_begun: bool  # at a start of its own
 
 
 class Learner:
@@ -93,12 +106,12 @@ class Learner:
         *,
         penalty: Penalty | None = None,
         start: Matrix | Stand | ExactStand | None = None,
-        marks: bool = True,
-        enough: float | None = None,
         began: float | None = None,
         watch: Watch | None = None,
     ) -> Fit:
-        """Learn the table. Each fit has random numbers of its own; the first one has those that `learn` has.
+        """Learn the table: solve, mark what simulation error leaves open, and certify where that is asked for.
+
+        Each fit has random numbers of its own; the first one has those that `learn` has.
 
         Parameters
         ----------
@@ -108,17 +121,46 @@ class Learner:
             A penalty of one's own in place of the one that the options ask for, with an alpha of its own.
         start : ndarray of shape (n_slots, n_slots), Stand or ExactStand, optional
             Where to start, or draws or enumerated states there; what the option `init` says unless given.
-        marks : bool
-            Whether to mark what the noise of the draws leaves open, which takes longer than a step.
-        enough : float, optional
-            With enumerated states to start from: the fit ends when no more than this is left to gain of the objective
-            and of the log-likelihood; with 0, as `tol` says (`follow`). Other Newton steps are made unless given.
         began : float, optional
             When the fit began, by `time.perf_counter`; now unless given.
         watch : callable, optional
             Called with each StepInfo.
         """
-        options, way = self.options, self.options.way
+        solved = self._solve(alpha, penalty, start, None, began, watch)
+        fit = solved.fit if solved.end is None else mark(solved.end, solved.limits)
+        if self.options.certify and fit.status.code != "interrupted":
+            fit = self._certify(fit, solved.problem, solved.limits, watch)
+        return self._describe(fit, solved)
+
+    def solve(
+        self,
+        alpha: float,
+        *,
+        penalty: Penalty | None = None,
+        start: Matrix | Stand | ExactStand | None = None,
+        enough: float | None = None,
+        began: float | None = None,
+        watch: Watch | None = None,
+    ) -> Fit:
+        """Learn the table as `learn` does, without marks and certificate: one fit of many.
+
+        With enumerated states to start from and `enough`, the fit ends when no more than this is left to gain of the
+        objective and of the log-likelihood; with 0, as `tol` says (`follow`). Other Newton steps are made unless given.
+        """
+        solved = self._solve(alpha, penalty, start, enough, began, watch)
+        return self._describe(solved.fit, solved)
+
+    def _solve(
+        self,
+        alpha: float,
+        penalty: Penalty | None,
+        start: Matrix | Stand | ExactStand | None,
+        enough: float | None,
+        began: float | None,
+        watch: Watch | None,
+    ) -> _Solved:
+        """Minimise the objective."""
+        options = self.options
         limits = options.limits(
             is_slow=bool(self.table.n_missing.any()), began=time.perf_counter() if began is None else began
         )
@@ -141,7 +183,7 @@ class Learner:
             theta = start.theta
         else:
             theta = problem.coordinates.of_slots(start)
-        self.stand = None
+        self.stand, end = None, None
         summed = None
         if isinstance(own, Ridge) and theta is not None and options.sums_out:
             summed = solve_summed(problem, self._simulation, limits, theta, watch)
@@ -150,33 +192,39 @@ class Learner:
         elif options.solver == "newton" and isinstance(start, ExactStand) and enough is not None:
             fit, self.stand = follow(problem, self._simulation.backend, limits, start, enough, watch)
         elif options.solver == "newton":
-            # A gap that cannot be certified has no share to leave to that.
-            gap = options.largest_gap * (OWN_SHARE if options.certify and problem.data.is_fixed else 1.0)
-            if isinstance(own, Ridge) and options.gap == "auto":
-                gap = min(gap, max(1, own.n_parameters) / (2 * _DRAWS_EACH_ROW * self.unseen.n))
-            fit, self.stand = run_newton(
-                problem,
-                way,
-                self._simulation,
-                limits,
-                start if isinstance(start, Stand) else theta,
-                gap,
-                options.agreement,
-                watch,
-                marks=marks,
-            )
+            first = start if isinstance(start, Stand) else theta
+            end = self._run_newton(problem, first, self._find_gap(problem), limits, watch)
+            fit, self.stand = end.fit(), end.stand
         else:
             common = _as_arguments(limits, theta, watch)
-            fit = solve(problem, way, self._simulation, step_size=options.step_size, **common)
+            fit = solve(problem, options.way, self._simulation, step_size=options.step_size, **common)
             fresh = problem.with_data(self._make_data(self._simulation.seed_of(0, _COMPARED)))
             fit = keep_if_lower(fresh, fit, theta, self._simulation, limits)
-        if options.certify and fit.status.code != "interrupted":
-            fit = self._certify(fit, problem, limits, watch)
-        stood = self._say_stood(fit, problem, theta) if start is None else ""
+        return _Solved(fit, problem, limits, theta, end, kind=penalty, is_begun=start is None)
+
+    def _run_newton(
+        self, problem: Problem, start: Matrix | Stand | None, gap: float, limits: Limits, watch: Watch | None
+    ) -> NewtonEnd:
+        options = self.options
+        return run_newton(problem, options.way, self._simulation, limits, start, gap, options.agreement, watch)
+
+    def _find_gap(self, problem: Problem) -> float:
+        """Return how far above its optimum the objective may be."""
+        options, own = self.options, problem.penalty
+        # A gap that cannot be certified has no share to leave to that.
+        gap = options.largest_gap * (OWN_SHARE if options.certify and problem.data.is_fixed else 1.0)
+        if isinstance(own, Ridge) and options.gap == "auto":
+            gap = min(gap, max(1, own.n_parameters) / (2 * _DRAWS_EACH_ROW * self.unseen.n))
+        return gap
+
+    def _describe(self, fit: Fit, solved: _Solved) -> Fit:
+        """Return a fit that says where it stood still, what was added to the rows, and what it was made with."""
+        stood = self._say_stood(fit, solved.problem, solved.theta) if solved.is_begun else ""
         said = " ".join(filter(None, [fit.status.sentence, stood, str(self.unseen)]))
         status = replace(fit.status, sentence=said)
-        kind = options.penalty if penalty is None else penalty
-        kept = {"alpha": own.alpha, **options.settings(), "penalty": kind, "seed": self._simulation.seed}
+        kind = self.options.penalty if solved.kind is None else solved.kind
+        alpha = solved.problem.penalty.alpha
+        kept = {"alpha": alpha, **self.options.settings(), "penalty": kind, "seed": self._simulation.seed}
         return replace(fit, status=status, settings={**kept, **self.rows.facts, **_versions()})
 
     def _say_stood(self, fit: Fit, problem: Problem, theta: Matrix | None) -> str:
@@ -260,7 +308,7 @@ class Learner:
             way = self.options.way if is_newton else make_schedule("best", "newton", "sharp", most)
             arguments = _as_arguments(replace(limits, max_iter=n_left), start, watch)
             arguments["agreement"] = self.options.agreement if is_newton else None
-            return solve_newton(problem, way, replace(simulation, seed=seed), gap=smaller, **arguments)
+            return fit_newton(problem, way, replace(simulation, seed=seed), gap=smaller, **arguments)
 
         if self.options.solver != "newton":  # whose steps are others: these have a limit of their own
             limits = replace(limits, max_iter=len(fit.steps) + MAX_ITER["newton"])

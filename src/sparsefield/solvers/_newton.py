@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sparsefield._deadline import OutOfTimeError, until
-from sparsefield._rounding import at_most
 from sparsefield.data import count
 from sparsefield.fits import Fit, NewtonStep, Status, StepInfo
 from sparsefield.gradients import Point, Schedule, Simulation
 from sparsefield.inference import check_request
 from sparsefield.model import Matrix, count_once, norm
 from sparsefield.objective import Problem, describe_penalty
-from sparsefield.solvers._agreement import draws_for_agreement, draws_for_penalty, find_edge_noise, find_spread
+from sparsefield.solvers._agreement import draws_for_agreement, draws_for_penalty, find_edge_noise
 from sparsefield.solvers._batches import MOST_DRAWS, estimate_in_batches
 from sparsefield.solvers._describe import check_start, describe, find_objective
 from sparsefield.solvers._ending import add_advice, say_noise
@@ -36,7 +33,6 @@ from sparsefield.solvers._follow import ExactStand
 from sparsefield.solvers._loop import Limits, Watch, run, stalled
 from sparsefield.solvers._move import DRAWS_EACH, Move, find_move
 from sparsefield.solvers._near_step import NEAREST
-from sparsefield.solvers._undecided import find_undecided
 
 # `make bench-constants` varies what is chosen here. Gaps are exact, over what was asked for.
 
@@ -77,10 +73,6 @@ _NEAR = 0.8
 # which gains as small a part of what was promised.
 _CUT = 0.3
 _MOST_TAKEN_BACK = 12
-
-# Where draws leave more than this share of the edges open, four times as many look again, and so on so many times: a
-# mark on everything says nothing.
-_MOST_MARKED, _MOST_LOOKS = 0.5, 2
 
 _RETURNED = "No steps led to an objective that is surely lower: this is the start."
 
@@ -135,7 +127,53 @@ def solve_newton(
         Called with each StepInfo.
     """
     limits = Limits(max_iter, tol, max_seconds, began)
-    return run_newton(problem, schedule, simulation or Simulation(), limits, start, gap, agreement, watch)[0]
+    return run_newton(problem, schedule, simulation or Simulation(), limits, start, gap, agreement, watch).fit()
+
+
+@dataclass(frozen=True, eq=False)
+class NewtonEnd:
+    """How Newton steps ended, and what draws there are to judge that by.
+
+    Parameters
+    ----------
+    problem : Problem
+        What was minimised.
+    theta : ndarray of shape (n_slots, n_slots)
+        Where they ended.
+    steps : tuple of StepInfo
+        The trace.
+    status : Status
+        How they ended.
+    last : (Stand, Move), optional
+        Draws at the end, or exact moments there, and the step that they suggest; nothing where there were none.
+    more : callable
+        Makes so many draws at a stand, which may be more than it has.
+    afford : callable
+        Returns so many draws, or as many as there is time for.
+    """
+
+    problem: Problem
+    theta: Matrix
+    steps: tuple[StepInfo, ...]
+    status: Status
+    last: tuple[Stand, Move] | None
+    more: Callable[[Stand, int], Stand]
+    afford: Callable[[int], int]
+
+    @property
+    def stand(self) -> Stand | ExactStand | None:
+        """Return the draws at the end, where there are some, or the states that were enumerated last."""
+        if self.last is None:
+            return None
+        here, _ = self.last
+        if here.is_exact and here.estimate.states is not None and here.problem.data.is_fixed:
+            return ExactStand(self.theta, here.estimate.states, here.theta)
+        return here if np.array_equal(here.theta, self.theta) else None
+
+    def fit(self) -> Fit:
+        """Return the fit, of which nothing is marked yet."""
+        model, facts = self.problem.model(self.theta), describe_penalty(self.problem.penalty)
+        return Fit(model, add_advice(self.status, self.steps), self.steps, None, **facts)
 
 
 def run_newton(
@@ -147,14 +185,8 @@ def run_newton(
     gap: float,
     agreement: float | None,
     watch: Watch | None,
-    *,
-    marks: bool = True,
-) -> tuple[Fit, Stand | ExactStand | None]:
-    """Make Newton steps as `solve_newton` does, and return the draws or the enumerated states at their end too.
-
-    A start may be a Stand: draws at the parameters where it begins, which are then the first ones. What noise leaves
-    open is marked unless `marks` is false.
-    """
+) -> NewtonEnd:
+    """Make Newton steps as `solve_newton` does, and return their end. A start may be draws where it begins (Stand)."""
     check_request(simulation.n_chains, simulation.seed)
     check_gap(gap)
     first = start if isinstance(start, Stand) else None
@@ -162,23 +194,7 @@ def run_newton(
     method = _NewtonSteps(problem, schedule, simulation, theta, float(gap), agreement, limits, first)
     steps, status = run(method, limits, watch)
     status = method.return_unless_lower(status)
-    undecided = spread = None
-    try:
-        if marks and status.code not in ("interrupted", "time"):
-            with until(limits.end):
-                spread = method.find_spread(status)
-                undecided = method.find_undecided(status)
-    except OutOfTimeError:
-        status = replace(status, sentence=f"{status.sentence} There was no time to mark what noise leaves open.")
-    except KeyboardInterrupt:
-        said = f"Interrupted after {count(len(steps), 'iteration')}, while what noise leaves open was marked."
-        status = Status("interrupted", said)
-    if spread:
-        said = f"{status.sentence} Simulation error: weights of another seed differ by {at_most(spread)} at most."
-        status = replace(status, sentence=said)
-    facts = describe_penalty(problem.penalty)
-    fit = Fit(problem.model(method.theta), add_advice(status, steps), steps, undecided, spread=spread, **facts)
-    return fit, method.find_stand()
+    return NewtonEnd(problem, method.theta, steps, status, method.last, method.look_again, method.afford)
 
 
 def check_gap(gap: float) -> None:
@@ -244,7 +260,7 @@ class _NewtonSteps:
     def advance(self) -> StepInfo:
         """Go where the last step led, judge it on draws there, and find the next one."""
         self._n_made += 1
-        self._n_now = self._afford(self._n_now)
+        self._n_now = self.afford(self._n_now)
         there = self._look(self._ahead, self._n_now)
         fall = self._measure_fall(there)
         if fall is not None and not fall.is_down:
@@ -292,7 +308,7 @@ class _NewtonSteps:
         self._problem = self._problem.with_data(data)  # for its seeds: the next one has others
         return before.problem.with_data(data)
 
-    def _afford(self, n: int) -> int:
+    def afford(self, n: int) -> int:
         """Return so many draws, or as many as there is time for; as many as last time at least."""
         if self._limits.max_seconds is None or self._pace == 0 or self.last is None:
             return n
@@ -429,51 +445,10 @@ class _NewtonSteps:
         said = f"Converged in {count(k, 'iteration')}: the smallest subgradient is down to {left:.2g}"
         return Status("converged", f"{said}, without simulation error.")
 
-    def find_undecided(self, status: Status) -> NDArray[np.bool_] | None:
-        """Mark what noise leaves open, by the draws at the end of the last step, which had no say in it.
-
-        None where that is not known: of exact moments whose optimum was not reached, or with missing values whose draws
-        alone are noise, and where there were no draws.
-        """
-        if self.last is None:
-            return None
-        here, _ = self.last
-        if here.is_exact:
-            size = self._problem.domain.n_slots
-            return np.zeros((size, size), dtype=bool) if status.code == "converged" else None
-        if self._problem.penalty.keeps_support:
-            return np.zeros((self._problem.domain.n_slots,) * 2, dtype=bool)
-        if here.estimate.is_exact:
-            return None
-        n_first = here.n_asked
-        while True:
-            marks = find_undecided(here.problem, here.theta, here.draws, here.estimate, here.counts)
-            n = self._afford(_GROWTH * here.n_asked)
-            if marks is None or n <= here.n_asked or n > _GROWTH**_MOST_LOOKS * n_first or n > MOST_DRAWS:
-                return marks
-            is_edge = np.triu(self._problem.model(here.theta).interactions != 0, 1)
-            if np.count_nonzero(marks & is_edge) <= _MOST_MARKED * np.count_nonzero(is_edge):
-                return marks
-            self._n_made += 1
-            here = replace(self._look(here.theta, n), missing=here.missing)
-
-    def find_spread(self, status: Status) -> float | None:
-        """Return by how much weights of another seed differ at most; None where that is not known."""
-        if self.last is None or status.code not in ("converged", "noise floor"):
-            return None
-        here, move = self.last
-        if here.is_exact:
-            return 0.0
-        return find_spread(find_edge_noise(here, move), here)
-
-    def find_stand(self) -> Stand | ExactStand | None:
-        """Return the draws at the end, where there are some, or the states that were enumerated last."""
-        if self.last is None:
-            return None
-        here, _ = self.last
-        if here.is_exact and here.estimate.states is not None and here.problem.data.is_fixed:
-            return ExactStand(self.theta, here.estimate.states, here.theta)
-        return here if np.array_equal(here.theta, self.theta) else None
+    def look_again(self, here: Stand, n: int) -> Stand:
+        """Make so many draws where there are some, with random numbers of their own."""
+        self._n_made += 1
+        return replace(self._look(here.theta, n), missing=here.missing)
 
     def _return_to_start(self, k: int, n: int, *, is_last: bool) -> Status | None:
         """Go on with more draws where the objective is not known to be below that of the start, or return to that."""

@@ -9,10 +9,11 @@ from scipy.optimize import brentq
 from scipy.special import chdtri
 
 from sparsefield.model import Matrix
-from sparsefield.solvers._batch import Index
-from sparsefield.solvers._optimum import UNDECIDED, Optimum, margin, quantile
-from sparsefield.solvers._targets import by_group
+from sparsefield.objective import members_of
+from sparsefield.solvers._agreement import UNDECIDED, mark_quantile
+from sparsefield.solvers._optimum import Optimum, margin
 
+Index = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Values = NDArray[np.float64]
 
@@ -38,7 +39,7 @@ class OpenGroups:
     def __init__(self, theta: Values, found: Optimum, covariance: Matrix, weights: Values, groups: Index) -> None:
         self._found, self._covariance, self._theta = found, covariance, theta
         self._there, self._gradient = found.theta, found.gradient
-        self._members = by_group(groups)
+        self._members = members_of(groups)
         self._weights = np.array([weights[own[0]] for own in self._members])
 
     def compare(self) -> Mask:
@@ -156,7 +157,7 @@ def _largest_norm(gradient: Values, covariance: Matrix, n: float, span: float) -
     furthest point of an ellipsoid about the estimate: y in z^2 covariance with y = (m - covariance)^-1 covariance g for
     the m above all eigenvalues at which y is on its surface.
     """
-    z = quantile()
+    z = mark_quantile()
     values, vectors = np.linalg.eigh(covariance)
     values = np.maximum(values, 0.0) / n + (z * span / (2 * n)) ** 2
     own = vectors.T @ gradient

@@ -10,7 +10,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import ndtri
 
 from sparsefield.model import Matrix, count_once, scatter, sum_once
-from sparsefield.objective import RARE, Penalty, Problem, Quadratic
+from sparsefield.objective import RARE, Penalty, Problem, Quadratic, members_of
 from sparsefield.solvers._batch import Batch, Index, Values
 from sparsefield.solvers._extremes import count_statements, spans
 from sparsefield.solvers._regression import rest_variances
@@ -191,7 +191,7 @@ def _regress(penalty: Penalty, quadratic: Quadratic, inside: NDArray[np.bool_], 
         own = np.diagonal(whole)[others] - np.einsum("ij,ij->j", cross, slopes)
     else:
         own = np.empty(len(others))
-        for group in by_group(penalty.groups[a, b][others]):
+        for group in members_of(penalty.groups[a, b][others]):
             block = whole[np.ix_(others[group], others[group])] - cross[:, group].T @ slopes[:, group]
             own[group] = np.linalg.eigvalsh(block)[-1]
     left = np.maximum(own, 0.0) * n / (n - len(some))
@@ -199,9 +199,3 @@ def _regress(penalty: Penalty, quadratic: Quadratic, inside: NDArray[np.bool_], 
     a, b = a[others], b[others]
     found[a, b] = found[b, a] = np.minimum(left, rest[a, b])
     return found
-
-
-def by_group(groups: Index) -> list[Index]:
-    """Return the indices of the members of each group."""
-    order = np.argsort(groups, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(groups[order])) + 1) if len(groups) else []

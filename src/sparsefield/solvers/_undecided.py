@@ -13,16 +13,17 @@ from sparsefield.gradients import Estimate, negligible_bias
 from sparsefield.inference import Draws
 from sparsefield.model import Matrix, count_once, norm
 from sparsefield.objective import Problem
-from sparsefield.solvers._batch import Index
-from sparsefield.solvers._errors_of_means import pull_each
+from sparsefield.solvers._agreement import UNDECIDED
 from sparsefield.solvers._extremes import spans
 from sparsefield.solvers._models_of_draws import Curvature, NotLocalError, WholeModel, choose_reach, is_feasible
 from sparsefield.solvers._near_marks import NearMarks
 from sparsefield.solvers._near_optimum import find_near_optimum
 from sparsefield.solvers._open_groups import OpenGroups
-from sparsefield.solvers._optimum import UNDECIDED, Optimum, margin
+from sparsefield.solvers._optimum import Optimum, margin
 from sparsefield.solvers._regression import rest_variances
 from sparsefield.solvers._reweighted import LEAST_SHARE, Mask, reweight_to_optimum
+
+Index = NDArray[np.int64]
 
 # Sets of what may and what must differ from zero get closer from round to round, and each pair of them is right.
 _MOST_NARROWINGS = 10
@@ -149,7 +150,7 @@ def _bias(problem: Problem, certificate: Certificate) -> float:
     """Return a bound on the norm of the bias of the gradient."""
     if problem.coordinates.is_plain or certificate.total == 0:
         return certificate.total
-    return norm(pull_each(problem, certificate.pair))
+    return norm(problem.coordinates.pull_bounds(certificate.pair))
 
 
 def _margins(variances: Matrix, each: Matrix, n: float, bias: float) -> Matrix:
