@@ -10,6 +10,7 @@ from sparsefield.objective._facts import (
     check_penalty_kind,
     choose_penalty,
     describe_penalty,
+    find_nonzero,
     make_penalty,
 )
 from sparsefield.objective._group import Group, descend_by_group, members_of
@@ -57,6 +58,7 @@ __all__ = [
     "expected_moments",
     "find_few_near",
     "find_near",
+    "find_nonzero",
     "make_penalty",
     "members_of",
     "pseudo_log_likelihoods",

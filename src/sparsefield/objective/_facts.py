@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield.data import Domain
+from sparsefield.model import PairwiseMRF, as_theta
 from sparsefield.objective._group import Group
 from sparsefield.objective._penalty import L1, Penalty
 from sparsefield.objective._ridge import Ridge
@@ -83,3 +84,8 @@ def make_penalty(
     if penalty == "Group":
         return Group(domain, alpha, float(penalize_main))
     return L1(domain, alpha, float(penalize_main)) if penalty == "L1" else None
+
+
+def find_nonzero(penalty: L1 | Group | Ridge, model: PairwiseMRF) -> NDArray[np.bool_]:
+    """Say which parameters are not zero, (size, size); those of a group are so together."""
+    return np.asarray(penalty.sizes(penalty.coordinates.of_slots(as_theta(model))) > 0)

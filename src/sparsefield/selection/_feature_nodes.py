@@ -9,9 +9,8 @@ from scipy.special import logsumexp
 
 from sparsefield.data import MISSING, Table
 from sparsefield.model import PairwiseMRF
-from sparsefield.objective import L1, Features, Group
+from sparsefield.objective import L1, Features, Group, find_nonzero
 from sparsefield.selection._climbing import PRECISION, PRECISION_OF_MAIN, TOLERANCE, climb, solve_by_conjugates
-from sparsefield.selection._parameters import find_nonzero
 
 Values = NDArray[np.float64]
 Mask = NDArray[np.bool_]

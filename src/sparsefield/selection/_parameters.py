@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sparsefield.data import Table
 from sparsefield.fits import Fit
 from sparsefield.model import PairwiseMRF, as_theta, count_once
-from sparsefield.objective import L1, Group, Ridge, make_penalty
+from sparsefield.objective import L1, Group, find_nonzero, make_penalty
 
 Mask = NDArray[np.bool_]
 
@@ -17,11 +17,6 @@ def count_nonzero(fit: Fit) -> int:
     """Count the parameters of a fit that are not zero, those that its penalty is about where that is known."""
     penalty = make_penalty(fit.model.domain, 1.0, fit.penalty, bool(fit.penalize_main), fit.support)
     return count_once(as_theta(fit.model) if penalty is None else find_nonzero(penalty, fit.model))
-
-
-def find_nonzero(penalty: L1 | Group | Ridge, model: PairwiseMRF) -> Mask:
-    """Say which parameters are not zero, (size, size); those of a group are so together."""
-    return np.asarray(penalty.sizes(penalty.coordinates.of_slots(as_theta(model))) > 0)
 
 
 class Parameters:

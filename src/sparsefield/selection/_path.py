@@ -17,10 +17,11 @@ from sparsefield._deadline import OutOfTimeError, until
 from sparsefield.data import Table, TableError, count, read_rows
 from sparsefield.fits import Fit
 from sparsefield.model import Matrix, PairwiseMRF, as_theta, independent_theta
+from sparsefield.objective import find_nonzero
 from sparsefield.selection._alpha_max import largest_alpha
 from sparsefield.selection._likelihoods import Known, Likelihood, Likelihoods
 from sparsefield.selection._noise import noise_of
-from sparsefield.selection._parameters import count_nonzero, find_nonzero
+from sparsefield.selection._parameters import count_nonzero
 from sparsefield.selection._relax import free
 from sparsefield.solvers import ExactStand, Learner, Options, solve_pseudo_likelihood
 
