@@ -26,9 +26,9 @@ from measure import name_machine, store
 from nodewise import Regressions, fit_cross_validated, fit_isingfit
 from sparsefield.data import read_rows
 from sparsefield.experiments import describe_machine
+from sparsefield.fitting import Learner, Options
 from sparsefield.objective import Support
 from sparsefield.selection import select
-from sparsefield.solvers import Learner, Options
 
 Row = dict[str, Any]
 Values = NDArray[np.float64]

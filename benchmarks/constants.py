@@ -29,9 +29,11 @@ from sparsefield.datasets import load_senate, make_field
 from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Schedule
 from sparsefield.inference import Chains, Cpu, EnumeratedStates, OutOfReachError, Scan, count_states
 from sparsefield.learning import learn
+from sparsefield.marks import fit_newton
 from sparsefield.model import as_theta, count_once, count_statistics, norm
 from sparsefield.objective import Problem, _completed, expected_moments
-from sparsefield.solvers import _curvature, fit_newton, solve, solve_pseudo_likelihood
+from sparsefield.pseudolikelihood import solve_pseudo_likelihood
+from sparsefield.solvers import _step_size, solve
 from tables_of_constants import STEP_DRAWS, write_tables
 from trials import (
     ALPHA,
@@ -199,9 +201,9 @@ def bench_power(trials: Sequence[Trial]) -> list[Row]:
                     means = np.diagonal(products)
                     largest = np.linalg.eigvalsh(products - np.outer(means, means))[-1]
                     for seed in range(10):
-                        chains = Chains(model.domain, _curvature._N_CHAINS, seed=seed)
-                        chains.sweep(Scan(model), _curvature._ROUGH_SWEEPS)
-                        ratios.append(1 / _curvature.rough_curvature(trial.problem, chains)[1] / largest)
+                        chains = Chains(model.domain, _step_size._N_CHAINS, seed=seed)
+                        chains.sweep(Scan(model), _step_size._ROUGH_SWEEPS)
+                        ratios.append(1 / _step_size.rough_curvature(trial.problem, chains)[1] / largest)
             own = {"mean": float(np.mean(ratios)), "spread": float(np.std(ratios))}
             rows.append({"name": choice.name, "value": value, **own})
     return rows

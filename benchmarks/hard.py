@@ -30,9 +30,11 @@ from sparsefield import PairwiseMRF, Table
 from sparsefield.gradients import BestDraws, ExactMoments
 from sparsefield.inference import MOST_ENTRIES, Cpu, OutOfReachError, count_entries, enumerate_states
 from sparsefield.learning import learn
+from sparsefield.marks import fit_newton
 from sparsefield.model import Matrix, as_theta, sum_once
 from sparsefield.objective import Problem, make_penalty
-from sparsefield.solvers import fit_newton, problem_of, solve_pseudo_likelihood
+from sparsefield.optimality import problem_of
+from sparsefield.pseudolikelihood import solve_pseudo_likelihood
 
 LONGEST = 2.0  # seconds for a fit
 LARGEST = 50.0  # no parameter of a fit that has an optimum is larger: odds of e^50

@@ -27,10 +27,10 @@ from nodewise import fit_isingfit
 from outside import TABLES
 from sparsefield.data import read_rows
 from sparsefield.experiments import describe_machine
+from sparsefield.fitting import Learner, Options
 from sparsefield.inference import OutOfReachError
 from sparsefield.objective import Ridge
 from sparsefield.selection import select
-from sparsefield.solvers import Learner, Options
 
 Row = dict[str, Any]
 Weights = NDArray[np.float64] | None

@@ -23,9 +23,9 @@ from rich.console import Console
 import sparsefield as sf
 from measure import name_machine, store
 from sparsefield.data import read_rows
+from sparsefield.fitting import Learner, Options
 from sparsefield.learning import choose, learn_with
 from sparsefield.network import Network
-from sparsefield.solvers import Learner, Options
 
 Codes = NDArray[np.uint8]
 

@@ -29,9 +29,10 @@ from measure import name_machine, store
 from sparsefield.datasets import make_field
 from sparsefield.gradients import BestDraws, Simulation
 from sparsefield.inference import enumerate_states
+from sparsefield.marks import fit_newton
 from sparsefield.model import PairwiseMRF
 from sparsefield.objective import Problem
-from sparsefield.solvers import bound_gap, fit_newton
+from sparsefield.optimality import bound_gap
 
 CONFIDENCE = 0.99
 N_ROWS = 1000

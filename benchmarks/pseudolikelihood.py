@@ -31,7 +31,7 @@ from sparsefield._threads import available
 from sparsefield.datasets import make_field
 from sparsefield.model import PairwiseMRF
 from sparsefield.network import edge_auc
-from sparsefield.solvers import solve_pseudo_likelihood
+from sparsefield.pseudolikelihood import solve_pseudo_likelihood
 
 Values = NDArray[np.float64]
 

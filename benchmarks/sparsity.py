@@ -20,7 +20,8 @@ from rich.console import Console
 import sparsefield as sf
 from measure import name_machine, store
 from sparsefield.datasets import make_field
-from sparsefield.solvers import _models_of_draws, _near_step
+from sparsefield.marks import _curvatures
+from sparsefield.solvers import _sparse_step
 
 ALPHA, NEVER = 0.02, 2**62
 SIZES, SEEDS = (500, 1000), (1, 2, 3)
@@ -30,7 +31,7 @@ WAYS = {"both": (True, True), "steps alone": (True, False), "marks alone": (Fals
 @contextmanager
 def choose(steps_are_sparse: bool, marks_are_sparse: bool) -> Iterator[None]:
     """Have curvatures of steps, and those of marks, sparse from as many parameters on as they are, or never."""
-    places = ((_near_step, "_FEWEST", steps_are_sparse), (_models_of_draws, "_WHOLE_IS_CHEAP", marks_are_sparse))
+    places = ((_sparse_step, "_FEWEST", steps_are_sparse), (_curvatures, "_WHOLE_IS_CHEAP", marks_are_sparse))
     before = [getattr(module, name) for module, name, _ in places]
     for module, name, is_sparse in places:
         if not is_sparse:

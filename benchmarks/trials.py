@@ -18,22 +18,18 @@ from sparsefield import Table
 from sparsefield.datasets import make_field
 from sparsefield.gradients import BestDraws, ExactMoments, Schedule, Simulation
 from sparsefield.inference import Cpu, Exact, Perfect
+from sparsefield.marks import _group_marks, _parameter_marks, _reweighted_optimum, fit_newton
 from sparsefield.model import Matrix, as_theta, norm
 from sparsefield.objective import Problem, _completed, _quadratic
+from sparsefield.pseudolikelihood import _binary_solver, solve_pseudo_likelihood
 from sparsefield.solvers import (
-    _agreement,
-    _binary_steps,
-    _curvature,
-    _fall,
-    _gradient,
-    _move,
+    _decrease,
+    _draw_budget,
     _newton,
-    _open_groups,
-    _reweighted,
-    _undecided,
+    _newton_step,
+    _proximal_gradient,
+    _step_size,
     find_move,
-    fit_newton,
-    solve_pseudo_likelihood,
 )
 
 ALPHA, ASKED = 0.017, 0.001  # the paper's penalty, and the gap that is asked for
@@ -78,32 +74,32 @@ class Choice:
 
 
 NEWTON = [
-    Choice("LEAST_SHARE", (_move, _fall), (0.0, 0.03, 0.1, 0.6, 0.9)),
-    Choice("_SHORTER", (_move,), (0.5, 0.9)),
-    Choice("DRAWS_EACH", (_move, _newton), (1, 16)),
+    Choice("LEAST_SHARE", (_newton_step, _decrease), (0.0, 0.03, 0.1, 0.6, 0.9)),
+    Choice("_SHORTER", (_newton_step,), (0.5, 0.9)),
+    Choice("DRAWS_EACH", (_newton_step, _newton), (1, 16)),
     Choice("_GROWTH", (_newton,), (2, 16)),
     Choice("_ENOUGH", (_newton,), (0.5, 1.0)),
     Choice("_NOISE", (_newton,), (1, 2, 4)),
     Choice("_NEAR", (_newton,), (0.6, 1.1)),
     Choice("_CUT", (_newton,), (0.1, 0.5)),
-    Choice("SURELY", (_fall, _newton), (0.0, 4.0)),
-    Choice("_INNER_NOISE", (_move,), (0.01, 0.5)),
-    Choice("_INNER_TOL", (_move,), (1e-4, 1e-2, 1e-1)),
-    Choice("_MOST_EPOCHS", (_move,), (10, 100, 10_000)),
-    Choice("RARE", (_quadratic, _move, _reweighted), (0, 1, 16)),
+    Choice("SURELY", (_decrease, _newton), (0.0, 4.0)),
+    Choice("_INNER_NOISE", (_newton_step,), (0.01, 0.5)),
+    Choice("_INNER_TOL", (_newton_step,), (1e-4, 1e-2, 1e-1)),
+    Choice("_MOST_EPOCHS", (_newton_step,), (10, 100, 10_000)),
+    Choice("RARE", (_quadratic, _newton_step, _reweighted_optimum), (0, 1, 16)),
 ]
-CONFIDENCE = Choice("UNDECIDED", (_agreement, _open_groups, _undecided), (0.9, 0.999))
+CONFIDENCE = Choice("UNDECIDED", (_draw_budget, _group_marks, _parameter_marks), (0.9, 0.999))
 COMPLETING = Choice("_GIBBS_SWEEPS", (_completed,), (1, 20))
-WINDOW = Choice("_WINDOW", (_gradient,), (10, 160))
+WINDOW = Choice("_WINDOW", (_proximal_gradient,), (10, 160))
 POWER = [
-    Choice("_ROUGH_STEPS", (_curvature,), (1, 3, 30)),
-    Choice("_ROUGH_SWEEPS", (_curvature,), (1, 3, 100)),
-    Choice("_N_CHAINS", (_curvature,), (100, 10_000)),
+    Choice("_ROUGH_STEPS", (_step_size,), (1, 3, 30)),
+    Choice("_ROUGH_SWEEPS", (_step_size,), (1, 3, 100)),
+    Choice("_N_CHAINS", (_step_size,), (100, 10_000)),
 ]
 PSEUDO = [
-    Choice("_INNER_TOL", (_binary_steps,), (0.005, 0.5)),
-    Choice("_MOST_EPOCHS", (_binary_steps,), (5, 20, 500)),
-    Choice("_OUTER_TOL", (_binary_steps,), (0.01, 0.5)),
+    Choice("_INNER_TOL", (_binary_solver,), (0.005, 0.5)),
+    Choice("_MOST_EPOCHS", (_binary_solver,), (5, 20, 500)),
+    Choice("_OUTER_TOL", (_binary_solver,), (0.01, 0.5)),
 ]
 
 
@@ -132,7 +128,7 @@ class Trial:
 
 def find_optimum(problem: Problem, theta: Matrix) -> Matrix:
     """Make Newton steps with exact gradients until the norm of the smallest subgradient is 1e-6; curvature is drawn."""
-    with Choice("_INNER_NOISE", (_move,)).set_to(0.0):
+    with Choice("_INNER_NOISE", (_newton_step,)).set_to(0.0):
         for k in range(100):
             model = problem.model(theta)
             moments = Exact().moments(model)

@@ -9,8 +9,9 @@ from scipy import stats
 import sparsefield as sf
 from problems import theta_of
 from sparsefield.gradients import ExactMoments, PerfectDraws, Point, Simulation
+from sparsefield.marks import fit_newton
 from sparsefield.objective import Problem
-from sparsefield.solvers import UNDECIDED, fit_newton
+from sparsefield.solvers import UNDECIDED
 from statistics_ import FALSE_ALARM
 
 

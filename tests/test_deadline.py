@@ -14,7 +14,8 @@ from sparsefield.inference import Cpu, Perfect
 from sparsefield.inference._blocks import LONGEST_CALL
 from sparsefield.inference._conditional import fill_by_enumeration
 from sparsefield.inference._scan import Scan
-from sparsefield.solvers import _mark, _promise
+from sparsefield.marks import _mark
+from sparsefield.optimality import _certified_solve
 
 
 def test_work_ends_at_the_earlier_of_two_moments(monkeypatch):
@@ -137,7 +138,7 @@ def test_marks_and_certificates_have_no_more_time_than_the_fit(monkeypatch):
     assert fit.undecided is None
     assert "There was no time to mark what noise leaves open." in fit.status.sentence
     assert fit.status.code == "converged"
-    monkeypatch.setattr(_promise, "assess", never)
+    monkeypatch.setattr(_certified_solve, "assess", never)
     fit = sf.learn(table, 0.05, certify=True, **options)
     assert fit.status.code == "not certified"
     assert "is not certified: there was no time for it" in fit.status.sentence

@@ -13,8 +13,8 @@ from sparsefield.cli import _options
 
 SLOW = {"joblib", "matplotlib", "networkx", "numba", "numpy", "pandas", "polars", "scipy", "sklearn"}
 ROOMS = (
-    *("data", "estimators", "experiments", "fits", "model", "network", "objective", "pairs", "plotting", "report"),
-    "solvers",
+    *("data", "estimators", "experiments", "fits", "fitting", "learning", "marks", "model", "network", "objective"),
+    *("optimality", "pairs", "parallel", "plotting", "pseudolikelihood", "report", "resampling", "solvers"),
 )
 
 

@@ -10,13 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sparsefield._rounding import as_confidence, at_least, at_most
-from sparsefield.certificates import (
-    Certificate,
-    Concentration,
-    dobrushin,
-    hold_together,
-    trivial_bias,
-)
+from sparsefield.certificates import Certificate, Concentration, dobrushin, hold_together, trivial_bias
 from sparsefield.datasets import make_field
 from sparsefield.fits import Fit, GradientStep, Status
 

@@ -50,8 +50,9 @@ __all__ = [
 ]
 
 _ROOMS = (
-    *("certificates", "data", "datasets", "estimators", "experiments", "fits", "gradients", "inference", "learning"),
-    *("model", "network", "objective", "pairs", "parallel", "plotting", "report", "resampling", "selection", "solvers"),
+    *("certificates", "data", "datasets", "estimators", "experiments", "fits", "fitting", "gradients", "inference"),
+    *("learning", "marks", "model", "network", "objective", "optimality", "pairs", "parallel", "plotting", "progress"),
+    *("pseudolikelihood", "report", "resampling", "selection", "solvers", "structure"),
 )
 
 # A room is entered when something of it is first asked for: scikit-learn takes a second to import, numba, scipy and
@@ -65,19 +66,25 @@ if TYPE_CHECKING:
         estimators,
         experiments,
         fits,
+        fitting,
         gradients,
         inference,
         learning,
+        marks,
         model,
         network,
         objective,
+        optimality,
         pairs,
         parallel,
         plotting,
+        progress,
+        pseudolikelihood,
         report,
         resampling,
         selection,
         solvers,
+        structure,
     )
     from sparsefield.data import (
         Alignment,
@@ -100,9 +107,9 @@ if TYPE_CHECKING:
     from sparsefield.learning import infer, learn
     from sparsefield.model import PairwiseMRF, read_adabmdca, write_adabmdca
     from sparsefield.network import centrality_table, edge_table, export, make_graph, rank_contacts
+    from sparsefield.optimality import certify
     from sparsefield.pairs import Inference
     from sparsefield.selection import alpha_max, path
-    from sparsefield.solvers import certify
 else:
     _OFFERED = {
         "data": (
@@ -114,9 +121,9 @@ else:
         "learning": ("infer", "learn"),
         "model": ("PairwiseMRF", "read_adabmdca", "write_adabmdca"),
         "network": ("centrality_table", "edge_table", "export", "make_graph", "rank_contacts"),
+        "optimality": ("certify",),
         "pairs": ("Inference",),
         "selection": ("alpha_max", "path"),
-        "solvers": ("certify",),
     }
 
     def __getattr__(name: str) -> object:

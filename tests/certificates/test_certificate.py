@@ -8,14 +8,7 @@ import pytest
 
 import exact_chains
 from sparsefield._rounding import at_most
-from sparsefield.certificates import (
-    Certificate,
-    Disagreement,
-    coalescence,
-    concentration,
-    dobrushin,
-    fischer,
-)
+from sparsefield.certificates import Certificate, Disagreement, coalescence, concentration, dobrushin, fischer
 from sparsefield.datasets import make_field
 from sparsefield.inference import Chains, Gibbs
 from zoo import BINARY, LEVELS

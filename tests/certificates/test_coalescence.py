@@ -6,11 +6,7 @@ from scipy import stats
 
 import naive
 from random_fields import assert_holds, worst_errors
-from sparsefield.certificates import (
-    coalescence,
-    dobrushin,
-    influence_matrix,
-)
+from sparsefield.certificates import coalescence, dobrushin, influence_matrix
 from sparsefield.certificates._coalescence import certify_bounds, upper_limits
 from sparsefield.certificates._influence import spectral_radius
 from sparsefield.datasets import make_field

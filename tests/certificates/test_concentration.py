@@ -5,11 +5,7 @@ import pytest
 from scipy import stats
 
 import exact_chains
-from sparsefield.certificates import (
-    chains_needed,
-    concentration,
-    dobrushin,
-)
+from sparsefield.certificates import chains_needed, concentration, dobrushin
 from sparsefield.datasets import make_field
 from sparsefield.inference import Gibbs, Perfect
 from statistics_ import FALSE_ALARM

@@ -7,14 +7,7 @@ import exact_chains
 import naive
 import sparsefield as sf
 from random_fields import ROUNDING, assert_holds, pair_field, random_binary, worst_errors
-from sparsefield.certificates import (
-    Disagreement,
-    certify_bounds,
-    coalescence,
-    dobrushin,
-    fischer,
-    influence_matrix,
-)
+from sparsefield.certificates import Disagreement, certify_bounds, coalescence, dobrushin, fischer, influence_matrix
 from sparsefield.datasets import make_field
 from sparsefield.inference import BoundingChains, Scan
 from statistics_ import FALSE_ALARM

@@ -3,10 +3,7 @@
 import numpy as np
 
 from sparsefield import PairwiseMRF
-from sparsefield.certificates import (
-    fischer,
-    fischer_sweeps,
-)
+from sparsefield.certificates import fischer, fischer_sweeps
 from sparsefield.datasets import make_field
 
 

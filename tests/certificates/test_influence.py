@@ -7,9 +7,7 @@ import exact_chains
 import naive
 from random_fields import pair_field, random_binary
 from sparsefield import PairwiseMRF
-from sparsefield.certificates import (
-    influence_matrix,
-)
+from sparsefield.certificates import influence_matrix
 from sparsefield.certificates._influence import conditional_changes, spectral_radius
 from zoo import parts, random_field
 

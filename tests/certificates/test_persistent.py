@@ -9,11 +9,7 @@ import exact_chains
 import naive
 from random_fields import assert_holds
 from sparsefield import PairwiseMRF
-from sparsefield.certificates import (
-    Disagreement,
-    dobrushin,
-    influence_matrix,
-)
+from sparsefield.certificates import Disagreement, dobrushin, influence_matrix
 from sparsefield.certificates._influence import conditional_changes, spectral_radius
 from sparsefield.datasets import make_field
 from zoo import parts, random_field

@@ -16,8 +16,9 @@ import sparsefield as sf
 from program import run
 from sparsefield import Fit
 from sparsefield.cli import app
+from sparsefield.fitting import _learner
 from sparsefield.progress import ProgressBar
-from sparsefield.solvers import _learner, _newton
+from sparsefield.solvers import _newton
 
 
 @pytest.fixture
@@ -211,7 +212,7 @@ def test_a_fit_is_kept_when_its_certificate_cannot_be_had(answers, tmp_path, mon
         raise KeyboardInterrupt
 
     for name in ("assess", "assess_slope"):
-        monkeypatch.setattr(f"sparsefield.solvers._promise.{name}", stop)
+        monkeypatch.setattr(f"sparsefield.optimality._certified_solve.{name}", stop)
     path = tmp_path / "a.field"
     said = run("fit", answers, "--id", "person", "--missing", missing, "-o", path, code=130)
     assert "Interrupted while it was certified: the fit is whole." in said

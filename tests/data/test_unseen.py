@@ -9,9 +9,10 @@ import naive
 import sparsefield as sf
 from problems import theta_of
 from sparsefield.data import Unseen, find_unseen, read_rows, weighted_moments
-from sparsefield.objective import L1, PseudoLikelihoodLoss
-from sparsefield.solvers import Learner, Options
-from sparsefield.solvers._duality import entropy_of
+from sparsefield.fitting import Learner, Options
+from sparsefield.objective import L1
+from sparsefield.optimality._entropy_bound import entropy_of
+from sparsefield.pseudolikelihood import PseudoLikelihoodLoss
 
 # Numbers of levels, reference, and the levels that rows show, variable by variable.
 CASES = {

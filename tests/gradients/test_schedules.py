@@ -11,9 +11,10 @@ from sparsefield.datasets import make_field
 from sparsefield.fits import Fit
 from sparsefield.gradients import BestDraws, ExactMoments, Fixed, Increasing, PerfectDraws, Simulation, Tay
 from sparsefield.inference import Chains, Scan
+from sparsefield.marks import fit_newton
 from sparsefield.model import norm
 from sparsefield.objective import Problem
-from sparsefield.solvers import State, fit_newton, solve, step
+from sparsefield.solvers import State, solve, step
 
 
 @pytest.mark.parametrize("certificate", ["paper", "sharp"])

@@ -12,8 +12,9 @@ from problems import make_problem, make_table, theta_of
 from sparsefield.datasets import make_field
 from sparsefield.gradients import BestDraws, PerfectDraws, Simulation, Tay
 from sparsefield.inference import Cpu
+from sparsefield.marks import fit_newton
 from sparsefield.model import norm
-from sparsefield.solvers import fit_newton, solve
+from sparsefield.solvers import solve
 from statistics_ import assert_moments_agree
 from zoo import LEVELS
 

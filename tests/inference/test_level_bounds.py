@@ -8,7 +8,8 @@ import pytest
 from level_fields import Law, from_blocks, ordered_field
 from sparsefield import Domain, PairwiseMRF, _threads
 from sparsefield._kernels import _intervals, _lookups, _noise
-from sparsefield.inference import BLOCK, BoundingChains, OutOfReachError, Perfect, Scan, _coupled, _level_bounds
+from sparsefield._kernels._bytes import BLOCK
+from sparsefield.inference import BoundingChains, OutOfReachError, Perfect, Scan, _coupled, _level_bounds
 from sparsefield.inference._blocks import SWEEPS, make_streams
 from sparsefield.inference._sets import make_sets
 from statistics_ import FALSE_ALARM, assert_counts_agree, assert_moments_agree

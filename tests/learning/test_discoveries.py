@@ -7,9 +7,9 @@ import pytest
 
 import sparsefield as sf
 from sparsefield.data import read_rows
+from sparsefield.fitting import Learner, Options
 from sparsefield.learning import learn_with
 from sparsefield.objective import Ridge
-from sparsefield.solvers import Learner, Options
 from sparsefield.structure import EdgePrior
 
 

@@ -9,12 +9,13 @@ from sklearn.exceptions import ConvergenceWarning
 import sparsefield as sf
 from problems import make_problem, make_table, theta_of
 from sparsefield.fits import GradientStep, NewtonStep, Status, StepInfo
+from sparsefield.fitting._options import make_schedule
 from sparsefield.gradients import BestDraws, ExactMoments, Fixed, Increasing, PerfectDraws, Tay
 from sparsefield.inference import Cpu
 from sparsefield.learning import seed_of
-from sparsefield.solvers import Limits, solve_pseudo_likelihood
+from sparsefield.pseudolikelihood import solve_pseudo_likelihood
+from sparsefield.solvers import Limits
 from sparsefield.solvers._loop import run
-from sparsefield.solvers._options import make_schedule
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -141,7 +142,7 @@ def test_bad_options_are_refused_before_any_work(solver, monkeypatch):
         raise AssertionError("the table was counted")
 
     monkeypatch.setattr("sparsefield.learning._learn.read_rows", work)
-    monkeypatch.setattr("sparsefield.solvers._learner.solve_pseudo_likelihood", work)
+    monkeypatch.setattr("sparsefield.fitting._learner.solve_pseudo_likelihood", work)
     for options, message in (
         ({"max_iter": 0}, "max_iter is 0"),
         ({"tol": -1.0}, "tol is -1"),

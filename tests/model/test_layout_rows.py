@@ -5,17 +5,18 @@ import pytest
 
 import sparsefield as sf
 from sparsefield.data import Moments, read_rows
+from sparsefield.fitting import Learner, Options
 from sparsefield.model import _layout, count_once, inner_once, is_symmetric, norm, row_parts, sum_once
 from sparsefield.objective import L1, Problem, _penalty
+from sparsefield.objective._residual_variances import rest_of_some, rest_variances
 from sparsefield.selection import _noise
-from sparsefield.solvers import Learner, Options, _agreement
-from sparsefield.solvers._regression import rest_of_some, rest_variances
+from sparsefield.solvers import _draw_budget
 
 
 @pytest.fixture
 def few_rows(monkeypatch):
     """Take a few rows at a time of matrices that are small."""
-    for module in (_layout, _penalty, _agreement, _noise):
+    for module in (_layout, _penalty, _draw_budget, _noise):
         monkeypatch.setattr(module, "MOST_AT_ONCE", 100)
     monkeypatch.setattr(_layout, "_PART", 100)
 
@@ -78,9 +79,9 @@ def test_draws_for_a_penalty_are_no_fewer_where_ratios_are_rounded(request):
     table = model.sample(2000, method="perfect", seed=1)
     moments = sf.moments_of_table(table)
     problem = Problem.with_l1(moments, table.domain, 0.05, penalize_main=False)
-    exact = _agreement.draws_for_penalty(problem)
+    exact = _draw_budget.draws_for_penalty(problem)
     request.getfixturevalue("few_rows")
-    rounded = _agreement.draws_for_penalty(problem)
+    rounded = _draw_budget.draws_for_penalty(problem)
     # Ratios fall by a thousandth at most, so that draws rise by two thousandths, and both are found to 2^0.01.
     assert exact * 2**-0.01 <= rounded <= exact * 1.002 * 2**0.01 + 1
 

@@ -6,8 +6,8 @@ from scipy.special import expit
 
 import sparsefield as sf
 from sparsefield.data import find_unseen
-from sparsefield.objective import BinaryPairLoss, Neighbours, PseudoLikelihoodLoss
-from sparsefield.objective._binary_pairs import count_once
+from sparsefield.pseudolikelihood import BinaryPairLoss, Neighbours, PseudoLikelihoodLoss
+from sparsefield.pseudolikelihood._binary_loss import count_once
 
 UNIT = float(np.finfo(np.float32).eps) / 2  # what rounding makes of a number in single precision
 
@@ -145,7 +145,7 @@ def test_long_looks_are_cut_into_pieces(monkeypatch):
     calls, run = [], sf._threads.run
     monkeypatch.setattr("sparsefield._threads.run", lambda *given: (calls.append(given), run(*given))[1])
     whole, n_calls = look(), len(calls)
-    monkeypatch.setattr("sparsefield.objective._binary_pairs._WAIT", 1e-6)
+    monkeypatch.setattr("sparsefield.pseudolikelihood._binary_loss._WAIT", 1e-6)
     for own, other in zip(whole, look(), strict=True):
         assert np.array_equal(own, other)
     assert len(calls) - n_calls > 3 * n_calls

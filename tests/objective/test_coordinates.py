@@ -8,7 +8,8 @@ import pytest
 import sparsefield as sf
 from sparsefield.inference import Chains, EnumeratedStates, Scan
 from sparsefield.model import sum_once
-from sparsefield.objective import Features, PseudoLikelihoodLoss, variances_of
+from sparsefield.objective import Features, variances_of
+from sparsefield.pseudolikelihood import PseudoLikelihoodLoss
 from zoo import random_field
 
 SCORES = {"nominal": None, "ordered": ((0, 1, 5), None, (0, 1, 2, 3), None)}

@@ -9,9 +9,10 @@ import sparsefield as sf
 from problems import make_problem, make_table, theta_of
 from sparsefield.gradients import ExactMoments, Simulation, Tay
 from sparsefield.inference import EnumeratedStates
+from sparsefield.marks import fit_newton
 from sparsefield.model import norm, sum_once
 from sparsefield.objective import L1, Penalty, Problem, Quadratic, choose_active, describe_penalty
-from sparsefield.solvers import fit_newton, solve
+from sparsefield.solvers import solve
 
 
 class Plain(Penalty):

@@ -6,7 +6,7 @@ import pytest
 import sparsefield as sf
 from problems import make_table
 from sparsefield.datasets import make_field
-from sparsefield.objective import PseudoLikelihoodLoss
+from sparsefield.pseudolikelihood import PseudoLikelihoodLoss
 from zoo import ZOO
 
 
@@ -14,14 +14,14 @@ def test_large_tables_are_not_held_as_floats(monkeypatch):
     observed = make_table(6, 500)
     weights = np.ones(500)
     held = PseudoLikelihoodLoss(observed, weights)
-    monkeypatch.setattr("sparsefield.objective._pseudolikelihood._MOST_HELD", 0)
-    monkeypatch.setattr("sparsefield.objective._pseudolikelihood._ROWS_AT_ONCE", 64)
+    monkeypatch.setattr("sparsefield.pseudolikelihood._loss._MOST_HELD", 0)
+    monkeypatch.setattr("sparsefield.pseudolikelihood._loss._ROWS_AT_ONCE", 64)
     streamed = PseudoLikelihoodLoss(observed, weights)
     assert streamed._held is None
     theta = make_field(6, seed=3).interactions
     for own, other in zip(streamed.evaluate(theta), held.evaluate(theta), strict=True):
         np.testing.assert_allclose(own, other, rtol=1e-12)
-    monkeypatch.setattr("sparsefield.objective._pseudolikelihood._MOST_DOUBLE", 0)
+    monkeypatch.setattr("sparsefield.pseudolikelihood._loss._MOST_DOUBLE", 0)
     single = PseudoLikelihoodLoss(observed, weights)
     assert single.dtype == np.float32
     for own, other in zip(single.evaluate(theta), held.evaluate(theta), strict=True):

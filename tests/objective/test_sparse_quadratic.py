@@ -12,7 +12,7 @@ from sparsefield.gradients import BestDraws, Point, Simulation
 from sparsefield.inference import Chains, EnumeratedStates
 from sparsefield.model import as_theta
 from sparsefield.objective import L1, Group, Problem, Quadratic, SparseQuadratic, find_near
-from sparsefield.solvers._fall import make_stand
+from sparsefield.solvers._decrease import make_stand
 
 
 def make_ring(p=9, coupling=0.8):

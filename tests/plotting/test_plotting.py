@@ -7,15 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sparsefield import SparseMRF
 from sparsefield.datasets import make_field
-from sparsefield.plotting import (
-    Curve,
-    HeatmapDisplay,
-    NetworkDisplay,
-    RocDisplay,
-    TraceDisplay,
-    plot_curves,
-    plot_dots,
-)
+from sparsefield.plotting import Curve, HeatmapDisplay, NetworkDisplay, RocDisplay, TraceDisplay, plot_curves, plot_dots
 
 
 def test_curves_have_a_band_where_they_are_means():

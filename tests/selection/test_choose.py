@@ -16,13 +16,13 @@ import sparsefield as sf
 from noise import curvature
 from problems import make_table, theta_of
 from sparsefield.data import MISSING, read_rows
+from sparsefield.fitting import Learner, Options
 from sparsefield.gradients import BestDraws
 from sparsefield.selection import _choose, select
 from sparsefield.selection._likelihoods import Likelihoods
 from sparsefield.selection._noise import count_noise, edge_of_noise
 from sparsefield.selection._parts import make_folds, make_subsamples
 from sparsefield.selection._rules import ByInformation, Found
-from sparsefield.solvers import Learner, Options
 from statistics_ import FALSE_ALARM
 
 TABLE = make_table(4, 100)

@@ -8,9 +8,9 @@ import sparsefield as sf
 from sparsefield.data import MISSING
 from sparsefield.inference import Cpu
 from sparsefield.objective import L1, Group
-from sparsefield.selection import _feature_nodes
-from sparsefield.selection._nodewise import NodeRefits
-from sparsefield.selection._parameters import Parameters
+from sparsefield.pseudolikelihood import _nodewise_features
+from sparsefield.pseudolikelihood._nodewise import NodeRefits
+from sparsefield.selection._degrees_of_freedom import Parameters
 
 N = 300
 LEVELS = (3, 2, 4, 3)
@@ -96,7 +96,7 @@ def test_neighbours_have_the_parameters_of_their_group(scores):
 def test_a_curvature_that_is_not_held_leads_to_the_same(scores, monkeypatch):
     table = make_table(make_codes(), scores)
     held = N * refit(table)
-    monkeypatch.setattr(_feature_nodes, "_MOST_HELD", 0)
+    monkeypatch.setattr(_nodewise_features, "_MOST_HELD", 0)
     assert N * refit(table) == pytest.approx(held, abs=LAST)
 
 
@@ -147,7 +147,7 @@ def test_parameters_of_groups_are_those_that_rows_can_tell():
 def test_many_neighbours_are_told_apart():
     codes = np.random.default_rng(1).integers(0, 200, (50, 12)).astype(np.uint8)
     codes[25:] = codes[:25]
-    first, ways = _feature_nodes._find_distinct(codes, np.full(12, 200))
+    first, ways = _nodewise_features._find_distinct(codes, np.full(12, 200))
     assert len(first) == 25
     assert np.array_equal(codes[first][ways], codes)
 

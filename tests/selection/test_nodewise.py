@@ -10,8 +10,8 @@ from sklearn.linear_model import LogisticRegression
 import sparsefield as sf
 from sparsefield.data import MISSING
 from sparsefield.inference import Cpu
-from sparsefield.selection import _nodewise
-from sparsefield.selection._nodewise import NodeRefits
+from sparsefield.pseudolikelihood import _nodewise
+from sparsefield.pseudolikelihood._nodewise import NodeRefits
 
 N = 300
 # The prior has a precision of 0.01 for weights, and a regression ends where a step gains 0.001 nats.

@@ -7,10 +7,10 @@ from scipy import stats
 import sparsefield as sf
 from problems import make_table
 from sparsefield.data import MISSING, read_rows
+from sparsefield.fitting import Learner, Options
 from sparsefield.selection import _noise, select
 from sparsefield.selection._alpha_max import independent_means, largest_alpha
 from sparsefield.selection._noise import alpha_of_noise, count_noise, edge_of_noise, noise_of
-from sparsefield.solvers import Learner, Options
 from statistics_ import FALSE_ALARM
 
 TABLE = make_table(4, 100)

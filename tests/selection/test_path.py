@@ -6,10 +6,11 @@ from scipy import stats
 
 import sparsefield as sf
 from problems import make_table, theta_of
+from sparsefield.fitting import Options
 from sparsefield.gradients import BestDraws
 from sparsefield.objective import Problem
+from sparsefield.optimality import bound_gap
 from sparsefield.selection import _likelihoods
-from sparsefield.solvers import Options, bound_gap
 from statistics_ import FALSE_ALARM
 
 TABLE = make_table(8, 500)

@@ -9,11 +9,13 @@ from noise import covariance, enumerate_statistics
 from problems import make_problem, theta_of
 from sparsefield import PairwiseMRF
 from sparsefield.data import read_rows
+from sparsefield.fitting import Learner, Options
 from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Point, Simulation
+from sparsefield.marks import fit_newton
 from sparsefield.objective import Group, Observed, Problem, Ridge
-from sparsefield.solvers import Learner, Options, _newton, find_move, fit_newton
-from sparsefield.solvers._agreement import draws_for_agreement, draws_for_penalty, find_edge_noise, find_spread
-from sparsefield.solvers._fall import Stand
+from sparsefield.solvers import _newton, find_move
+from sparsefield.solvers._decrease import Stand
+from sparsefield.solvers._draw_budget import draws_for_agreement, draws_for_penalty, find_edge_noise, find_spread
 from sparsefield.structure import find_structure
 from statistics_ import FALSE_ALARM
 

@@ -9,11 +9,11 @@ from problems import Undrawn
 from sparsefield.datasets import make_field
 from sparsefield.gradients import BestDraws, PerfectDraws, Point, Simulation, negligible_bias
 from sparsefield.inference import Cpu
+from sparsefield.marks._parameter_marks import find_undecided
 from sparsefield.model import as_theta
 from sparsefield.objective import Problem
-from sparsefield.solvers import _batches
-from sparsefield.solvers._batches import estimate_in_batches
-from sparsefield.solvers._undecided import find_undecided
+from sparsefield.solvers import _batched_estimate
+from sparsefield.solvers._batched_estimate import estimate_in_batches
 from zoo import random_field
 
 
@@ -27,9 +27,9 @@ def ask(model, schedule, n, backend=None):
 @pytest.fixture
 def small(monkeypatch):
     """Let a batch have 512 draws."""
-    monkeypatch.setattr(_batches, "_HELD_ALWAYS", 512)
-    monkeypatch.setattr(_batches, "_HELD_EACH", 0)
-    monkeypatch.setattr(_batches, "_MOST_CELLS", 0)
+    monkeypatch.setattr(_batched_estimate, "_HELD_ALWAYS", 512)
+    monkeypatch.setattr(_batched_estimate, "_HELD_EACH", 0)
+    monkeypatch.setattr(_batched_estimate, "_MOST_CELLS", 0)
 
 
 @pytest.mark.usefixtures("small")

@@ -7,8 +7,7 @@ import sparsefield as sf
 from problems import make_table, theta_of
 from sparsefield._deadline import OutOfTimeError
 from sparsefield.datasets import make_field
-from sparsefield.objective import BinaryPairLoss
-from sparsefield.solvers import _binary_steps, solve_pseudo_likelihood
+from sparsefield.pseudolikelihood import BinaryPairLoss, _binary_solver, solve_pseudo_likelihood
 
 
 def minimise_plainly(codes, weights, alpha, main_alpha, n_steps=20_000):
@@ -96,16 +95,16 @@ def test_fits_start_from_where_others_ended(penalize_main):
 
 def test_models_of_curvature_that_do_not_fit_lead_to_the_same(monkeypatch):
     table = make_table(12, 500)
-    sizes, descend = [], _binary_steps.descend_pairs
+    sizes, descend = [], _binary_solver.descend_pairs
 
     def watched(*given):
         sizes.append(len(given[4]))
         return descend(*given)
 
-    monkeypatch.setattr(_binary_steps, "descend_pairs", watched)
+    monkeypatch.setattr(_binary_solver, "descend_pairs", watched)
     whole, largest = solve_pseudo_likelihood(table, 0.005, tol=1e-8), max(sizes)
     sizes.clear()
-    monkeypatch.setattr(_binary_steps, "_MOST_CURVATURES", 150)
+    monkeypatch.setattr(_binary_solver, "_MOST_CURVATURES", 150)
     found = solve_pseudo_likelihood(table, 0.005, tol=1e-8, max_iter=500)
     assert found.status.code == "converged"
     assert max(sizes) <= 150 < largest
@@ -144,7 +143,7 @@ def test_no_pair_is_missed_that_bounds_leave_out(monkeypatch, penalize_main):
     monkeypatch.setattr(BinaryPairLoss, "all_slopes", watched)
     with_bounds = solve_pseudo_likelihood(table, 0.02, penalize_main=penalize_main, tol=1e-7)
     n_with, n_looks = n_looks, 0
-    monkeypatch.setattr("sparsefield.solvers._screen._FEWEST", 10**6)
+    monkeypatch.setattr("sparsefield.pseudolikelihood._screening._FEWEST", 10**6)
     without = solve_pseudo_likelihood(table, 0.02, penalize_main=penalize_main, tol=1e-7)
     assert n_with < n_looks == len(without.steps)
     assert with_bounds.status.code == without.status.code == "converged"

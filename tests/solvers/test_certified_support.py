@@ -13,10 +13,11 @@ from problems import make_table, theta_of
 from sparsefield.data import read_rows
 from sparsefield.datasets import make_field
 from sparsefield.fits import Fit
+from sparsefield.fitting import Learner, Options
 from sparsefield.model import across_variables
 from sparsefield.objective import Support
+from sparsefield.optimality import problem_of
 from sparsefield.selection import relax
-from sparsefield.solvers import Learner, Options, problem_of
 from statistics_ import FALSE_ALARM
 
 

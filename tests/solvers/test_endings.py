@@ -10,14 +10,15 @@ from sparsefield.data import read_rows
 from sparsefield.fits import NewtonStep
 from sparsefield.gradients import BestDraws
 from sparsefield.objective import L1
-from sparsefield.solvers import _newton, _promise, _start
+from sparsefield.optimality import _certified_solve
+from sparsefield.solvers import _newton, _safeguard
 
 DRAWS = BestDraws(max_states=0)
 
 
 def first_then(monkeypatch, error):
     """Let the second attempt to bound a gap fail."""
-    assess, calls = _promise.assess, []
+    assess, calls = _certified_solve.assess, []
 
     def once(*arguments, **options):
         calls.append(options)
@@ -25,7 +26,7 @@ def first_then(monkeypatch, error):
             raise error
         return assess(*arguments, **options)
 
-    monkeypatch.setattr(_promise, "assess", once)
+    monkeypatch.setattr(_certified_solve, "assess", once)
     return calls
 
 
@@ -33,7 +34,9 @@ def first_then(monkeypatch, error):
 def test_a_bound_that_is_known_is_kept_when_the_next_attempt_ends_early(monkeypatch, error, code):
     calls = first_then(monkeypatch, error)
     table = sf.datasets.make_field(24, degree=2, strength=(0.5, 1.0), seed=1).sample(1000, method="perfect", seed=1)
-    monkeypatch.setattr(_promise, "_choose_draws", lambda *_: 20_000)  # too few for a bound of the order of the gap
+    monkeypatch.setattr(
+        _certified_solve, "_choose_draws", lambda *_: 20_000
+    )  # too few for a bound of the order of the gap
     fit = sf.learn(table, 0.03, gap=5e-4, certify=True, seed=1)
     assert len(calls) == 2
     assert fit.status.code == code
@@ -82,7 +85,7 @@ def test_an_interrupt_while_a_fit_is_compared_with_its_start_keeps_it(monkeypatc
     def stop(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_start, "_is_lower", stop)
+    monkeypatch.setattr(_safeguard, "_is_lower", stop)
     fit = sf.learn(make_table(), 0.05, solver="spg", max_iter=3, seed=1)
     assert fit.status.code == "interrupted"
     assert len(fit.steps) == 3
@@ -102,7 +105,7 @@ def test_it_is_said_how_many_draws_agreement_would_take_where_they_are_too_many(
 
 def test_each_fit_of_a_learner_has_random_numbers_of_its_own():
     table = sf.datasets.make_field(24, degree=2, strength=(0.5, 1.0), seed=1).sample(500, method="perfect", seed=1)
-    learner = sf.solvers.Learner(read_rows(table), sf.solvers.Options(gap=0.01, init="zero", seed=3))
+    learner = sf.fitting.Learner(read_rows(table), sf.fitting.Options(gap=0.01, init="zero", seed=3))
     first, second = learner.learn(0.03), learner.learn(0.03)
     np.testing.assert_array_equal(theta_of(first), theta_of(sf.learn(table, 0.03, gap=0.01, init="zero", seed=3)))
     assert first.settings["seed"] == 3

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from sparsefield.solvers import _batch
-from sparsefield.solvers._batch import Factored
+from sparsefield.optimality import _fresh_draws
+from sparsefield.optimality._fresh_draws import Factored
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_cholesky_factors_bound_the_least_eigenvalue_from_below(seed, monkeypatch):
-    monkeypatch.setattr(_batch, "_MANY", 0)
+    monkeypatch.setattr(_fresh_draws, "_MANY", 0)
     rng = np.random.default_rng(seed)
     values = rng.normal(size=(80, 60)) * rng.uniform(0.1, 3, 60)
     covariance, v = np.cov(values.T), rng.normal(size=60)
@@ -22,7 +22,7 @@ def test_cholesky_factors_bound_the_least_eigenvalue_from_below(seed, monkeypatc
 
 
 def test_an_eigenvalue_that_is_not_the_least_is_refused(monkeypatch):
-    monkeypatch.setattr(_batch, "_MANY", 0)
+    monkeypatch.setattr(_fresh_draws, "_MANY", 0)
     covariance = np.diag(np.ones(40)) + 0.5
     covariance[0, 1] = covariance[1, 0] = 1.4
     correlations = covariance / 1.5
@@ -31,5 +31,5 @@ def test_an_eigenvalue_that_is_not_the_least_is_refused(monkeypatch):
     def find_another(*_arguments, **_options):
         return np.array([1 / second]), np.ones((40, 1))
 
-    monkeypatch.setattr(_batch, "eigsh", find_another)
+    monkeypatch.setattr(_fresh_draws, "eigsh", find_another)
     assert Factored(covariance).bound_least()[0] == 0

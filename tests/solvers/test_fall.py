@@ -16,11 +16,12 @@ from sparsefield.data import MISSING
 from sparsefield.datasets import make_field
 from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Point, Simulation
 from sparsefield.inference import Cpu
+from sparsefield.marks import fit_newton
 from sparsefield.model import sum_once
 from sparsefield.objective import L1, Completed, Observed, Problem
-from sparsefield.solvers import _newton, find_move, fit_newton
-from sparsefield.solvers._fall import Stand, measure_fall
-from sparsefield.solvers._move import LEAST_SHARE
+from sparsefield.solvers import _newton, find_move
+from sparsefield.solvers._decrease import Stand, measure_fall
+from sparsefield.solvers._newton_step import LEAST_SHARE
 from statistics_ import FALSE_ALARM
 from zoo import parts
 

@@ -9,7 +9,7 @@ import naive
 import sparsefield as sf
 from problems import make_table, theta_of
 from sparsefield import PseudoLikelihood
-from sparsefield.solvers import solve_pseudo_likelihood
+from sparsefield.pseudolikelihood import solve_pseudo_likelihood
 from statistics_ import FALSE_ALARM
 from zoo import parts, random_field
 
@@ -73,7 +73,7 @@ def test_the_status_says_how_missing_values_were_filled():
 
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.6])
 def test_the_more_is_missing_the_more_often_it_is_drawn(share, monkeypatch):
-    monkeypatch.setattr("sparsefield.solvers._filled._FILLED_ROWS", 1)
+    monkeypatch.setattr("sparsefield.pseudolikelihood._imputed._FILLED_ROWS", 1)
     table = make_incomplete(TRUTHS["two levels"], share=share)
     mrf = PseudoLikelihood(ALPHA, random_state=1).fit(table)
     seen = ~table.mask
@@ -111,7 +111,7 @@ def test_a_fit_whose_time_is_up_ends_there(monkeypatch):
         rounds.append(1)
         return solve_pseudo_likelihood(*arguments, **(options | {"max_seconds": 0.0}))
 
-    monkeypatch.setattr("sparsefield.solvers._filled.solve_pseudo_likelihood", interrupt)
+    monkeypatch.setattr("sparsefield.pseudolikelihood._imputed.solve_pseudo_likelihood", interrupt)
     with pytest.warns(ConvergenceWarning, match="Stopped after"):
         mrf = PseudoLikelihood(ALPHA, random_state=1).fit(make_incomplete(TRUTHS["two levels"]))
     assert len(rounds) == 1
@@ -133,7 +133,7 @@ def test_what_was_reached_before_an_interrupt_is_kept(monkeypatch):
     mrf = PseudoLikelihood(ALPHA, random_state=1).fit(table)
     assert mrf.status_.code == "interrupted"
     assert "in 2 rounds" in mrf.status_.sentence
-    monkeypatch.setattr("sparsefield.solvers._filled._MOST_ROUNDS", 2)
+    monkeypatch.setattr("sparsefield.pseudolikelihood._imputed._MOST_ROUNDS", 2)
     calls.clear()
     np.testing.assert_array_equal(theta_of(PseudoLikelihood(ALPHA, random_state=1).fit(table)), theta_of(mrf))
 
@@ -142,7 +142,7 @@ def test_rounds_end_where_draws_do_not_change(monkeypatch):
     table = make_incomplete(TRUTHS["two levels"], share=0.02)
     mrf = PseudoLikelihood(ALPHA, random_state=1).fit(table)
     assert "after which they would not change" in mrf.status_.sentence
-    monkeypatch.setattr("sparsefield.solvers._filled._MOST_ROUNDS", 1000)
+    monkeypatch.setattr("sparsefield.pseudolikelihood._imputed._MOST_ROUNDS", 1000)
     again = PseudoLikelihood(ALPHA, random_state=1).fit(table)
     np.testing.assert_array_equal(theta_of(mrf), theta_of(again))
 

@@ -8,10 +8,12 @@ import pytest
 import sparsefield as sf
 from problems import make_table, theta_of
 from sparsefield.data import read_rows
+from sparsefield.fitting import Learner, Options
 from sparsefield.inference import Cpu
 from sparsefield.objective import Problem, Support
-from sparsefield.solvers import ExactStand, Learner, Limits, Options, bound_gap
-from sparsefield.solvers._follow import follow
+from sparsefield.optimality import bound_gap
+from sparsefield.solvers import ExactStand, Limits
+from sparsefield.solvers._quasi_newton import follow
 
 
 def make_levels():

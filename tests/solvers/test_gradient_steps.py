@@ -13,7 +13,7 @@ from sparsefield.gradients import BestDraws, ExactMoments, Fixed, PerfectDraws, 
 from sparsefield.inference import Cpu
 from sparsefield.model import norm
 from sparsefield.objective import Problem
-from sparsefield.solvers import State, _start, begin, solve, step
+from sparsefield.solvers import State, _safeguard, begin, solve, step
 from statistics_ import FALSE_ALARM
 from zoo import ZOO
 
@@ -254,7 +254,7 @@ def test_bad_requests_are_refused():
 @pytest.mark.parametrize("max_states", [None, 0])
 def test_steps_that_lead_up_lead_back_to_the_start(seed, max_states, monkeypatch):
     # From near the optimum, steps ten times too long on few sweeps of few chains lead up: by all states, or by draws.
-    monkeypatch.setattr(_start, "BestDraws", lambda: BestDraws(max_states=max_states))
+    monkeypatch.setattr(_safeguard, "BestDraws", lambda: BestDraws(max_states=max_states))
     table = make_table()
     best = sf.learn(table, 0.02, seed=1)
     problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.02, penalize_main=False)
@@ -268,7 +268,7 @@ def test_steps_that_lead_up_lead_back_to_the_start(seed, max_states, monkeypatch
 
 @pytest.mark.parametrize("max_states", [None, 0])
 def test_steps_that_lead_down_are_kept(max_states, monkeypatch):
-    monkeypatch.setattr(_start, "BestDraws", lambda: BestDraws(max_states=max_states))
+    monkeypatch.setattr(_safeguard, "BestDraws", lambda: BestDraws(max_states=max_states))
     table = make_table()
     problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.02, penalize_main=False)
     fit = sf.learn(table, 0.02, solver="spg", schedule="perfect", n_chains=4000, max_iter=10, seed=1)

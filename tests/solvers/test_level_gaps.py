@@ -13,9 +13,10 @@ from noise import largest_excess
 from plain_backend import Plain
 from problems import Undrawn, make_problem
 from sparsefield.gradients import PerfectDraws, Simulation
+from sparsefield.marks import fit_newton
 from sparsefield.model import count_once
 from sparsefield.objective import Group, Problem
-from sparsefield.solvers import bound_gap, fit_newton
+from sparsefield.optimality import bound_gap
 from statistics_ import FALSE_ALARM
 from zoo import random_field
 

@@ -7,10 +7,10 @@ from level_problems import N_LEVELS, make_level_problem
 from noise import covariance
 from plain_backend import Plain
 from sparsefield.certificates import concentration
-from sparsefield.solvers._errors_of_means import bound_errors, pull_bounds
-from sparsefield.solvers._extremes import count_statements, depends, extremes, spans, widths
-from sparsefield.solvers._frequencies import Frequencies
-from sparsefield.solvers._regression import largest_variances, rest_variances
+from sparsefield.objective._pair_frequencies import Frequencies
+from sparsefield.objective._ranges import count_statements, depends, extremes, spans, widths
+from sparsefield.objective._residual_variances import largest_variances, rest_variances
+from sparsefield.optimality._mean_errors import bound_errors, pull_bounds
 from statistics_ import FALSE_ALARM
 
 CASES = [*((kind, "group") for kind in N_LEVELS), ("ordered", "l1")]

@@ -12,19 +12,19 @@ from sparsefield._kernels._local_inverses import invert_blocks
 from sparsefield.gradients import BestDraws, PerfectDraws, Simulation
 from sparsefield.inference import _draws
 from sparsefield.inference._draws import ChainDraws
+from sparsefield.marks import _block_marks, _curvatures, _sparse_optimum, fit_newton
+from sparsefield.marks._block_marks import NearMarks
+from sparsefield.marks._curvatures import NearModel, NotLocalError, choose_reach
+from sparsefield.marks._parameter_marks import _compare, _covariance, _find_optimum, find_undecided
+from sparsefield.marks._sparse_optimum import find_near_optimum
 from sparsefield.objective import L1, Problem, SparseQuadratic, find_near
-from sparsefield.solvers import _models_of_draws, _near_marks, _near_optimum, fit_newton
-from sparsefield.solvers._models_of_draws import NearModel, NotLocalError, choose_reach
-from sparsefield.solvers._near_marks import NearMarks
-from sparsefield.solvers._near_optimum import find_near_optimum
-from sparsefield.solvers._undecided import _compare, _covariance, _find_optimum, find_undecided
 
 
 @pytest.fixture
 def near(monkeypatch):
     """Take blocks however small the field is."""
-    monkeypatch.setattr(_models_of_draws, "_WHOLE_IS_CHEAP", -1)
-    monkeypatch.setattr(_models_of_draws, "_LARGEST_SHARE", 1)
+    monkeypatch.setattr(_curvatures, "_WHOLE_IS_CHEAP", -1)
+    monkeypatch.setattr(_curvatures, "_LARGEST_SHARE", 1)
 
 
 def make_ring(p, seed, coupling=0.9):
@@ -62,7 +62,7 @@ def distances(problem, theta, draws, estimate):
 def test_marks_from_blocks_are_those_of_the_whole_covariance(seed, monkeypatch):
     problem, theta, draws, _, estimate = fit_ring(16, 0.03, seed, 6000)
     found = find_undecided(problem, theta, draws, estimate)
-    monkeypatch.setattr(_models_of_draws, "_WHOLE_IS_CHEAP", 10**9)
+    monkeypatch.setattr(_curvatures, "_WHOLE_IS_CHEAP", 10**9)
     whole = find_undecided(problem, theta, draws, estimate)
     assert 0 < np.triu(whole, 1).sum() < 60  # of 120 pairs
     # Marks may differ where a parameter is within a twentieth of its margin: variances of blocks have errors of 1%.
@@ -72,10 +72,10 @@ def test_marks_from_blocks_are_those_of_the_whole_covariance(seed, monkeypatch):
 @pytest.mark.usefixtures("near")
 def test_where_block_steps_do_not_end_the_whole_covariance_marks(monkeypatch):
     problem, theta, draws, _, estimate = fit_ring(16, 0.03, 1, 6000)
-    monkeypatch.setattr(_near_optimum, "MOST_ROUNDS", 1)
+    monkeypatch.setattr(_sparse_optimum, "MOST_ROUNDS", 1)
     assert find_near_optimum(problem, theta, draws, estimate) is None
     found = find_undecided(problem, theta, draws, estimate)
-    monkeypatch.setattr(_models_of_draws, "_WHOLE_IS_CHEAP", 10**9)
+    monkeypatch.setattr(_curvatures, "_WHOLE_IS_CHEAP", 10**9)
     np.testing.assert_array_equal(found, find_undecided(problem, theta, draws, estimate))
     assert np.triu(found, 1).sum() < 60  # of 120 pairs
 
@@ -104,7 +104,7 @@ def test_blocks_that_reach_further_have_the_marks_of_the_whole_covariance(seed, 
     assert choose_reach(problem, theta, theta != 0) == 2
     assert find_near_optimum(problem, theta, draws, estimate, 2) is not None
     found = find_undecided(problem, theta, draws, estimate)
-    monkeypatch.setattr(_models_of_draws, "_WHOLE_IS_CHEAP", 10**9)
+    monkeypatch.setattr(_curvatures, "_WHOLE_IS_CHEAP", 10**9)
     whole, is_zero = find_undecided(problem, theta, draws, estimate), theta == 0
     assert np.all(np.abs(distances(problem, theta, draws, estimate)[(found != whole) & ~is_zero] - 1) < 0.05)
     # Regressions on about a hundred statistics and on a few count 0.3% apart, for their degrees of freedom: at the
@@ -116,7 +116,7 @@ def test_fits_of_many_statistics_are_not_marked_all_over():
     # 2142 statistics, where blocks of one neighbour have no minimum: all 719,400 pairs were marked.
     fit = sf.learn(make_cliques(200, 6, 20_000, 0), 0.012, gap=0.1, seed=1)
     is_edge, marks = np.triu(fit.model.interactions != 0, 1), np.triu(fit.undecided, 1)
-    assert is_edge.sum() + 1200 > _models_of_draws._WHOLE_IS_CHEAP
+    assert is_edge.sum() + 1200 > _curvatures._WHOLE_IS_CHEAP
     assert np.count_nonzero(marks & is_edge) < is_edge.sum() / 10
     assert np.count_nonzero(marks & ~is_edge) < is_edge.sum() / 2
 
@@ -205,8 +205,8 @@ def hide_graph(monkeypatch):
         return find_near(np.zeros_like(theta), variables, a, b, 0)
 
     # Blocks of statistics that share a variable with the one in the middle: pairs of them need not share one.
-    monkeypatch.setattr(_models_of_draws, "find_near", find_shared)
-    monkeypatch.setattr(_near_marks, "find_near", lambda *given: find_near(np.ones_like(given[0]), *given[1:]))
+    monkeypatch.setattr(_curvatures, "find_near", find_shared)
+    monkeypatch.setattr(_block_marks, "find_near", lambda *given: find_near(np.ones_like(given[0]), *given[1:]))
 
 
 def compare_both(problem, theta, draws, estimate):
@@ -222,7 +222,7 @@ def compare_both(problem, theta, draws, estimate):
 
 def test_draws_find_what_matters_outside_a_block(monkeypatch):
     hide_graph(monkeypatch)
-    monkeypatch.setattr(_near_marks, "_MOST_EXCESS", np.inf)
+    monkeypatch.setattr(_block_marks, "_MOST_EXCESS", np.inf)
     wrong, without = 0, 0
     for seed in (91, 7, 12, 33):
         problem = make_l1(make_copies(seed), 0.02, True)
@@ -244,7 +244,7 @@ def test_where_much_matters_outside_blocks_the_whole_covariance_serves(monkeypat
     theta = theta_of(fit_newton(problem, PerfectDraws(), Simulation(4000, 1), gap=0.01))
     draws, _, estimate = draw(problem, theta, 4000, 2)
     with monkeypatch.context() as usual:
-        usual.setattr(_models_of_draws, "_WHOLE_IS_CHEAP", 10**9)
+        usual.setattr(_curvatures, "_WHOLE_IS_CHEAP", 10**9)
         expected = find_undecided(problem, theta, draws, estimate)
     hide_graph(monkeypatch)
     with pytest.raises(NotLocalError):

@@ -12,12 +12,13 @@ import sparsefield as sf
 from problems import theta_of
 from sparsefield.gradients import BestDraws, ExactMoments, Point, Simulation
 from sparsefield.inference import EnumeratedStates
+from sparsefield.marks import fit_newton
 from sparsefield.model import as_theta, count_once
 from sparsefield.objective import Problem, Quadratic, SparseQuadratic, choose_active, find_near
-from sparsefield.solvers import _move, _near_step, find_move, fit_newton
-from sparsefield.solvers._agreement import draws_for_agreement, find_edge_noise
-from sparsefield.solvers._fall import make_stand
-from sparsefield.solvers._near_step import NEAREST, WIDEST, NearStep
+from sparsefield.solvers import _newton_step, _sparse_step, find_move
+from sparsefield.solvers._decrease import make_stand
+from sparsefield.solvers._draw_budget import draws_for_agreement, find_edge_noise
+from sparsefield.solvers._sparse_step import NEAREST, WIDEST, NearStep
 from statistics_ import FALSE_ALARM
 
 CRITICAL = 4 * 0.44068679  # of the Ising model on the square lattice, whose states are 0 and 1 here
@@ -26,8 +27,8 @@ CRITICAL = 4 * 0.44068679  # of the Ising model on the square lattice, whose sta
 @pytest.fixture
 def always_near(monkeypatch):
     """Let curvatures be sparse however few statistics there are, and however many of them are near."""
-    monkeypatch.setattr(_near_step, "_FEWEST", 0)
-    monkeypatch.setattr(_near_step, "_MOST_KEPT", 2.0)
+    monkeypatch.setattr(_sparse_step, "_FEWEST", 0)
+    monkeypatch.setattr(_sparse_step, "_MOST_KEPT", 2.0)
 
 
 def make_problem(graph, coupling, alpha=0.02, n=2000, seed=1):
@@ -75,8 +76,8 @@ def spread_of(problem, theta, reach):
 @pytest.mark.parametrize("seed", range(4))
 def test_fits_with_a_sparse_curvature_reach_the_optimum(monkeypatch, seed):
     found = []
-    original = _move._go_near
-    monkeypatch.setattr(_move, "_go_near", lambda *some: found.append(original(*some)) or found[-1])
+    original = _newton_step._go_near
+    monkeypatch.setattr(_newton_step, "_go_near", lambda *some: found.append(original(*some)) or found[-1])
     best = optimum_of(RING)
     fit = fit_newton(RING, BestDraws(max_states=0), Simulation(2000, seed), gap=0.001)
     assert fit.status.code == "converged"
@@ -97,7 +98,7 @@ def test_fits_with_a_sparse_curvature_reach_the_optimum(monkeypatch, seed):
 def test_a_sparse_curvature_that_hides_too_much_is_given_up(problem, has_minimum, reach):
     here = stand_at(problem, 0.9 * optimum_of(problem), 20_000)
     some = here.draws, here.theta, here.moments
-    step = _near_step.find_near_step(problem, *some, NEAREST, lambda _: 1e-6, 1000)
+    step = _sparse_step.find_near_step(problem, *some, NEAREST, lambda _: 1e-6, 1000)
     assert step.has_minimum == has_minimum
     move = find_move(problem, *some)
     assert move.reach == reach
@@ -114,8 +115,8 @@ def test_a_sparse_curvature_that_hides_too_much_is_given_up(problem, has_minimum
 def test_fits_find_their_way_back_to_a_dense_curvature(monkeypatch, seed):
     best = GRID.objective(optimum_of(GRID))
     reaches = []
-    original = _move.find_near_step
-    monkeypatch.setattr(_move, "find_near_step", lambda *some: reaches.append(some[4]) or original(*some))
+    original = _newton_step.find_near_step
+    monkeypatch.setattr(_newton_step, "find_near_step", lambda *some: reaches.append(some[4]) or original(*some))
     fit = fit_newton(GRID, BestDraws(max_states=0), Simulation(2000, seed), gap=0.001)
     assert fit.status.code == "converged"
     assert reaches == sorted(reaches)  # what was given up is not tried again
@@ -129,8 +130,8 @@ def test_fits_find_their_way_back_to_a_dense_curvature(monkeypatch, seed):
 
 def test_a_fit_whose_sparse_curvatures_are_all_wrong_is_the_dense_one(monkeypatch):
     dense = fit_newton(RING, BestDraws(max_states=0), Simulation(2000, 1), gap=0.002)
-    monkeypatch.setattr(_near_step, "_FEWEST", 0)
-    monkeypatch.setattr(_near_step, "_MOST_KEPT", 2.0)
+    monkeypatch.setattr(_sparse_step, "_FEWEST", 0)
+    monkeypatch.setattr(_sparse_step, "_MOST_KEPT", 2.0)
     sparse = fit_newton(RING, BestDraws(max_states=0), Simulation(2000, 1), gap=0.002)
     assert not np.array_equal(theta_of(sparse), theta_of(dense))
     monkeypatch.setattr(NearStep, "predict", lambda *_: None)
@@ -160,7 +161,7 @@ def test_a_step_is_worth_what_its_best_share_gains():
 def test_the_working_set_is_the_one_of_dense_curvatures():
     theta = np.where(np.abs(optimum_of(GRID)) > 0.3, 1.1 * optimum_of(GRID), 0.0)
     here = stand_at(GRID, theta, 2000)
-    step = _near_step.find_near_step(GRID, here.draws, theta, here.moments, 0, lambda _: 1e-6, 10)
+    step = _sparse_step.find_near_step(GRID, here.draws, theta, here.moments, 0, lambda _: 1e-6, 10)
     gradient = here.moments.pair - GRID.target
     violation = np.abs(GRID.subgradient(theta, gradient))
     active = choose_active(theta, violation, lambda _: True)
@@ -176,8 +177,8 @@ def test_a_cut_working_set_counts_what_it_leaves_out(monkeypatch):
     theta = np.where(np.abs(optimum_of(GRID)) > 0.3, 1.1 * optimum_of(GRID), 0.0)
     here = stand_at(GRID, theta, 2000)
     arguments = GRID, here.draws, theta, here.moments, 0, lambda _: 1e-6, 10
-    monkeypatch.setattr(_near_step, "_choose", lambda theta, *_: theta != 0)
-    cut = _near_step.find_near_step(*arguments)
+    monkeypatch.setattr(_sparse_step, "_choose", lambda theta, *_: theta != 0)
+    cut = _sparse_step.find_near_step(*arguments)
     gradient = here.moments.pair - GRID.target
     outside = np.triu(theta == 0)
     pair = here.moments.pair[outside]
@@ -199,7 +200,7 @@ def test_draws_for_agreement_are_those_of_a_dense_curvature():
     everything = SparseQuadratic.of(here.draws, a, b, near)
     for share in (0.9, 0.99):
         wanted = draws_for_agreement(find_edge_noise(here, dense), share)
-        whole = _move.replace(sparse, quadratic=everything)
+        whole = _newton_step.replace(sparse, quadratic=everything)
         # Ridges are those of other working sets: a hundredth of a percent of variances. Numbers are right to 2^0.01.
         assert draws_for_agreement(find_edge_noise(here, whole), share) == pytest.approx(wanted, rel=0.02)
         # On what is near alone, errors are those that the eigenvalues of M^-1 H allow.

@@ -14,10 +14,11 @@ from problems import make_problem, theta_of
 from sparsefield.datasets import make_field
 from sparsefield.gradients import BestDraws, ExactMoments, Fixed, PerfectDraws, Simulation
 from sparsefield.inference import Chains, EnumeratedStates, OutOfReachError
+from sparsefield.marks import fit_newton
 from sparsefield.model import norm
 from sparsefield.objective import L1, Problem, choose_active
-from sparsefield.solvers import Limits, _batches, _move, _newton, find_move, fit_newton, solve
-from sparsefield.solvers._fall import Fall
+from sparsefield.solvers import Limits, _batched_estimate, _newton, _newton_step, find_move, solve
+from sparsefield.solvers._decrease import Fall
 from sparsefield.solvers._newton import run_newton
 from statistics_ import FALSE_ALARM
 from zoo import LEVELS
@@ -53,10 +54,10 @@ def test_any_working_set_leads_to_the_same_optimum(monkeypatch):
     problem = make_problem(8, 0.02, seed=3)
     whole = {"tol": 1e-9, "max_iter": 1000}
     free = fit_newton(problem, ExactMoments(), **whole)
-    monkeypatch.setattr(_move, "choose_active", lambda theta, *_: np.ones(theta.shape, dtype=bool))
+    monkeypatch.setattr(_newton_step, "choose_active", lambda theta, *_: np.ones(theta.shape, dtype=bool))
     full = fit_newton(problem, ExactMoments(), **whole)
-    monkeypatch.setattr(_move, "choose_active", choose_active)
-    monkeypatch.setattr(_move, "_MOST_ACTIVE", 6)
+    monkeypatch.setattr(_newton_step, "choose_active", choose_active)
+    monkeypatch.setattr(_newton_step, "_MOST_ACTIVE", 6)
     small = fit_newton(problem, ExactMoments(), **whole)
     for other in (full, small):
         assert other.status.code == "converged"
@@ -162,7 +163,7 @@ def test_more_draws_than_the_limit_end_at_the_noise_floor(monkeypatch):
 def test_draws_that_memory_does_not_hold_come_in_batches(monkeypatch):
     problem = make_problem(6, 0.05, seed=2)
     optimum = theta_of(fit_newton(problem, ExactMoments(), tol=1e-9))
-    monkeypatch.setattr(_batches, "_MOST_CELLS", 6 * 1500)
+    monkeypatch.setattr(_batched_estimate, "_MOST_CELLS", 6 * 1500)
     held = []
     draws_of = Chains.draws
     monkeypatch.setattr(Chains, "draws", lambda chains: held.append(chains.n_chains) or draws_of(chains))
@@ -216,7 +217,7 @@ def test_what_no_draw_shows_is_not_taken_for_certain(seed, penalize_main):
 def test_batches_lead_as_far_as_draws_at_one_time(monkeypatch):
     problem = make_problem(8, 0.03, seed=5)
     optimum = theta_of(fit_newton(problem, ExactMoments(), tol=1e-9))
-    monkeypatch.setattr(_batches, "_MOST_CELLS", 8 * 512)
+    monkeypatch.setattr(_batched_estimate, "_MOST_CELLS", 8 * 512)
     for seed in range(10):
         fit = fit_newton(problem, BestDraws(max_states=0), Simulation(1000, seed), gap=0.003)
         assert fit.status.code == "converged"

@@ -10,13 +10,14 @@ from level_problems import edges_of, make_level_problem
 from plain_backend import Plain
 from problems import make_problem
 from sparsefield.gradients import ExactMoments, PerfectDraws, Point, Simulation
+from sparsefield.marks import fit_newton
+from sparsefield.marks._group_marks import OpenGroups, _largest_norm
+from sparsefield.marks._optimum import Optimum
+from sparsefield.marks._parameter_marks import find_undecided
 from sparsefield.objective import Group, Problem
-from sparsefield.solvers import UNDECIDED, find_move, fit_newton
-from sparsefield.solvers._agreement import draws_for_agreement, find_edge_noise
-from sparsefield.solvers._fall import Stand
-from sparsefield.solvers._open_groups import OpenGroups, _largest_norm
-from sparsefield.solvers._optimum import Optimum
-from sparsefield.solvers._undecided import find_undecided
+from sparsefield.solvers import UNDECIDED, find_move
+from sparsefield.solvers._decrease import Stand
+from sparsefield.solvers._draw_budget import draws_for_agreement, find_edge_noise
 from statistics_ import FALSE_ALARM
 
 

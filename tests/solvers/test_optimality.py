@@ -14,9 +14,9 @@ from sparsefield.data import find_unseen
 from sparsefield.datasets import make_field
 from sparsefield.fits import Fit, Optimality
 from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Simulation
+from sparsefield.marks import fit_newton
 from sparsefield.objective import Problem, expected_moments
-from sparsefield.solvers import fit_newton
-from sparsefield.solvers._duality import entropy_of
+from sparsefield.optimality._entropy_bound import entropy_of
 from statistics_ import FALSE_ALARM
 from zoo import LEVELS
 
@@ -192,7 +192,7 @@ def test_interrupts_of_the_start_and_of_the_second_fit_are_not_lost(monkeypatch)
 
     with pytest.raises(KeyboardInterrupt):
         sf.certify(fit, table, n_draws=50_000, watch=stop, max_states=0)
-    monkeypatch.setattr("sparsefield.solvers._binary_steps.descend_pairs", stop)
+    monkeypatch.setattr("sparsefield.pseudolikelihood._binary_solver.descend_pairs", stop)
     with pytest.raises(KeyboardInterrupt):
         sf.SparseMRF(0.05).fit(table)
 

@@ -12,15 +12,16 @@ from problems import make_problem, make_table, theta_of
 from sparsefield.fits import Optimality, Status
 from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Simulation
 from sparsefield.inference import MOST_ENTRIES, Cpu, count_entries
+from sparsefield.marks import fit_newton
 from sparsefield.objective import Problem
-from sparsefield.solvers import _promise, bound_gap, fit_newton
-from sparsefield.solvers._batch import Batch
-from sparsefield.solvers._gap_bound import GapBound
-from sparsefield.solvers._judge import draws_for_targets, outside_quantile
+from sparsefield.optimality import _certified_solve, bound_gap
+from sparsefield.optimality._certified_solve import keep_gap
+from sparsefield.optimality._certify import assess
+from sparsefield.optimality._clt_bound import draws_for_targets, outside_quantile
+from sparsefield.optimality._dual_point import choose_targets, count_targets
+from sparsefield.optimality._fresh_draws import Batch
+from sparsefield.optimality._gap_bound import GapBound
 from sparsefield.solvers._loop import Limits
-from sparsefield.solvers._optimality import assess
-from sparsefield.solvers._promise import keep_gap
-from sparsefield.solvers._targets import choose_targets, count_targets
 from statistics_ import FALSE_ALARM
 
 
@@ -85,7 +86,7 @@ class Attempts:
         return replace(FIT, model=PROBLEM.model(np.eye(5) * len(self.solved)))
 
     def run(self, monkeypatch, gap, max_seconds=None):
-        monkeypatch.setattr(_promise, "assess", self.assess)
+        monkeypatch.setattr(_certified_solve, "assess", self.assess)
         limits = Limits(100, max_seconds=max_seconds)
         others = {"simulation": Simulation(100, 7), "limits": limits}
         return keep_gap(PROBLEM, FIT, TABLE, None, gap, self.solve, **others)
@@ -229,7 +230,7 @@ def test_gaps_that_need_several_attempts_hold(monkeypatch, gap, options):
         n_attempts += 1
         return assess(*args, **asked, max_states=0)
 
-    monkeypatch.setattr(_promise, "assess", count)
+    monkeypatch.setattr(_certified_solve, "assess", count)
     for seed in range(n_fits):
         table = sf.datasets.make_field(8, seed=seed).sample(500, method="perfect", seed=seed)
         fit = sf.learn(table, 0.02, gap=gap, certify=True, schedule=PerfectDraws(), seed=seed, **options)
@@ -237,5 +238,5 @@ def test_gaps_that_need_several_attempts_hold(monkeypatch, gap, options):
         assert fit.optimality.kind == "asymptotic"
         assert fit.optimality.gap <= gap
         n_broken += bound_gap(problem, theta_of(fit)).lower > fit.optimality.gap
-    assert n_broken <= stats.binom.isf(FALSE_ALARM, n_fits, 1 - _promise.CONFIDENCE)
+    assert n_broken <= stats.binom.isf(FALSE_ALARM, n_fits, 1 - _certified_solve.CONFIDENCE)
     assert n_attempts > n_fits  # at least one of them needed a second one: without that nothing is tested here

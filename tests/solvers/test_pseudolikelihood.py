@@ -11,8 +11,8 @@ from problems import make_table
 from sparsefield import PseudoLikelihood
 from sparsefield.data import find_unseen, moments_of_table, weighted_moments
 from sparsefield.datasets import make_field
-from sparsefield.objective import Problem, PseudoLikelihoodLoss
-from sparsefield.solvers import solve_pseudo_likelihood
+from sparsefield.objective import Problem
+from sparsefield.pseudolikelihood import PseudoLikelihoodLoss, solve_pseudo_likelihood
 from statistics_ import FALSE_ALARM
 from zoo import ZOO
 
@@ -109,7 +109,7 @@ def test_pseudo_likelihood_of_the_zoo_is_optimal(name, penalize_main):
 def test_any_working_set_leads_to_the_same_pseudo_likelihood(monkeypatch, limit, penalize_main):
     # A limit of 60 entries holds 8 variables with a few parameters each, out of 36.
     observed = make_table(8, 400)
-    monkeypatch.setattr("sparsefield.solvers._binary_steps._MOST_CURVATURES", limit)
+    monkeypatch.setattr("sparsefield.pseudolikelihood._binary_solver._MOST_CURVATURES", limit)
     found = solve_pseudo_likelihood(observed, 0.01, penalize_main=penalize_main, tol=1e-8, max_iter=500)
     assert found.status.code == "converged"
     loss = PseudoLikelihoodLoss(observed, np.ones(400))

@@ -8,11 +8,13 @@ import sparsefield as sf
 from naive import distribution
 from problems import make_table, theta_of
 from sparsefield.data import read_rows
+from sparsefield.fitting import Learner, Options
 from sparsefield.gradients import BestDraws, ExactMoments, Point, Simulation
 from sparsefield.inference import enumerate_states
+from sparsefield.marks import fit_newton
 from sparsefield.objective import Observed, Problem, Ridge
-from sparsefield.solvers import Learner, Options, bound_gap, fit_newton
-from sparsefield.solvers._move import find_move
+from sparsefield.optimality import bound_gap
+from sparsefield.solvers._newton_step import find_move
 from statistics_ import FALSE_ALARM
 
 

@@ -11,10 +11,12 @@ from noise import curvature
 from problems import Undrawn, make_problem, theta_of
 from sparsefield.fits import Fit
 from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Simulation
+from sparsefield.marks import _mark, fit_newton
+from sparsefield.marks._parameter_marks import find_undecided
+from sparsefield.marks._reweighted_optimum import reweight_to_optimum
 from sparsefield.objective import Problem
-from sparsefield.solvers import UNDECIDED, _mark, _newton, fit_newton, solve_pseudo_likelihood
-from sparsefield.solvers._reweighted import reweight_to_optimum
-from sparsefield.solvers._undecided import find_undecided
+from sparsefield.pseudolikelihood import solve_pseudo_likelihood
+from sparsefield.solvers import UNDECIDED, _newton
 from statistics_ import FALSE_ALARM
 from zoo import LEVELS
 

@@ -10,9 +10,9 @@ from scipy import stats
 import sparsefield as sf
 from sparsefield._deadline import OutOfTimeError, until
 from sparsefield.data import Rows, read_rows
+from sparsefield.fitting import Learner, Options
 from sparsefield.model import as_theta
 from sparsefield.objective import Ridge
-from sparsefield.solvers import Learner, Options
 from sparsefield.structure import RISK, EdgePrior, find_structure
 from sparsefield.structure._bridges import find_links
 from sparsefield.structure._design import Design

@@ -19,14 +19,7 @@ from numba.extending import intrinsic
 from sparsefield._kernels._bytes import BLOCK, exponentiate, keep
 from sparsefield._kernels._compiling import compiled
 from sparsefield._kernels._ir import F32, I16, I32, I64, F32x8, I32x8, I64x8, call, fill, load, spread, store, word
-from sparsefield._kernels._levels import (
-    BLOCKS_AT_ONCE,
-    ENTRIES,
-    LINE,
-    STRIDE,
-    index_tables,
-    subtract_largest,
-)
+from sparsefield._kernels._levels import BLOCKS_AT_ONCE, ENTRIES, LINE, STRIDE, index_tables, subtract_largest
 
 _F32x16 = ir.VectorType(F32, 16)
 _I32x16 = ir.VectorType(I32, 16)

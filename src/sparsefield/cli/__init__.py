@@ -12,7 +12,7 @@ __all__ = ["app", "main"]
 def main() -> None:
     """Run the command line."""
     try:
-        from sparsefield.cli._app import app  # which takes a moment, and can be interrupted as well
+        from sparsefield.cli._app import app
         from sparsefield.cli._streams import keep_going
 
         with keep_going():

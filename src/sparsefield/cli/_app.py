@@ -154,7 +154,7 @@ def plain_errors(
         sentence, parts = _describe(error, path)
         raise Stopped(sentence + saved, BAD_INPUT, files=files, **parts) from None
     except MemoryError as error:
-        from sparsefield.inference import DeviceMemoryError  # whatever raises errors was imported before
+        from sparsefield.inference import DeviceMemoryError
 
         if not isinstance(error, DeviceMemoryError):  # which alone says what to do
             raise
@@ -163,7 +163,7 @@ def plain_errors(
 
 def _describe(error: ValueError | OSError, path: Path | None) -> tuple[str, dict[str, Any]]:
     """Say what is wrong and in which file, with options as they are spelled here; also return what is known."""
-    from sparsefield.data import TableError  # whatever raises errors was imported before
+    from sparsefield.data import TableError
 
     if isinstance(error, OSError) and error.filename is not None:
         is_said = isinstance(error, UnwritableError)

@@ -84,10 +84,10 @@ def fit(
 ) -> None:
     """Learn the network behind a table, and save it."""
     from sparsefield.data import Rows
+    from sparsefield.fitting import Options
     from sparsefield.learning import learn_rows, seed_of, take_discoveries
     from sparsefield.network import Network
     from sparsefield.selection import Choice
-    from sparsefield.solvers import Options
 
     out = Output(quiet=quiet, as_json=json)
     output = beside(data, ".field") if output is None else output
@@ -203,8 +203,8 @@ class _Shown:
 
 
 def _certify(found: Fit, rows: LoadedTable, seed: int, out: Output, **how: Any) -> Fit:
+    from sparsefield.optimality import certify as certify_fit
     from sparsefield.progress import ProgressBar
-    from sparsefield.solvers import certify as certify_fit
 
     with ProgressBar(out.progress, 6) as watch:
         return certify_fit(found, rows.table, sample_weight=rows.weights, seed=seed, watch=watch, **how)
@@ -241,7 +241,7 @@ def _draw(
     """Write the page and the picture that are asked for."""
     files = []
     if report is not None:
-        from sparsefield.report import write_report  # matplotlib takes a moment to import
+        from sparsefield.report import write_report
 
         more: dict[str, Any] = {"choice": choice, "sample_weight": rows.weights, "inference": network.inference}
         write_report(found, report, table=rows.table, groups=groups.group_of, network=network, **more)

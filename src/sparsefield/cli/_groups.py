@@ -32,7 +32,7 @@ class Groups:
 
 def load_groups(path: Path | None, color: str | None, names: Sequence[str], out: Output) -> Groups:
     """Read the table of variables, and the groups that give colours."""
-    from sparsefield.cli._columns import find_column  # polars takes a moment to import
+    from sparsefield.cli._columns import find_column
     from sparsefield.data import TableError, read_contents
 
     if path is None:

@@ -117,7 +117,7 @@ def infer(
     rows = reading.load(data, out, missing, sampling, is_survey=not sampling.frequency)
     clock = time.perf_counter()
     with plain_errors(data), quiet_warnings(out):
-        from sparsefield.cli._columns import split_pair  # polars takes a moment to import
+        from sparsefield.cli._columns import split_pair
 
         asked = [split_pair(words, rows.table.domain.names) for words in pair or []]
         how: dict[str, Any] = {"fdr": fdr, "rate": rate, "level": confidence, "missing": missing, "n_threads": threads}

@@ -52,7 +52,7 @@ class ManyFits:
     @property
     def settings(self) -> dict[str, Any]:
         """What the library is asked for; seeds are those of estimators with `random_state`, as in `sparsefield fit`."""
-        from sparsefield.learning import seed_of  # a second, which the help of commands need not wait for
+        from sparsefield.learning import seed_of
 
         return {
             "objective": self.objective,

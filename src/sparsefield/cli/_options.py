@@ -142,7 +142,7 @@ Threads = Annotated[int | None, typer.Option(min=1, help="Threads to use; the re
 def _check_device(device: str | None) -> str | None:
     """Refuse a GPU that is not there before tables are read, which may take long."""
     if device is not None:
-        from sparsefield.inference import make_backend  # a second, which the help of commands need not wait for
+        from sparsefield.inference import make_backend
 
         with plain_errors():
             make_backend(None, None, device)  # type: ignore[arg-type]  # checked there

@@ -144,7 +144,7 @@ def _draw(
     """Draw the pictures that are asked for."""
     if picture is None and choice_picture is None:
         return []
-    from sparsefield.plotting import ChoiceDisplay, PathDisplay  # matplotlib takes a moment to import
+    from sparsefield.plotting import ChoiceDisplay, PathDisplay
     from sparsefield.progress import PiecesBar
     from sparsefield.selection import path as fit_path
 
@@ -168,10 +168,10 @@ def _draw(
 def _write_page(choice: Choice, rows: LoadedTable, asked: ManyFits, page: Path) -> None:
     """Write the page of the fit with the penalty that was chosen, beside the other penalties."""
     from sparsefield.data import Rows
+    from sparsefield.fitting import Options
     from sparsefield.learning import learn_rows
     from sparsefield.report import write_report
     from sparsefield.selection import path as fit_path
-    from sparsefield.solvers import Options
 
     more = {name: value for name, value in asked.settings.items() if name != "objective"}
     if asked.objective == "likelihood":

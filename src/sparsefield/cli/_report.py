@@ -39,7 +39,7 @@ def report(
 ) -> None:
     """Write an interactive page about a fitted field: one file that opens anywhere."""
     from sparsefield.fits import Fit
-    from sparsefield.report import write_report  # matplotlib takes a moment to import
+    from sparsefield.report import write_report
 
     out = Output(quiet=quiet, as_json=json)
     output = field.with_suffix(".html") if output is None else output

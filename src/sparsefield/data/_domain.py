@@ -155,7 +155,7 @@ class Domain:
         >>> sf.Domain.binary(["a", "b", "c"]).merge(["a", "b"]).domain.names
         ('a&b', 'c')
         """
-        from sparsefield.data._merging import Merged  # which is made of domains and tables
+        from sparsefield.data._merging import Merged
 
         return Merged(self, names)
 

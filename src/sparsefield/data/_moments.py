@@ -98,7 +98,7 @@ def count_table(table: Table, *, n_threads: int | None = None) -> Counts:
     n_threads : int, optional
         Threads to use; the result does not depend on it.
     """
-    from sparsefield.data._counted import CountedTable  # which is made of counts
+    from sparsefield.data._counted import CountedTable
 
     if isinstance(table, CountedTable):
         return table.counts

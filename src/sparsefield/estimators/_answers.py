@@ -13,7 +13,7 @@ from sparsefield.data import Table, encode, take_counted
 from sparsefield.inference import OutOfReachError
 from sparsefield.learning import seed_of
 from sparsefield.model import ImputeMethod, LogPartition, PairwiseMRF
-from sparsefield.objective import pseudo_log_likelihoods
+from sparsefield.pseudolikelihood import pseudo_log_likelihoods
 
 
 class FieldAnswers:

@@ -8,11 +8,12 @@ from numpy.typing import ArrayLike
 
 from sparsefield.data import WAYS_WITH_MISSING, Ordinal, Rows, Table, encode
 from sparsefield.estimators._field_estimator import FieldEstimator
+from sparsefield.fitting import Learner, Options
 from sparsefield.learning import Alpha, choose_alpha, seed_of
 from sparsefield.objective import PenaltyKind
 from sparsefield.progress import Bars, ProgressBar
+from sparsefield.pseudolikelihood import solve_filled_pseudo_likelihood, solve_pseudo_likelihood
 from sparsefield.selection import Choice, Objective
-from sparsefield.solvers import Learner, Options, solve_filled_pseudo_likelihood, solve_pseudo_likelihood
 
 
 class PseudoLikelihood(FieldEstimator):

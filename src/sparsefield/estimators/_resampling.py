@@ -13,13 +13,13 @@ from sklearn.utils.validation import _is_fitted
 
 from sparsefield.data import Table, encode
 from sparsefield.estimators._field_estimator import FieldEstimator
+from sparsefield.fitting import Options
 from sparsefield.learning import Alpha, seed_of
 from sparsefield.progress import PiecesBar
 from sparsefield.resampling import Bootstrap, Stability
 from sparsefield.resampling import bootstrap as draw_again
 from sparsefield.resampling import stability as drop_rows
 from sparsefield.selection import Choice
-from sparsefield.solvers import Options
 
 _OPTIONS = {own.name for own in fields(Options)}
 

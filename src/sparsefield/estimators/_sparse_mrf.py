@@ -9,13 +9,13 @@ from numpy.typing import ArrayLike
 
 from sparsefield.data import WAYS_WITH_MISSING, Ordinal, Table, read_rows
 from sparsefield.estimators._field_estimator import FieldEstimator
+from sparsefield.fitting import Options
 from sparsefield.gradients import CertificateKind, Schedule
 from sparsefield.inference import Backend, DeviceName
 from sparsefield.learning import Alpha, learn_rows, seed_of
 from sparsefield.model import PairwiseMRF
 from sparsefield.objective import PenaltyKind
 from sparsefield.progress import Bars
-from sparsefield.solvers import Options
 
 
 class SparseMRF(FieldEstimator):

@@ -15,13 +15,13 @@ from sklearn.model_selection import check_cv
 
 from sparsefield.data import WAYS_WITH_MISSING, Ordinal, Rows, Table, count, encode
 from sparsefield.estimators._field_estimator import FieldEstimator
+from sparsefield.fitting import Learner, Options
 from sparsefield.gradients import Schedule
 from sparsefield.inference import Backend, DeviceName
 from sparsefield.learning import seed_of
 from sparsefield.objective import PenaltyKind
 from sparsefield.progress import PiecesBar, ProgressBar
 from sparsefield.selection import Choice, Criterion, relax, select
-from sparsefield.solvers import Learner, Options
 
 # What `select` and the last fit have in common. The path has a gap of its own, unless one is given.
 _COMMON = (

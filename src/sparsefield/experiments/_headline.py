@@ -21,7 +21,7 @@ from sparsefield.experiments._votes import ALPHA, MANY, N_CHAINS, NELSON, ROCKEF
 from sparsefield.fits import Fit, GradientStep
 from sparsefield.gradients import Fixed, PerfectDraws, Simulation
 from sparsefield.model import PairwiseMRF, as_theta
-from sparsefield.solvers import certify
+from sparsefield.optimality import certify
 
 _SHORT_SWEEPS = 3  # an iteration, of chains that go on, where steps are short
 _STAY_DRAWS = (100_000, N_CHAINS)

@@ -21,7 +21,7 @@ from sparsefield.experiments._trials import (
 )
 from sparsefield.gradients import Tay
 from sparsefield.plotting import Curve, plot_curves
-from sparsefield.solvers import solve_pseudo_likelihood
+from sparsefield.pseudolikelihood import solve_pseudo_likelihood
 
 _FACTORS = (0.25, 0.5, 1.0, 2.0)  # of the paper's penalty
 

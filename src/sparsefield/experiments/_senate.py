@@ -12,16 +12,7 @@ from matplotlib.figure import Figure
 from sparsefield._writing import write_text
 from sparsefield.experiments._record import Record
 from sparsefield.experiments._trials import STEP_SIZE, follow
-from sparsefield.experiments._votes import (
-    ALPHA,
-    COLORS,
-    N_CHAINS,
-    N_ITER,
-    NELSON,
-    ROCKEFELLER,
-    Votes,
-    load_votes,
-)
+from sparsefield.experiments._votes import ALPHA, COLORS, N_CHAINS, N_ITER, NELSON, ROCKEFELLER, Votes, load_votes
 from sparsefield.fits import GradientStep
 from sparsefield.gradients import Simulation, Tay
 from sparsefield.model import Matrix, PairwiseMRF

@@ -8,8 +8,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield._kernels._bytes import BLOCK
 from sparsefield.certificates import Certificate, Disagreement, certify_bounds
-from sparsefield.inference import BLOCK, Backend, Bounds
+from sparsefield.inference import Backend, Bounds
 from sparsefield.model import PairwiseMRF, count_statistics
 
 _SWEEPS_AHEAD = 8  # of bounds that are known beforehand: found so many at first, then twice as many, and so on

@@ -9,10 +9,10 @@ import numpy as np
 
 from sparsefield._deadline import OutOfTimeError, until
 from sparsefield.data import CountedTable, Rows, TableError
+from sparsefield.fitting import Learner, Options
 from sparsefield.learning._discoveries import find_discoveries
 from sparsefield.parallel import Watch
 from sparsefield.selection import Choice, Objective, edge_of_noise, largest_alpha, select
-from sparsefield.solvers import Learner, Options
 from sparsefield.structure import Structure, find_structure, is_feasible
 
 _SHARE_OF_CHOICE = 0.5  # of the time that there is, where it is limited

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from sparsefield.data import Ordinal, Rows, read_rows
 from sparsefield.fits import Fit
+from sparsefield.fitting import Learner, Options
 from sparsefield.gradients import CertificateKind, Schedule
 from sparsefield.inference import Backend, DeviceName
 from sparsefield.learning._choose import choose
@@ -17,7 +18,7 @@ from sparsefield.learning._show import QUIET, Quiet, Show
 from sparsefield.model import PairwiseMRF, as_theta
 from sparsefield.objective import Penalty, PenaltyKind, Ridge
 from sparsefield.selection import Choice, count_edges, describe_noise, largest_alpha
-from sparsefield.solvers import Learner, Options, WatchSteps
+from sparsefield.solvers import WatchSteps
 from sparsefield.structure import Structure
 
 Alpha = float | Literal["auto"]

@@ -10,17 +10,9 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield._kernels._bytes import BLOCK
 from sparsefield.data import MISSING
-from sparsefield.inference import (
-    BLOCK,
-    MAX_STATES,
-    MOST_STATES,
-    Backend,
-    Given,
-    OutOfReachError,
-    count_states,
-    split_by_reach,
-)
+from sparsefield.inference import MAX_STATES, MOST_STATES, Backend, Given, OutOfReachError, count_states, split_by_reach
 from sparsefield.model._layout import as_theta, sum_once
 from sparsefield.model._observed import take_variables
 from sparsefield.model._partition import (

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from sparsefield._kernels._bytes import BLOCK
 from sparsefield.data import MISSING
 from sparsefield.inference import (
-    BLOCK,
     LARGEST_SKEWNESS,
     MAX_STATES,
     Backend,

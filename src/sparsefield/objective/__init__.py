@@ -1,11 +1,13 @@
 """The objective: likelihood or pseudo-likelihood of the data, and a penalty."""
 
-from sparsefield.objective._binary_pairs import BinaryPairLoss, Neighbours, PairField, count_active
 from sparsefield.objective._completed import Completed
 from sparsefield.objective._coordinates import Coordinates, Features, Slots, variances_of
 from sparsefield.objective._data import DataTerm, Observed
 from sparsefield.objective._expectation import expected_moments
-from sparsefield.objective._facts import (
+from sparsefield.objective._group import Group, members_of
+from sparsefield.objective._pair_frequencies import Frequencies
+from sparsefield.objective._penalty import L1, Penalty
+from sparsefield.objective._penalty_facts import (
     PenaltyKind,
     check_penalty_kind,
     choose_penalty,
@@ -13,36 +15,29 @@ from sparsefield.objective._facts import (
     find_nonzero,
     make_penalty,
 )
-from sparsefield.objective._group import Group, descend_by_group, members_of
-from sparsefield.objective._pair_loss import PairLoss
-from sparsefield.objective._penalty import L1, Penalty
 from sparsefield.objective._problem import Problem
-from sparsefield.objective._pseudolikelihood import PseudoLikelihoodLoss, count_by_variable, pseudo_log_likelihoods
 from sparsefield.objective._quadratic import RARE, Quadratic
+from sparsefield.objective._ranges import count_statements, depends, extremes, spans, widths
+from sparsefield.objective._residual_variances import largest_variances, rest_of_some, rest_variances
 from sparsefield.objective._ridge import Ridge
-from sparsefield.objective._sparse_quadratic import Near, SparseQuadratic, find_few_near, find_near
+from sparsefield.objective._sparse_quadratic import SparseQuadratic, find_few_near, find_near
 from sparsefield.objective._support import GroupSupport, Support
 from sparsefield.objective._working_set import choose_active, size_of_working_set
 
 __all__ = [
     "L1",
     "RARE",
-    "BinaryPairLoss",
     "Completed",
     "Coordinates",
     "DataTerm",
     "Features",
+    "Frequencies",
     "Group",
     "GroupSupport",
-    "Near",
-    "Neighbours",
     "Observed",
-    "PairField",
-    "PairLoss",
     "Penalty",
     "PenaltyKind",
     "Problem",
-    "PseudoLikelihoodLoss",
     "Quadratic",
     "Ridge",
     "Slots",
@@ -51,17 +46,21 @@ __all__ = [
     "check_penalty_kind",
     "choose_active",
     "choose_penalty",
-    "count_active",
-    "count_by_variable",
-    "descend_by_group",
+    "count_statements",
+    "depends",
     "describe_penalty",
     "expected_moments",
+    "extremes",
     "find_few_near",
     "find_near",
     "find_nonzero",
+    "largest_variances",
     "make_penalty",
     "members_of",
-    "pseudo_log_likelihoods",
+    "rest_of_some",
+    "rest_variances",
     "size_of_working_set",
+    "spans",
     "variances_of",
+    "widths",
 ]

@@ -14,11 +14,12 @@ from threadpoolctl import threadpool_limits
 
 from sparsefield.data import Domain, Rows, Table, describe_rows, distinct_rows, find_unseen, read_rows
 from sparsefield.fits import Fit
+from sparsefield.fitting import Learner, Options
 from sparsefield.learning import Alpha, choose, choose_alpha, learn_with
 from sparsefield.model import Matrix, as_theta, pair_weights, scatter
 from sparsefield.parallel import Result, Watch, run_pieces
+from sparsefield.pseudolikelihood import solve_pseudo_likelihood
 from sparsefield.selection import Choice, Objective, check_objective, count_nonzero
-from sparsefield.solvers import Learner, Options, solve_pseudo_likelihood
 from sparsefield.structure import Structure
 
 # The largest gap of a resample, in nats per row, unless one is given: seeds need not agree on its edges.

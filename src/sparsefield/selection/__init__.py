@@ -3,9 +3,8 @@
 from sparsefield.selection._alpha_max import alpha_max, largest_alpha
 from sparsefield.selection._choose import Criterion, describe_noise, select
 from sparsefield.selection._criteria import Choice, information
-from sparsefield.selection._likelihoods import Likelihood
+from sparsefield.selection._degrees_of_freedom import count_nonzero
 from sparsefield.selection._noise import edge_of_noise
-from sparsefield.selection._parameters import count_nonzero
 from sparsefield.selection._path import Objective, Path, check_objective, count_edges, path
 from sparsefield.selection._path_weights import PathWeights
 from sparsefield.selection._relax import relax
@@ -13,7 +12,6 @@ from sparsefield.selection._relax import relax
 __all__ = [
     "Choice",
     "Criterion",
-    "Likelihood",
     "Objective",
     "Path",
     "PathWeights",

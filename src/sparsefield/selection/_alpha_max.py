@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sparsefield.data import MISSING, CountedTable, Moments, read_rows
+from sparsefield.fitting import Learner, Options
 from sparsefield.model import Matrix, across_variables
 from sparsefield.objective import PenaltyKind
 from sparsefield.selection._main_effects import MainEffects
-from sparsefield.solvers import Learner, Options
 
 Values = NDArray[np.float64]
 

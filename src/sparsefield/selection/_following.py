@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from sparsefield.fits import Fit
 from sparsefield.model import PairwiseMRF
+from sparsefield.pseudolikelihood import NodeRefits
+from sparsefield.selection._degrees_of_freedom import Parameters
 from sparsefield.selection._likelihoods import Likelihood
-from sparsefield.selection._nodewise import NodeRefits
 from sparsefield.selection._noise import RISK
-from sparsefield.selection._parameters import Parameters
 
 Values = NDArray[np.float64]
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsefield.fits import Fit
+from sparsefield.fitting import Learner
 from sparsefield.inference import (
     LARGEST_SKEWNESS,
     Bridge,
@@ -19,7 +20,7 @@ from sparsefield.inference import (
 )
 from sparsefield.model import PairwiseMRF
 from sparsefield.selection._observed import ObservedRows
-from sparsefield.solvers import ExactStand, Learner, Stand
+from sparsefield.solvers import ExactStand, Stand
 
 # A bridge between models whose overlap is below this is not built: with n draws of each its squared error would be more
 # than 2 (1 / 0.2 - 1) / n = 8 / n, four times that of an overlap of one half, and few draws would tell it.

@@ -11,11 +11,11 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from sparsefield.data import Domain
+from sparsefield.fitting import Learner
 from sparsefield.model import MOST_AT_ONCE, tally_sizes
 from sparsefield.objective import Features, Group
 from sparsefield.selection._alpha_max import independent_means
 from sparsefield.selection._norms import tail_of_squares
-from sparsefield.solvers import Learner
 
 Values = NDArray[np.float64]
 

@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 
 from sparsefield.data import Rows, Table
 from sparsefield.fits import Fit
+from sparsefield.fitting import Options
 from sparsefield.inference import make_backend
 from sparsefield.model import as_theta
 from sparsefield.objective import L1, Group, Penalty, choose_penalty
+from sparsefield.pseudolikelihood import NodeRefits
+from sparsefield.selection._degrees_of_freedom import Parameters
 from sparsefield.selection._following import Following, Worth
 from sparsefield.selection._likelihoods import Likelihood, seed_of_missing
-from sparsefield.selection._nodewise import NodeRefits
 from sparsefield.selection._observed import ObservedRows
-from sparsefield.selection._parameters import Parameters
 from sparsefield.selection._path import Objective, WatchFits, find_edges, path
 from sparsefield.selection._path_weights import find_weights
-from sparsefield.solvers import Options
 
 RowIndex = NDArray[np.int64]
 Refit = Literal["nodes", "joint", "none"]

@@ -16,14 +16,16 @@ from numpy.typing import ArrayLike, NDArray
 from sparsefield._deadline import OutOfTimeError, until
 from sparsefield.data import Table, TableError, count, read_rows
 from sparsefield.fits import Fit
+from sparsefield.fitting import Learner, Options
 from sparsefield.model import Matrix, PairwiseMRF, as_theta, independent_theta
 from sparsefield.objective import find_nonzero
+from sparsefield.pseudolikelihood import solve_pseudo_likelihood
 from sparsefield.selection._alpha_max import largest_alpha
+from sparsefield.selection._degrees_of_freedom import count_nonzero
 from sparsefield.selection._likelihoods import Known, Likelihood, Likelihoods
 from sparsefield.selection._noise import noise_of
-from sparsefield.selection._parameters import count_nonzero
 from sparsefield.selection._relax import free
-from sparsefield.solvers import ExactStand, Learner, Options, solve_pseudo_likelihood
+from sparsefield.solvers import ExactStand
 
 # A path ends where noise makes edges of about a third of all pairs: at the largest standard error of a pair's frequency
 # among independent variables, or a tenth of the largest alpha where that is smaller.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from sparsefield.fits import Fit
+from sparsefield.fitting import Learner
 from sparsefield.model import as_theta
 from sparsefield.objective import Group, GroupSupport, Support
-from sparsefield.solvers import ExactStand, Learner, Stand
+from sparsefield.solvers import ExactStand, Stand
 
 
 def relax(learner: Learner, fit: Fit, stand: Stand | ExactStand | None = None) -> Fit:

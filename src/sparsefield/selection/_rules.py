@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield.data import count
+from sparsefield.fitting import Learner
 from sparsefield.parallel import Result
 from sparsefield.selection._criteria import Information, average_folds, information, instability, within_one_error
 from sparsefield.selection._following import Worth
 from sparsefield.selection._noise import alpha_of_noise, edge_of_noise
 from sparsefield.selection._parts import Part, Refit, make_folds, make_subsamples, seed_of_part
-from sparsefield.solvers import Learner
 
 
 @dataclass(frozen=True, eq=False)

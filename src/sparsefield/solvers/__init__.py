@@ -1,41 +1,48 @@
-"""Solvers: one loop for gradient, Newton and pseudo-likelihood steps; `Learner` and `certify` on top of them."""
+"""Solvers: one loop for gradient and Newton steps, on draws or on states."""
 
-from sparsefield.solvers._agreement import UNDECIDED
-from sparsefield.solvers._fall import Stand
-from sparsefield.solvers._filled import solve_filled_pseudo_likelihood
-from sparsefield.solvers._follow import ExactStand
-from sparsefield.solvers._gap import bound_gap
-from sparsefield.solvers._gap_bound import GapBound
-from sparsefield.solvers._gradient import State, begin, solve, step
-from sparsefield.solvers._learner import Learner
-from sparsefield.solvers._loop import Limits
+from sparsefield.solvers._batched_estimate import MOST_DRAWS
+from sparsefield.solvers._decrease import Stand
+from sparsefield.solvers._draw_budget import UNDECIDED, find_edge_noise, find_spread, least_draws, mark_quantile
+from sparsefield.solvers._loop import Limits, run, stalled
 from sparsefield.solvers._loop import Watch as WatchSteps
-from sparsefield.solvers._mark import fit_newton
-from sparsefield.solvers._move import find_move
-from sparsefield.solvers._newton import solve_newton
-from sparsefield.solvers._optimality import certify, problem_of
-from sparsefield.solvers._options import Options
-from sparsefield.solvers._pseudolikelihood import solve_pseudo_likelihood
+from sparsefield.solvers._newton import NewtonEnd, check_gap, run_newton, solve_newton
+from sparsefield.solvers._newton_step import DRAWS_EACH, LEAST_SHARE, find_move
+from sparsefield.solvers._proximal_gradient import State, begin, check_step_size, solve, step
+from sparsefield.solvers._quasi_newton import ExactStand, follow
+from sparsefield.solvers._rough_gradients import move_gradients
+from sparsefield.solvers._safeguard import keep_if_lower
+from sparsefield.solvers._sparse_step import find_candidates, subgradient_of_some
+from sparsefield.solvers._summed_out import solve_summed
 
 __all__ = [
+    "DRAWS_EACH",
+    "LEAST_SHARE",
+    "MOST_DRAWS",
     "UNDECIDED",
     "ExactStand",
-    "GapBound",
-    "Learner",
     "Limits",
-    "Options",
+    "NewtonEnd",
     "Stand",
     "State",
     "WatchSteps",
     "begin",
-    "bound_gap",
-    "certify",
+    "check_gap",
+    "check_step_size",
+    "find_candidates",
+    "find_edge_noise",
     "find_move",
-    "fit_newton",
-    "problem_of",
+    "find_spread",
+    "follow",
+    "keep_if_lower",
+    "least_draws",
+    "mark_quantile",
+    "move_gradients",
+    "run",
+    "run_newton",
     "solve",
-    "solve_filled_pseudo_likelihood",
     "solve_newton",
-    "solve_pseudo_likelihood",
+    "solve_summed",
+    "stalled",
     "step",
+    "subgradient_of_some",
 ]

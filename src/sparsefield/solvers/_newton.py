@@ -16,23 +16,15 @@ from sparsefield.gradients import Point, Schedule, Simulation
 from sparsefield.inference import check_request
 from sparsefield.model import Matrix, count_once, norm
 from sparsefield.objective import Problem, describe_penalty
-from sparsefield.solvers._agreement import draws_for_agreement, draws_for_penalty, find_edge_noise
-from sparsefield.solvers._batches import MOST_DRAWS, estimate_in_batches
-from sparsefield.solvers._describe import check_start, describe, find_objective
-from sparsefield.solvers._ending import add_advice, say_noise
-from sparsefield.solvers._fall import (
-    SURELY,
-    Fall,
-    Stand,
-    make_stand,
-    measure_decrease,
-    measure_fall,
-    missing_share,
-)
-from sparsefield.solvers._follow import ExactStand
+from sparsefield.solvers._batched_estimate import MOST_DRAWS, estimate_in_batches
+from sparsefield.solvers._decrease import SURELY, Fall, Stand, make_stand, measure_decrease, measure_fall, missing_share
+from sparsefield.solvers._draw_budget import draws_for_agreement, draws_for_penalty, find_edge_noise
 from sparsefield.solvers._loop import Limits, Watch, run, stalled
-from sparsefield.solvers._move import DRAWS_EACH, Move, find_move
-from sparsefield.solvers._near_step import NEAREST
+from sparsefield.solvers._newton_status import add_advice, say_noise
+from sparsefield.solvers._newton_step import DRAWS_EACH, Move, find_move
+from sparsefield.solvers._quasi_newton import ExactStand
+from sparsefield.solvers._sparse_step import NEAREST
+from sparsefield.solvers._step_info import check_start, describe, find_objective
 
 # `make bench-constants` varies what is chosen here. Gaps are exact, over what was asked for.
 

@@ -1,0 +1,100 @@
+"""Marks of a fit: what simulation error leaves open, by draws at its end that had no part in choosing it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsefield._deadline import OutOfTimeError, until
+from sparsefield._rounding import at_most
+from sparsefield.data import count
+from sparsefield.fits import Fit, Status
+from sparsefield.gradients import Schedule, Simulation
+from sparsefield.marks._parameter_marks import find_undecided
+from sparsefield.model import Matrix
+from sparsefield.objective import Problem
+from sparsefield.solvers import MOST_DRAWS, Limits, NewtonEnd, find_edge_noise, find_spread, run_newton
+from sparsefield.solvers import WatchSteps as Watch
+
+# Where draws leave more than this share of the edges open, four times as many look again, and so on so many times: a
+# mark on everything says nothing.
+_MOST_MARKED, _GROWTH, _MOST_LOOKS = 0.5, 4, 2
+
+
+def fit_newton(
+    problem: Problem,
+    schedule: Schedule,
+    simulation: Simulation | None = None,
+    *,
+    start: Matrix | None = None,
+    gap: float = 0.01,
+    agreement: float | None = None,
+    max_iter: int = 50,
+    tol: float = 1e-4,
+    max_seconds: float | None = None,
+    began: float | None = None,
+    watch: Watch | None = None,
+) -> Fit:
+    """Make Newton steps as `solve_newton` does, and mark what simulation error leaves open."""
+    limits = Limits(max_iter, tol, max_seconds, began)
+    end = run_newton(problem, schedule, simulation or Simulation(), limits, start, gap, agreement, watch)
+    return mark(end, limits)
+
+
+def mark(end: NewtonEnd, limits: Limits) -> Fit:
+    """Return the fit at the end of Newton steps, with marks where there is time for them."""
+    status, undecided, spread = end.status, None, None
+    try:
+        if status.code not in ("interrupted", "time"):
+            with until(limits.end):
+                spread = _find_spread(end)
+                undecided = _find_undecided(end)
+    except OutOfTimeError:
+        status = replace(status, sentence=f"{status.sentence} There was no time to mark what noise leaves open.")
+    except KeyboardInterrupt:
+        said = f"Interrupted after {count(len(end.steps), 'iteration')}, while what noise leaves open was marked."
+        status = Status("interrupted", said)
+    if spread:
+        said = f"{status.sentence} Simulation error: weights of another seed differ by {at_most(spread)} at most."
+        status = replace(status, sentence=said)
+    return replace(replace(end, status=status).fit(), undecided=undecided, spread=spread)
+
+
+def _find_undecided(end: NewtonEnd) -> NDArray[np.bool_] | None:
+    """Mark what noise leaves open, by the draws at the end of the last step, which had no say in it.
+
+    None where that is not known: of exact moments whose optimum was not reached, or with missing values whose draws
+    alone are noise, and where there were no draws.
+    """
+    if end.last is None:
+        return None
+    here, _ = end.last
+    nothing = np.zeros((end.problem.domain.n_slots,) * 2, dtype=bool)
+    if here.is_exact:
+        return nothing if end.status.code == "converged" else None
+    if end.problem.penalty.keeps_support:
+        return nothing
+    if here.estimate.is_exact:
+        return None
+    n_first = here.n_asked
+    while True:
+        marks = find_undecided(here.problem, here.theta, here.draws, here.estimate, here.counts)
+        n = end.afford(_GROWTH * here.n_asked)
+        if marks is None or n <= here.n_asked or n > _GROWTH**_MOST_LOOKS * n_first or n > MOST_DRAWS:
+            return marks
+        is_edge = np.triu(end.problem.model(here.theta).interactions != 0, 1)
+        if np.count_nonzero(marks & is_edge) <= _MOST_MARKED * np.count_nonzero(is_edge):
+            return marks
+        here = end.more(here, n)
+
+
+def _find_spread(end: NewtonEnd) -> float | None:
+    """Return by how much weights of another seed differ at most; None where that is not known."""
+    if end.last is None or end.status.code not in ("converged", "noise floor"):
+        return None
+    here, move = end.last
+    if here.is_exact:
+        return 0.0
+    return find_spread(find_edge_noise(here, move), here)

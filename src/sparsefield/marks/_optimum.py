@@ -1,0 +1,51 @@
+"""The optimum that draws lead to, and the margins of its noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsefield.marks._curvatures import Curvature, NearCurvature
+from sparsefield.model import Matrix
+from sparsefield.solvers import mark_quantile
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """The optimum of the objective that draws at other parameters give, over what may differ from zero.
+
+    Parameters
+    ----------
+    theta, gradient : ndarray of shape (w,)
+        The optimum, and the gradient of the smooth part there, of all parameters that may differ from zero.
+    quadratic : Curvature or NearCurvature
+        The curvature over these.
+    n : float
+        The number of draws that count there.
+    bias : float
+        A bound on the norm of the bias of the gradient.
+    spans : ndarray of shape (w,)
+        How large the centred statistics of the curvature can be, or combinations of those of a group.
+    """
+
+    theta: Values
+    gradient: Values
+    quadratic: Curvature | NearCurvature
+    n: float
+    bias: float
+    spans: Values
+
+
+def margin(errors: Matrix | float, units: Matrix | float, z: float | None = None) -> Matrix:
+    """Return the margin at which an estimate is decided, from its standard error and what one draw adds to it.
+
+    Wilson's interval (1927), for counts: where few draws are behind an estimate, its standard error is itself known
+    from few. Of an indicator, one of k draws adds 1 / n to a mean, and 1 / k, its variance, to a parameter; of other
+    statistics as many times that as they are larger. The quantile is z, or that of a normal distribution unless given.
+    """
+    z = mark_quantile() if z is None else z
+    return np.asarray(z * np.hypot(errors, z * units / 2) + z**2 * units / 2)

@@ -1,0 +1,151 @@
+"""A batch of exact draws at some parameters, as a certificate of the gap asks for it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve, cholesky, eigh
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from sparsefield._kernels._bytes import BLOCK
+from sparsefield.inference import Backend
+from sparsefield.model import Matrix, scatter
+from sparsefield.objective import Frequencies, Problem, extremes
+
+Index = NDArray[np.int64]
+Values = NDArray[np.float64]
+
+# Sweeps within which half of the bounding chains of a pilot run must meet.
+_MOST_SWEEPS = 10_000
+
+# A batch has at most so many cells, which are bytes where every statistic of several levels is projected on values: 256
+# MiB. Cells of two levels are bits, or bytes of chains that are held so: 128 MiB, or 1 GiB.
+_MOST_CELLS, _MOST_BITS = 2**28, 2**30
+
+# From so many statistics on the least eigenvalue of their correlations is bounded by two Cholesky factors: with 1000
+# variables that takes 1.5 s of CPU for two covariances, where their tridiagonal forms take 5.8 s.
+_MANY = 1024
+
+# An eigenvalue from power steps on the inverse is right to as much, and what Cholesky's factor shows is so much below.
+_EIGENVALUE_TOL, _BELOW = 1e-3, 0.01
+
+
+class Batch:
+    """Exact draws at theta.
+
+    Parameters
+    ----------
+    problem : Problem
+        Whose gap is certified.
+    theta : ndarray of shape (n_slots, n_slots)
+        Where.
+    n : int
+        How many draws; fewer where memory allows no more.
+    seed : int
+        Where their random numbers start.
+    backend : Backend
+        What makes them; it may raise OutOfReachError.
+    """
+
+    def __init__(self, problem: Problem, theta: Matrix, n: int, seed: int, backend: Backend) -> None:
+        most = _MOST_BITS if np.all(problem.domain.n_levels <= 2) else _MOST_CELLS
+        self.n = min(n, max(BLOCK, most // max(1, problem.domain.n_slots)))
+        chains, _ = backend.draw(problem.model(theta), self.n, seed=seed, max_sweeps=_MOST_SWEEPS)
+        self.draws = problem.coordinates.draws(chains.draws())
+        self._problem, self.slots = problem, chains.moments()
+        self.moments = problem.see(self.slots)
+        self.pair = self.moments.pair
+        self.gradient = self.pair - problem.target
+
+    def covariance(self, a: Index, b: Index) -> Matrix:
+        """Return the covariance of the statistics s_a s_b, (k, k), with the divisor n - 1."""
+        products, scale, _ = self.draws.second_moments(a, b)
+        means = self.pair[a, b]
+        found = scale * products
+        del products
+        for line, mean in zip(found, means, strict=True):  # no further matrix of this size
+            line -= mean * means
+        found *= self.n / (self.n - 1)
+        return np.asarray(found)
+
+    def along(self, move: Matrix) -> Values:
+        """Return the inner product of a move and the statistics of each draw, less its mean."""
+        values = self.draws.along(move)
+        return np.asarray(values - values.mean())
+
+    def furthest(self, a: Index, b: Index) -> Values:
+        """Return how far some statistics can be from their means."""
+        low, high = extremes(self._problem)
+        means = self.pair[a, b]
+        return np.asarray(np.maximum(means - low[a, b], high[a, b] - means))
+
+    def n_seen(self, a: Index, b: Index) -> float:
+        """Return how often the rarest event was seen that one of some statistics is about."""
+        if not self._problem.coordinates.is_plain:
+            return self.n * Frequencies(self._problem, self.slots).least_share(a, b)
+        means = self.pair[a, b]
+        return float(self.n * np.minimum(means, 1 - means).min(initial=1.0))
+
+
+class Factored:
+    """A covariance, its Cholesky factor, and the least eigenvalue of its correlations, in one array.
+
+    Parameters
+    ----------
+    covariance : ndarray of shape (k, k)
+        The covariance, which is overwritten; LinAlgError where it is not positive.
+    """
+
+    def __init__(self, covariance: Matrix) -> None:
+        self.deviations = np.sqrt(np.diagonal(covariance))
+        self._least: tuple[float, Values] | None = None
+        if 0 < len(covariance) < _MANY:
+            correlations = covariance / np.outer(self.deviations, self.deviations)
+            least, vectors = eigh(correlations, subset_by_index=[0, 0])
+            self._least = float(least[0]), vectors[:, 0]
+        # In columns, which is what LAPACK overwrites: the factor takes one triangle, and the other one is kept.
+        self._factor, _ = cho_factor(covariance.T, overwrite_a=True)
+
+    def solve(self, values: Values) -> Values:
+        """Return the inverse of the covariance times values."""
+        return np.asarray(cho_solve((self._factor, False), values))
+
+    def bound_least(self) -> tuple[float, Values]:
+        """Return a lower bound of the least eigenvalue of the correlations, and about its eigenvector.
+
+        Power steps on the inverse lead there. That no eigenvalue is below is shown by another Cholesky factor, of the
+        covariance less that share of the variances. Nothing can be solved after it.
+        """
+        if self._least is not None:
+            return self._least
+        k, own = len(self.deviations), self.deviations
+        inverse = LinearOperator((k, k), matvec=lambda x: own * self.solve(own * x.ravel()), dtype=np.float64)
+        start = np.random.default_rng(0).normal(size=k)
+        values, vectors = eigsh(inverse, k=1, which="LA", v0=start, tol=_EIGENVALUE_TOL)
+        least = (1 - _BELOW) / float(values[0])
+        self._factor[np.diag_indices(k)] = own**2 * (1 - least)
+        try:
+            cholesky(self._factor, lower=True, overwrite_a=True)
+        except np.linalg.LinAlgError:
+            least = 0.0
+        return least, vectors[:, 0]
+
+
+def bound_reach(factored: Factored, batch: Batch, a: Index, b: Index, z: float) -> float:
+    """Bound |H^-1/2 (s - mu)| over all states, as far as the least eigenvalue of H is known from draws.
+
+    With D the standard deviations and R the correlations, it is |R^-1/2 D^-1 (s - mu)|, at most the root of
+    sum_j m_j^2 / D_j^2 over the least eigenvalue of R, m_j the furthest that s_j can be from mu_j. That of an estimate
+    of R is at most what its own eigenvector u shows of R, whose mean is right to the standard error of the mean of
+    (u . D^-1 (s - mean))^2.
+    """
+    if len(a) == 0:
+        return 0.0
+    deviations = factored.deviations
+    least, vector = factored.bound_least()
+    squares = batch.along(scatter(a, b, vector / deviations, len(batch.pair))) ** 2
+    relative = z * squares.std() / (np.sqrt(batch.n) * squares.mean())
+    if relative >= 1 or least <= 0:
+        return np.inf
+    largest = (batch.furthest(a, b) ** 2 / deviations**2).sum()
+    return float(np.sqrt(largest / (least * (1 - relative))))

@@ -1,0 +1,119 @@
+"""The pseudo-likelihood of tables with missing values, which the fit itself fills, given the observed cells."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsefield.data import MISSING, Table, count
+from sparsefield.fits import Fit, Status
+from sparsefield.model import PairwiseMRF, as_theta
+from sparsefield.pseudolikelihood._solve import solve_pseudo_likelihood
+
+# Rows with missing values are filled so many times, each with a share of the weight. Five are the convention of
+# multiple imputation (Rubin 1987), which fills once. Here each fit fills for the next, so that noise adds up: m draws
+# add g / (1 - g) / m to the variance of a parameter, g the share of missing information, of which they are to make a
+# tenth. With half of the cells missing g is 3/4 of an interaction: 30 draws. (6000 rows of 8 variables: 5, 20 and 60 of
+# them led to errors of 0.38, 0.25 and 0.25 of what whole rows lead to.)
+# Small tables have more, so that another seed finds about the same: a hundred leave a tenth of the noise of one.
+_NOISE = 0.1
+_FEWEST_COPIES, _ENOUGH_COPIES, _MOST_COPIES = 5, 30, 100
+_FILLED_ROWS = 2**14  # up to which there are more copies than that takes: some seconds with 100 variables
+
+# A round leaves the share g of the distance to where rounds lead: ten leave a thousandth of it, for g of one half.
+_MOST_ROUNDS = 10
+
+Weights = NDArray[np.float64]
+
+
+def solve_filled_pseudo_likelihood(
+    table: Table, alpha: float, *, weights: Weights | None, seed: int, **options: Any
+) -> Fit:
+    """Fit rows whose missing values are drawn from the fit itself, given the observed cells, in rounds.
+
+    A round draws the missing values of each row from the last fit, several times, and minimises the penalised
+    pseudo-likelihood of the filled rows. Without a penalty and with many draws the rounds end where the expected
+    gradient given the observed cells is zero: an unbiased estimating equation where values are missing at random, since
+    that of whole rows is one (Elashoff and Ryan 2004, an EM algorithm for estimating equations). The first round
+    draws from independent variables. Draws of all rounds have the same random numbers, so that they change only as far
+    as the fit does.
+
+    Parameters
+    ----------
+    table : Table
+        The rows, some cells of which are missing.
+    alpha : float
+        The strength of the penalty.
+    weights : ndarray of shape (n_rows,), optional
+        How often each row counts.
+    seed : int
+        Where the random numbers start.
+    **options
+        As for `solve_pseudo_likelihood`.
+
+    Returns
+    -------
+    Fit
+        Of the last round; its status says how many there were, and what share of the draws the last one changed.
+    """
+    own = np.ones(table.n_rows) if weights is None else weights
+    is_whole = ~table.mask.any(axis=1)
+    n_copies = int(np.clip(_FILLED_ROWS // np.count_nonzero(~is_whole), _count_needed(table, own), _MOST_COPIES))
+    whole, open_ = np.flatnonzero(is_whole), np.repeat(np.flatnonzero(~is_whole), n_copies)
+    shares = np.concatenate([own[whole], own[open_] / n_copies])
+    wanted, model, fit = table.codes[open_], _start(table, own), None
+    drawn, n_rounds, change = wanted, 0, 1.0
+    try:
+        while n_rounds < _MOST_ROUNDS and not _is_over(fit):
+            last, drawn = drawn, model.impute(wanted, seed=seed).codes
+            change = np.count_nonzero(drawn != last) / np.count_nonzero(wanted == MISSING)
+            if change == 0:
+                break
+            n_rounds += 1
+            rows = Table(table.domain, np.asfortranarray(np.concatenate([table.codes[whole], drawn])))
+            start = None if fit is None else as_theta(model)
+            fit = solve_pseudo_likelihood(rows, alpha, weights=shares, start=start, **options)
+            model = fit.model
+    except KeyboardInterrupt:  # of draws: a fit that is interrupted says so itself
+        if fit is None:
+            raise
+        fit = replace(fit, status=Status("interrupted", "Interrupted: this is what there was by then."))
+    assert fit is not None
+    sentence = f"{fit.status.sentence} {_describe(n_rounds, n_copies, change)}"
+    return replace(fit, status=replace(fit.status, sentence=sentence))
+
+
+def _count_needed(table: Table, weights: Weights) -> int:
+    """Return how many draws of missing values a tenth of noise takes, from the pairs of cells that were observed."""
+    n_seen, n = (~table.mask).sum(axis=1), table.domain.n_variables
+    both = float(np.average(n_seen * (n_seen - 1), weights=weights)) / max(1, n * (n - 1))
+    wanted = (1 - both) / max(both, 1e-12) / _NOISE
+    return int(np.clip(np.ceil(wanted), _FEWEST_COPIES, _ENOUGH_COPIES))
+
+
+def _is_over(fit: Fit | None) -> bool:
+    """Say whether a fit leaves no time for another one."""
+    return fit is not None and fit.status.code in ("interrupted", "time")
+
+
+def _start(table: Table, weights: Weights) -> PairwiseMRF:
+    """Return independent variables with the frequencies of observed values; half a row more shows each level."""
+    domain, means = table.domain, np.empty(table.domain.n_slots)
+    for i, column in enumerate(table.codes.T):
+        is_seen, slots = column != MISSING, domain.slot_variables == i
+        seen = np.bincount(column[is_seen], weights[is_seen], minlength=domain.n_levels[i]) + 0.5
+        means[slots] = (seen / seen.sum())[domain.slot_levels[slots]]
+    return PairwiseMRF.independent(domain, means)
+
+
+def _describe(n_rounds: int, n_copies: int, change: float) -> str:
+    """Say how missing values were filled."""
+    if n_rounds == 1 and change:
+        return "Missing values were drawn from independent variables: there was no time for a second round."
+    rounds = f"{count(n_rounds, 'round')} of draws and fits"
+    return f"Missing values were drawn {n_copies} times from the fit itself, in {rounds}" + (
+        f": the last changed {100 * change:.2g}% of them." if change else ", after which they would not change."
+    )

@@ -1,0 +1,81 @@
+"""Many draws in batches, of which no more are held than memory allows and the curvature needs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from sparsefield._kernels._bytes import BLOCK
+from sparsefield.certificates import Certificate, hold_together
+from sparsefield.data import Moments
+from sparsefield.gradients import Estimate, Point, Schedule, Simulation
+from sparsefield.model import row_parts
+from sparsefield.objective import Problem, size_of_working_set
+
+# The draws that are held at one time have this many indicators, one bit each: 64 MiB. (Chains of more than two levels
+# hold a byte for each variable besides.) Further draws count for the moments only. Where there are so many variables
+# that a matrix of them takes more, they have a quarter of its bits: 16 of 64 for each pair.
+_MOST_CELLS, _CELLS_A_PAIR = 2**29, 16
+
+# So many draws are held for each parameter that the curvature is about, and all of 65,536. The eigenvalues of a
+# covariance over 32 draws for each of its statistics are off by factors from 0.68 to 1.38 (Marchenko and Pastur 1967),
+# so that a Newton step leaves a tenth of the gap at most: the noise of all draws in the gradient is what counts then.
+_HELD_EACH, _HELD_ALWAYS = 32, 2**16
+
+# This is a limit on time: one thread makes 1 to 3 million exact draws of 10 or 20 variables a second (`make
+# bench-certificates`), so that four million take seconds. A mean is then right to 0.5 / 2^11 = 0.00024.
+MOST_DRAWS = 2**22
+
+# Batch k of an iteration has use 10 + k of its seeds, k from 1 on. Use 0 is that of draws, 1 that of bounding chains,
+# and 2 to 10 are those of attempts with more chains, which double at least: nine times from 2000 to a million.
+_BATCHES = 10
+
+
+def estimate_in_batches(problem: Problem, point: Point, schedule: Schedule, simulation: Simulation) -> Estimate:
+    """Return moments of many draws, of which no more are kept than the curvature needs and memory allows."""
+    size = max(1, problem.domain.n_slots)
+    most = max(BLOCK, _MOST_CELLS // size, _CELLS_A_PAIR * size)
+    held = min(most, max(_HELD_ALWAYS, _HELD_EACH * size_of_working_set(point.theta)))
+    total = simulation.n_chains
+    first = schedule.estimate(problem, point, replace(simulation, n_chains=min(held, total), n_total=total))
+    if first.is_exact or first.n_chains == total:
+        return first
+    found = [first]
+    n = first.n_chains
+    while held <= n < total:
+        seed = simulation.seed_of(point.iteration, _BATCHES + len(found))
+        some = replace(simulation, n_chains=min(most, total - n), n_total=total, seed=seed)
+        found.append(schedule.estimate(problem, point, some))
+        n += found[-1].n_chains
+    return _join(found, n)
+
+
+def _join(found: list[Estimate], n: int) -> Estimate:
+    """Join batches: moments of all of them, what is said of the worst, and the chains of the first."""
+    pair = found[0].n_chains * found[0].moments.pair
+    for own in found[1:]:
+        for rows in row_parts(len(pair)):
+            pair[rows] += own.n_chains * own.moments.pair[rows]
+    pair /= n
+    known = [own.certificate for own in found if own.certificate is not None]
+    worst = max(found, key=_rank)
+    return replace(
+        found[0],
+        moments=Moments.of_pairs(pair, n),
+        certificate=_join_certificates(known) if len(known) == len(found) else None,
+        is_certified=worst.is_certified,
+        reason=worst.reason,
+        remedy=worst.remedy,
+    )
+
+
+def _rank(own: Estimate) -> tuple[bool, float]:
+    """Return by what the worst of several estimates is found: whether a certificate is lacking, and how large it is."""
+    return not own.is_certified, np.inf if own.certificate is None else own.certificate.total
+
+
+def _join_certificates(known: list[Certificate]) -> Certificate:
+    """Return the worst of several certificates, with the confidence that all of them hold."""
+    worst = max(known, key=lambda own: own.total)
+    return replace(worst, confidence=hold_together([own.confidence for own in known]))

@@ -1,0 +1,43 @@
+"""How Newton steps say that they have ended: how far from the optimum, and what their gradients are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sparsefield._rounding import at_most
+from sparsefield.data import count
+from sparsefield.fits import Status, StepInfo
+from sparsefield.solvers._decrease import Stand
+from sparsefield.solvers._newton_step import Move
+
+
+def say_noise(here: Stand, move: Move, k: int, *, is_limited: bool) -> Status:
+    """Say how far the objective is above its optimum, measured on the draws here.
+
+    The predicted decrease is half a non-central chi-square over n: its mean is the gap plus nonzeros / (2 n), and its
+    standard deviation the square root of (nonzeros / 2 + 2 n gap) / n^2. Where values are missing, the curvature is
+    that of whole rows less a share that they take from it, and both are larger by as much.
+    """
+    left = 1 - here.missing
+    gap = max(0.0, move.predicted - here.noise)
+    error = np.sqrt((here.noise + 2 * gap) * here.share)
+    n = round(1 / here.share)
+    about = (
+        f"the objective is at most about {max(gap, error) / left:.2g} above its optimum, by {n} draws that had no part "
+        "in choosing it"
+    )
+    if is_limited:
+        return Status("noise floor", f"After {count(k, 'iteration')} {about}, and no more are made.")
+    return Status("converged", f"Converged in {count(k, 'iteration')}: {about}. A smaller gap makes more of them.")
+
+
+def add_advice(status: Status, steps: Sequence[StepInfo]) -> Status:
+    """Say so where the last gradient is not certified and was meant to be."""
+    if not steps or status.code == "interrupted" or steps[-1].is_certified or not steps[-1].is_promised:
+        return status
+    last = steps[-1]
+    got = "" if last.certificate is None else f", bias at most {at_most(last.certificate)}"
+    said = f"{status.sentence} The last gradient is not certified ({last.reason}{got}). {last.remedy}"
+    return Status("not certified", said.rstrip())
