@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.console import Console
 
 import sparsefield as sf
 from fields_of_choice import EMPTY, KINDS, Kind, draw
 from measure import name_machine, store
 from nodewise import Regressions, fit_cross_validated, fit_isingfit
+from sparsefield._typing import Values
 from sparsefield.data import read_rows
 from sparsefield.experiments import describe_machine
 from sparsefield.fitting import Learner, Options
@@ -31,7 +31,6 @@ from sparsefield.objective import Support
 from sparsefield.selection import select
 
 Row = dict[str, Any]
-Values = NDArray[np.float64]
 Network = tuple[Values, Values]  # main effects and interactions
 
 DEFAULT, PENALISED = "default", "L1, EBIC"

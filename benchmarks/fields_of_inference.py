@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 import sparsefield as sf
 from fields_of_choice import Rng, make_graph, make_none, make_paper, make_rare, weigh
+from sparsefield._typing import Values
 from sparsefield.data import MISSING
 from sparsefield.inference import OutOfReachError
 from sparsefield.model import pair_weights
 
-Values = NDArray[np.float64]
 Make = Callable[[int], sf.PairwiseMRF]
 
 FIRST_SEED = 1001  # no constant of `sparsefield.pairs` was chosen on tables of these seeds

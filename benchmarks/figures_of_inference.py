@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import binom
 
 from peers_of_inference import GRID
+from sparsefield._typing import Values
 
 Row = dict[str, Any]
-Values = NDArray[np.float64]
 Estimate = tuple[float, float]  # with its standard error
 
 LEVEL, RATES, SIZES = 0.95, (0.05, 0.1), (0.05, 0.01, 0.001)

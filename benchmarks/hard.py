@@ -27,11 +27,12 @@ from rich.progress import track
 import sparsefield as sf
 from measure import name_machine, store
 from sparsefield import PairwiseMRF, Table
+from sparsefield._typing import Matrix
 from sparsefield.gradients import BestDraws, ExactMoments
 from sparsefield.inference import MOST_ENTRIES, Cpu, OutOfReachError, count_entries, enumerate_states
 from sparsefield.learning import learn
 from sparsefield.marks import fit_newton
-from sparsefield.model import Matrix, as_theta, sum_once
+from sparsefield.model import as_theta, sum_once
 from sparsefield.objective import Problem, make_penalty
 from sparsefield.optimality import problem_of
 from sparsefield.pseudolikelihood import solve_pseudo_likelihood

@@ -12,9 +12,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import sparsefield as sf
+from sparsefield._typing import Values
 from sparsefield.datasets import make_field, make_small_world
 from sparsefield.resampling import Bootstrap, bootstrap
 from sparsefield.selection import select
@@ -30,7 +30,6 @@ FIELDS: dict[str, tuple[Callable[..., sf.PairwiseMRF], int]] = {
 }
 SHARES = (0.5, 0.95)
 Row = dict[str, Any]
-Values = NDArray[np.float64]
 PAIRS = np.triu_indices(N_VARIABLES, 1)
 
 

@@ -17,17 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.console import Console
 
 import sparsefield as sf
 from measure import name_machine, store
+from sparsefield._typing import Codes
 from sparsefield.data import read_rows
 from sparsefield.fitting import Learner, Options
 from sparsefield.learning import choose, learn_with
 from sparsefield.network import Network
-
-Codes = NDArray[np.uint8]
 
 
 def make_edge(n_rows: int, n_columns: int, seed: int) -> Codes:

@@ -29,8 +29,8 @@ from threadpoolctl import threadpool_limits
 
 import sparsefield as sf
 from measure import name_machine, store
+from sparsefield._typing import Matrix
 from sparsefield.experiments._trials import SETTINGS, make_trial
-from sparsefield.model import Matrix
 from sparsefield.network import edge_auc
 from tables_of_main_effects import write_tables
 

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rich.console import Console
 from sklearn.exceptions import ConvergenceWarning
 
@@ -28,6 +27,7 @@ from alternatives import by_skglm, by_sklearn
 from measure import find_peak, name_machine, store
 from sparsefield import Optimality, PseudoLikelihood, SparseMRF, Table
 from sparsefield._deadline import OutOfTimeError, until
+from sparsefield._typing import Matrix
 from sparsefield.datasets import load_senate, make_field
 from sparsefield.fits import NewtonStep
 from sparsefield.gradients import BestDraws, Simulation, Tay
@@ -44,7 +44,6 @@ GRIDS = ((20, 0.8, 60.0), (30, 0.9, 60.0))  # side, share of the critical coupli
 GAP = 0.002  # to which all solvers are timed
 ASKED = 0.001  # of the Newton solver, whose gap is that on average
 SPG_CHAINS, SPG_STEPS, SPG_SECONDS = 40_000, 3000, 6.0
-Matrix = NDArray[np.float64]
 
 
 def fista(

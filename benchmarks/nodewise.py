@@ -15,7 +15,7 @@ from numba import njit
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegressionCV
 
-Values = NDArray[np.float64]
+from sparsefield._typing import Values
 
 GAMMA = 0.25  # IsingFit's default
 RATIO = 1e-4 ** (1 / 99)  # of neighbouring penalties: glmnet has 100 of them down to 0.0001 of the largest

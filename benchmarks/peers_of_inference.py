@@ -40,14 +40,13 @@ from fields_of_inference import (
     make_seldom,
 )
 from nodewise import Regressions, fit_isingfit
+from sparsefield._typing import Mask, Values
 from sparsefield.pairs import Inference, adjust
 from sparsefield.pairs._fits import PairFit, fit_pairs
 from sparsefield.resampling import bootstrap
 from sparsefield.selection import select
 
 Row = dict[str, Any]
-Values = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 RATES = (0.05, 0.1)
 Z = float(norm.isf(0.025))

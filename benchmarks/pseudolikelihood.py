@@ -28,12 +28,11 @@ from sklearn.linear_model import LogisticRegression
 from measure import name_machine, store
 from sparsefield import Table
 from sparsefield._threads import available
+from sparsefield._typing import Values
 from sparsefield.datasets import make_field
 from sparsefield.model import PairwiseMRF
 from sparsefield.network import edge_auc
 from sparsefield.pseudolikelihood import solve_pseudo_likelihood
-
-Values = NDArray[np.float64]
 
 VARIABLES, ROWS = (20, 50, 200, 1000), (1000, 10_000, 100_000, 1_000_000)
 MOST_CELLS = 2 * 10**8  # of a table: a fifth of a gigabyte of codes

@@ -15,11 +15,12 @@ import numpy as np
 
 import sparsefield as sf
 from sparsefield import Table
+from sparsefield._typing import Matrix
 from sparsefield.datasets import make_field
 from sparsefield.gradients import BestDraws, ExactMoments, Schedule, Simulation
 from sparsefield.inference import Cpu, Exact, Perfect
 from sparsefield.marks import _group_marks, _parameter_marks, _reweighted_optimum, fit_newton
-from sparsefield.model import Matrix, as_theta, norm
+from sparsefield.model import as_theta, norm
 from sparsefield.objective import Problem, _completed, _quadratic
 from sparsefield.pseudolikelihood import _binary_solver, solve_pseudo_likelihood
 from sparsefield.solvers import (

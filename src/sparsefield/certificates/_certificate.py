@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._rounding import as_confidence, at_most
+from sparsefield._typing import Matrix
 from sparsefield.data import Domain
 from sparsefield.inference import Field
-from sparsefield.model import Matrix, across_variables, count_statistics, norm
+from sparsefield.model import across_variables, count_statistics, norm
 
 Kind = Literal["paper", "sharp", "persistent", "coalescence", "fischer", "exact"]
 

@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from sparsefield._typing import Matrix
 from sparsefield.estimators import SparseMRF
 from sparsefield.experiments import _headline_figures as figures
 from sparsefield.experiments._record import Record
@@ -28,7 +29,6 @@ _STAY_DRAWS = (100_000, N_CHAINS)
 _RESAMPLE_GAP = 0.02
 Missing = Literal["zero", "model"]
 Counts = NDArray[np.int64]
-Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

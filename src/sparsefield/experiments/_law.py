@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
+from sparsefield._typing import Matrix
 from sparsefield.model import PairwiseMRF
-
-Matrix = NDArray[np.float64]
 
 
 class Law:

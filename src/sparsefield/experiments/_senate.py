@@ -9,13 +9,14 @@ import numpy as np
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
+from sparsefield._typing import Matrix
 from sparsefield._writing import write_text
 from sparsefield.experiments._record import Record
 from sparsefield.experiments._trials import STEP_SIZE, follow
 from sparsefield.experiments._votes import ALPHA, COLORS, N_CHAINS, N_ITER, NELSON, ROCKEFELLER, Votes, load_votes
 from sparsefield.fits import GradientStep
 from sparsefield.gradients import Simulation, Tay
-from sparsefield.model import Matrix, PairwiseMRF
+from sparsefield.model import PairwiseMRF
 from sparsefield.plotting import NetworkDisplay, place_nodes
 
 MOST_SWEEPS = {False: 100, True: 10}  # where the paper's criterion is not met; for a quick run

@@ -8,13 +8,14 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
+from sparsefield._typing import Matrix
 from sparsefield.certificates import Disagreement, coalescence, fischer, fischer_sweeps
 from sparsefield.experiments._law import Law
 from sparsefield.experiments._record import Record
 from sparsefield.experiments._trials import SETTINGS, follow, make_trial
 from sparsefield.gradients import Simulation, Tay
 from sparsefield.inference import Gibbs
-from sparsefield.model import Matrix, norm
+from sparsefield.model import norm
 from sparsefield.objective import Problem
 from sparsefield.plotting import Curve, plot_curves
 

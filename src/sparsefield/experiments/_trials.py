@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from sparsefield._typing import Matrix
 from sparsefield.data import Table, moments_of_table
 from sparsefield.datasets import make_field
 from sparsefield.estimators import SparseMRF
 from sparsefield.fits import Fit, GradientStep
 from sparsefield.gradients import Fixed, Increasing, Schedule, Simulation, Tay
 from sparsefield.inference import EnumeratedStates
-from sparsefield.model import Matrix, PairwiseMRF, as_theta
+from sparsefield.model import PairwiseMRF, as_theta
 from sparsefield.network import edge_auc
 from sparsefield.objective import Problem
 from sparsefield.solvers import begin, find_move, step

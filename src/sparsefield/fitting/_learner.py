@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsefield._deadline import until
+from sparsefield._typing import Matrix
 from sparsefield.data import CountedTable, Rows, Table
 from sparsefield.fits import Fit
 from sparsefield.fitting._options import MAX_ITER, Options, make_schedule
 from sparsefield.gradients import Simulation
 from sparsefield.inference import make_backend
 from sparsefield.marks import fit_newton, mark
-from sparsefield.model import Matrix, PairwiseMRF
+from sparsefield.model import PairwiseMRF
 from sparsefield.objective import (
     L1,
     Completed,

@@ -8,10 +8,11 @@ from typing import Protocol
 import numpy as np
 
 from sparsefield._kernels._seeds import MOST_SEED, find_seed
+from sparsefield._typing import Matrix
 from sparsefield.certificates import Certificate, Disagreement
 from sparsefield.data import Moments
 from sparsefield.inference import Backend, ChainStates, Cpu, Draws, States
-from sparsefield.model import Matrix, PairwiseMRF
+from sparsefield.model import PairwiseMRF
 from sparsefield.objective import Problem
 
 

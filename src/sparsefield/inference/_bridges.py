@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit
 
-Values = NDArray[np.float64]
+from sparsefield._typing import Values
 
 # A sum of skewness g, standardised by a standard error from the same draws, falls below -z with a probability that is
 # more than the normal one by g (2 z^2 + 1) phi(z) / 6, and exceeds z with one that is less by as much (Hall 1992,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sparsefield import _threads
 from sparsefield._kernels._bytes import BLOCK
+from sparsefield._typing import Codes, Index
 from sparsefield.data import MISSING, Domain, count
 from sparsefield.inference._blocks import LONGEST_CALL, PILOT, SWEEPS, make_streams, unpack
 from sparsefield.inference._bounds import find_met, lay_out_bounds
@@ -24,9 +25,6 @@ from sparsefield.inference._scan import Scan
 
 _MOST_CELLS = 2**26  # of draws that are made at one time: 64 MiB as codes
 _MOST_BLOCKS = 64  # of chains that run at one time
-
-Codes = NDArray[np.uint8]
-Index = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._kernels._bytes import BLOCK
+from sparsefield._typing import Index, Matrix
 from sparsefield.data import Counts, Domain, Moments
 from sparsefield.inference import _cluster_tasks as tasks
 from sparsefield.inference._blocks import make_states
@@ -17,7 +18,7 @@ from sparsefield.inference._chains import Chains
 from sparsefield.inference._checks import Storage, check_sweeps
 from sparsefield.inference._cluster_tasks import SentField
 from sparsefield.inference._counting import subtract_mean
-from sparsefield.inference._draws import ROWS_AT_ONCE, ChainDraws, Index, Matrix
+from sparsefield.inference._draws import ROWS_AT_ONCE, ChainDraws
 from sparsefield.inference._field import Field
 from sparsefield.inference._scan import Scan
 from sparsefield.inference._workers import Workers

@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._kernels._bytes import BLOCK
+from sparsefield._typing import Index, Matrix
 from sparsefield.data import Counts, Domain
 from sparsefield.inference._blocks import Blocks
 from sparsefield.inference._bounds import BoundingChains
 from sparsefield.inference._chains import Chains
 from sparsefield.inference._counting import count_near, sum_numbers
-from sparsefield.inference._draws import Index, Matrix, project_rows
+from sparsefield.inference._draws import project_rows
 from sparsefield.inference._field import Field
 from sparsefield.inference._perfect import Perfect
 from sparsefield.inference._scan import Scan

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sparsefield import _threads
 from sparsefield._kernels._conditional import draw_rows, expect_rows, vary_rows
+from sparsefield._typing import Codes, Matrix
 from sparsefield.data import MISSING, Domain
 from sparsefield.inference._blocks import LONGEST_CALL
 from sparsefield.inference._field import Field
@@ -23,9 +24,7 @@ _MOST_PARTS = 8  # fixed, so that sums do not depend on the number of threads
 _MOST_SUMS = 2**24  # numbers that the parts hold together: 128 MiB
 _ROWS_AT_ONCE = 8192  # whose statistics are held as floats at one time
 
-Codes = NDArray[np.uint8]
 Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
 
 
 def count_ways(domain: Domain, codes: Codes) -> Vector:

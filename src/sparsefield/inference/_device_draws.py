@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._deadline import check_time
+from sparsefield._typing import Index, Matrix
 from sparsefield.data import Domain
 from sparsefield.inference._blocks import pack
 from sparsefield.inference._device import Device, guard_memory
-from sparsefield.inference._draws import ChainDraws, Index, Matrix
+from sparsefield.inference._draws import ChainDraws
 
 _SIDE = 4  # lines and columns of a tile of counts
 _WARP, _MOST_RUNS = 32, 65535  # threads that work as one; what the last dimension of a grid can have

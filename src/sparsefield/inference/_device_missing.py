@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._kernels._bytes import BLOCK
+from sparsefield._typing import Codes
 from sparsefield.data import MISSING
-from sparsefield.inference._clamped_coupling import Codes, Coupling
+from sparsefield.inference._clamped_coupling import Coupling
 from sparsefield.inference._device import Device
 from sparsefield.inference._device_chains import WORD, lay_out
 from sparsefield.inference._device_coupled import Coupled, Place

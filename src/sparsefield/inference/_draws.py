@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sparsefield import _threads
 from sparsefield._kernels._products import add_pairs, add_products, fill_products, sum_pairs, sum_products
+from sparsefield._typing import Index, Matrix
 from sparsefield.data import Domain, Moments
 from sparsefield.inference._counting import count_near, count_packed, project_packed
 from sparsefield.inference._random_rounding import round_randomly, round_values
@@ -23,9 +24,6 @@ _MOST_EXACT = 2**31
 
 # Products of two indicators of a draw that are weighed in a second, on one core of a Zen 4 with AVX-512: 8e9 measured.
 _PRODUCTS_A_SECOND = 8e9
-
-Index = NDArray[np.int64]
-Matrix = NDArray[np.float64]
 
 
 class Draws(Protocol):

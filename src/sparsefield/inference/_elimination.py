@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield._typing import Codes, Values
 from sparsefield.inference._cliques import Neighbours, Plan
 
-Values = NDArray[np.float64]
-Codes = NDArray[np.uint8]
 Reduce = Callable[[Values], Values]
 
 

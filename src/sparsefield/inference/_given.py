@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_softmax
 
 from sparsefield._deadline import check_time
+from sparsefield._typing import Codes, Index, Values
 from sparsefield.data import MISSING, Domain, distinct_rows
 from sparsefield.inference._cliques import Neighbours, Plan, make_plan
 from sparsefield.inference._conditional import MOST_STATES
@@ -22,10 +22,6 @@ from sparsefield.inference._perfect import OutOfReachError
 
 _ENTRIES_AT_ONCE = 2**22  # of the tables of some rows, 32 MB
 MOST_WORK = 2**32  # entries of the tables of all rows: one or two minutes, at 17 to 31 ns each (one core)
-
-Codes = NDArray[np.uint8]
-Index = NDArray[np.int64]
-Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

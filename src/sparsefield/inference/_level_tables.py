@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from sparsefield._kernels._level_tables import contrast_levels, fill_tables, group_neighbours
 from sparsefield._kernels._levels import ENTRIES, WIDEST
 from sparsefield._kernels._target import make_aligned
+from sparsefield._typing import Matrix
 from sparsefield.inference._field import Field, expand
 from sparsefield.inference._tables import LARGEST_PRODUCT, Form, as_whole, pair_shifts
-
-Matrix = NDArray[np.float64]
 
 
 class LevelTables:

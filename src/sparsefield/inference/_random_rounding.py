@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Values = NDArray[np.float64]
+from sparsefield._typing import Values
 
 # With so many bits what rounding leaves of normal values has a standard deviation of 0.01 of theirs (Max 1960, Table
 # II: 0.107 with 4 bits, and half of that or so with each further one).

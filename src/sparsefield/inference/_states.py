@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sparsefield import _threads
 from sparsefield._kernels._states import fill_low, fill_rows, look_up, sum_high, sum_low
+from sparsefield._typing import Index, Matrix
 from sparsefield.data import Domain, Moments
 from sparsefield.inference._draws import pick_near
 from sparsefield.inference._exact import say_states
@@ -25,9 +26,6 @@ _SECONDS = 2e-9  # what each of the loops takes for an entry: 1 to 2 ns on one c
 # The products of probabilities and weights that are too small for a double are each off by less than the least normal
 # one. A sum of at least this for each of them is right to its last bit all the same.
 _LEAST_SUM = float(np.finfo(np.float64).tiny / np.finfo(np.float64).eps)
-
-Index = NDArray[np.int64]
-Matrix = NDArray[np.float64]
 
 
 class EnumeratedStates:

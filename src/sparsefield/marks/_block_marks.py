@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from sparsefield._kernels._local_inverses import invert_blocks
+from sparsefield._typing import Index, Mask, Matrix, Values
 from sparsefield.inference import Draws
 from sparsefield.marks._curvatures import NearCurvature, NotLocalError
 from sparsefield.marks._optimum import Optimum, margin
-from sparsefield.model import Matrix
 from sparsefield.objective import Problem, SparseQuadratic, find_near
-
-Index = NDArray[np.int64]
-Mask = NDArray[np.bool_]
-Values = NDArray[np.float64]
 
 # Covariances with what is outside a block are noise unless they are above so many standard errors: a normal error is
 # with a probability of 6e-7.

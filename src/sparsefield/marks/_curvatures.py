@@ -5,16 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsefield._typing import Index, Mask, Matrix, Values
 from sparsefield.inference import Draws
-from sparsefield.model import Matrix
 from sparsefield.objective import RARE, Problem, Quadratic, SparseQuadratic, find_few_near, find_near
 from sparsefield.solvers import DRAWS_EACH
-
-Index = NDArray[np.int64]
-Mask = NDArray[np.bool_]
-Values = NDArray[np.float64]
 
 # A set of 8192 parameters has a covariance of 512 MiB, and there are three arrays of that size at a time.
 _MOST_WHOLE = 8192

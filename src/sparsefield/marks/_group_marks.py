@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 from scipy.optimize import brentq
 from scipy.special import chdtri
 
+from sparsefield._typing import Index, Mask, Matrix, Values
 from sparsefield.marks._optimum import Optimum, margin
-from sparsefield.model import Matrix
 from sparsefield.objective import members_of
 from sparsefield.solvers import UNDECIDED, mark_quantile
-
-Index = NDArray[np.int64]
-Mask = NDArray[np.bool_]
-Values = NDArray[np.float64]
 
 # Sets of what may and what must differ from zero get closer from round to round, and each pair of them is right.
 _MOST_NARROWINGS = 10

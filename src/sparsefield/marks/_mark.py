@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from sparsefield._deadline import OutOfTimeError, until
 from sparsefield._rounding import at_most
+from sparsefield._typing import Matrix
 from sparsefield.data import count
 from sparsefield.fits import Fit, Status
 from sparsefield.gradients import Schedule, Simulation
 from sparsefield.marks._parameter_marks import find_undecided
-from sparsefield.model import Matrix
 from sparsefield.objective import Problem
 from sparsefield.solvers import MOST_DRAWS, Limits, NewtonEnd, find_edge_noise, find_spread, run_newton
 from sparsefield.solvers import WatchSteps as Watch

@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsefield._typing import Matrix, Values
 from sparsefield.marks._curvatures import Curvature, NearCurvature
-from sparsefield.model import Matrix
 from sparsefield.solvers import mark_quantile
-
-Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 
+from sparsefield._typing import Index, Mask, Matrix
 from sparsefield.certificates import Certificate
 from sparsefield.gradients import Estimate, negligible_bias
 from sparsefield.inference import Draws
@@ -15,13 +16,11 @@ from sparsefield.marks._block_marks import NearMarks
 from sparsefield.marks._curvatures import Curvature, NotLocalError, WholeModel, choose_reach, is_feasible
 from sparsefield.marks._group_marks import OpenGroups
 from sparsefield.marks._optimum import Optimum, margin
-from sparsefield.marks._reweighted_optimum import LEAST_SHARE, Mask, reweight_to_optimum
+from sparsefield.marks._reweighted_optimum import LEAST_SHARE, reweight_to_optimum
 from sparsefield.marks._sparse_optimum import find_near_optimum
-from sparsefield.model import Matrix, count_once, norm
+from sparsefield.model import count_once, norm
 from sparsefield.objective import Problem, rest_variances, spans
 from sparsefield.solvers import UNDECIDED
-
-Index = NDArray[np.int64]
 
 # Sets of what may and what must differ from zero get closer from round to round, and each pair of them is right.
 _MOST_NARROWINGS = 10

@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparsefield._deadline import check_time
+from sparsefield._typing import Mask, Matrix
 from sparsefield.gradients import Estimate
 from sparsefield.inference import Draws
 from sparsefield.marks._curvatures import WholeModel, is_feasible
-from sparsefield.model import Matrix, count_once, scatter
+from sparsefield.model import count_once, scatter
 from sparsefield.objective import RARE, Penalty, Problem
 from sparsefield.solvers import move_gradients
 
@@ -34,8 +34,6 @@ SLOWEST, SHORTEST = 0.5, 0.25
 # Quadratic models are minimised to this share of the largest violation, and once a round moves no parameter by more
 # than its standard error, to a fifth of the noise, 2 / n, of a mean over n draws to which four of them contribute.
 INNER_TOL = 0.03
-
-Mask = NDArray[np.bool_]
 
 
 def reweight_to_optimum(

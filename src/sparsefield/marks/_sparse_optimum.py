@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparsefield._deadline import check_time
+from sparsefield._typing import Index, Mask, Matrix, Values
 from sparsefield.data import Moments
 from sparsefield.gradients import Estimate
 from sparsefield.inference import Draws
 from sparsefield.marks._curvatures import NearModel, NotLocalError, is_feasible
 from sparsefield.marks._optimum import Optimum, margin
 from sparsefield.marks._reweighted_optimum import INNER_TOL, LEAST_SHARE, MOST_ROUNDS, SETTLED, SHORTEST, SLOWEST
-from sparsefield.model import Matrix
 from sparsefield.objective import RARE, Problem, rest_of_some
 from sparsefield.solvers import find_candidates, subgradient_of_some
 
@@ -26,10 +25,6 @@ _ROUGH = 1 / 8
 _MOST_HALVINGS = 10
 
 _ROUNDING = 1e-12  # more than sums over millions of draws are rounded by
-
-Index = NDArray[np.int64]
-Mask = NDArray[np.bool_]
-Values = NDArray[np.float64]
 
 
 def find_near_optimum(

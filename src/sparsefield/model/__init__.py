@@ -7,7 +7,6 @@ from sparsefield.model._gauge import block_norms, zero_sum
 from sparsefield.model._imputing import ImputeMethod
 from sparsefield.model._layout import (
     MOST_AT_ONCE,
-    Matrix,
     across_variables,
     as_theta,
     count_once,
@@ -32,7 +31,6 @@ __all__ = [
     "Entropy",
     "ImputeMethod",
     "LogPartition",
-    "Matrix",
     "PairwiseMRF",
     "across_variables",
     "as_theta",

@@ -13,9 +13,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield._typing import Matrix
 from sparsefield.data import Domain
 from sparsefield.inference import Field, expand
-from sparsefield.model._layout import Matrix
 
 
 def zero_sum(model: Field) -> tuple[NDArray[np.float64], Matrix]:

@@ -6,8 +6,8 @@ import warnings
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsefield._typing import Codes
 from sparsefield.data import MISSING, count
 from sparsefield.inference import Backend, Given, OutOfReachError, check_seed
 
@@ -19,8 +19,6 @@ ImputeMethod = Literal["draws", "most probable"]
 _CELLS_AT_ONCE = 2**22  # whose uniform numbers are held at one time: 32 MB
 _MAX_SWEEPS = 2000  # within which half of the bounding chains of a row must meet, as for data moments
 _GIBBS_SWEEPS = 1000  # of chains that nobody waits for to meet: as many as `PairwiseMRF.sample` makes unless told
-
-Codes = NDArray[np.uint8]
 
 
 def fill_missing(model: PairwiseMRF, codes: Codes, method: ImputeMethod, *, seed: int, backend: Backend) -> Codes:

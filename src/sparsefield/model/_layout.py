@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._kernels._parameters import count_upper
+from sparsefield._typing import Matrix
 from sparsefield.data import Domain
 from sparsefield.inference import Field
-
-Matrix = NDArray[np.float64]
 
 # Where a matrix has more entries than this (2048 x 2048, 32 MiB of doubles), what is made of it is made some rows at a
 # time: ten thousand variables have matrices of 800 MB, of which no more are held than have to be.

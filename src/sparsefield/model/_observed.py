@@ -8,17 +8,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsefield._typing import Codes, Values
 from sparsefield.data import MISSING, Domain, count
 from sparsefield.inference import Backend, Given, energies
 from sparsefield.model._partition import find_log_partition
 
 if TYPE_CHECKING:
     from sparsefield.model._pairwise import PairwiseMRF
-
-Codes = NDArray[np.uint8]
-Values = NDArray[np.float64]
 
 
 def take_variables(model: PairwiseMRF, variables: Sequence[int], row: Codes | None = None) -> PairwiseMRF:

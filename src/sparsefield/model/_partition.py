@@ -7,10 +7,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from sparsefield._kernels._bytes import BLOCK
+from sparsefield._typing import Values
 from sparsefield.data import MISSING
 from sparsefield.inference import (
     LARGEST_SKEWNESS,
@@ -32,7 +32,6 @@ from sparsefield.model._simulated import Simulated
 if TYPE_CHECKING:
     from sparsefield.model._pairwise import PairwiseMRF
 
-Values = NDArray[np.float64]
 
 # With w normal and models d standard deviations of w apart, n draws of each give a squared error of
 # 2 (1 / overlap - 1) / n. For the same draws shared among ever more models it falls to what d^2 / 4 in place of

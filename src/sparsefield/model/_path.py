@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield.model._layout import Matrix, as_theta, independent_main
+from sparsefield._typing import Matrix
+from sparsefield.model._layout import as_theta, independent_main
 
 if TYPE_CHECKING:
     from sparsefield.model._pairwise import PairwiseMRF

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield._typing import Matrix
 from sparsefield.data import Domain
 from sparsefield.model._gauge import block_norms, zero_sum
-from sparsefield.model._layout import Matrix
 from sparsefield.model._pairwise import PairwiseMRF
 
 

@@ -8,9 +8,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield._typing import Matrix
 from sparsefield.data import MISSING, Moments, Table, Unseen, distinct_rows, weighted_moments
 from sparsefield.inference import Backend, ChainStates, Field, Given, OutOfReachError, count_ways, is_cheap
-from sparsefield.model import Matrix, PairwiseMRF, across_variables, norm
+from sparsefield.model import PairwiseMRF, across_variables, norm
 
 Vector = NDArray[np.float64]
 

@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from sparsefield._typing import Mask, Matrix
 from sparsefield.data import Domain, Moments
 from sparsefield.inference import Draws, expand
-from sparsefield.model import Matrix, PairwiseMRF, across_variables
+from sparsefield.model import PairwiseMRF, across_variables
 from sparsefield.objective._feature_draws import FeatureDraws
 from sparsefield.objective._features import Basis, make_basis
 
-Mask = NDArray[np.bool_]
 _ALL = slice(None)
 
 

@@ -8,8 +8,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield._typing import Matrix
 from sparsefield.data import Moments
-from sparsefield.model import Matrix, PairwiseMRF
+from sparsefield.model import PairwiseMRF
 
 
 class DataTerm(Protocol):

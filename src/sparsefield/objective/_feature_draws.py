@@ -9,13 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
+from sparsefield._typing import Index, Matrix, Values
 from sparsefield.data import Domain
 from sparsefield.inference import Draws, pick_near
-from sparsefield.model import Matrix, scatter
+from sparsefield.model import scatter
 from sparsefield.objective._features import Basis
-
-Index = NDArray[np.int64]
-Values = NDArray[np.float64]
 
 _ROWS_AT_ONCE = 8192  # whose features are held as floats at one time
 

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag
 from scipy.sparse import csr_array
 
+from sparsefield._typing import Values
 from sparsefield.data import Domain
-
-Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

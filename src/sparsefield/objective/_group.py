@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._kernels._groups import descend_groups
+from sparsefield._typing import Matrix
 from sparsefield.data import Domain
-from sparsefield.model import Matrix, sum_once
+from sparsefield.model import sum_once
 from sparsefield.objective._coordinates import Features
 from sparsefield.objective._penalty import Penalty
 from sparsefield.objective._quadratic import Quadratic

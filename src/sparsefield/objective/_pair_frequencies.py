@@ -9,13 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield._typing import Index, Matrix
 from sparsefield.data import Moments
-from sparsefield.model import Matrix
 from sparsefield.objective._coordinates import Features
 from sparsefield.objective._problem import Problem
-
-Index = NDArray[np.int64]
-Values = NDArray[np.float64]
 
 # So that what is singular can be inverted. Variances of features are of order one, so that nothing else is changed.
 _RIDGE = 1e-12

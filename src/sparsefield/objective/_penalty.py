@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from sparsefield._kernels._descent import descend_moments
 from sparsefield._kernels._proximal import largest_step_norm, step_norm, take_step
+from sparsefield._typing import Matrix
 from sparsefield.data import Domain
-from sparsefield.model import MOST_AT_ONCE, Matrix, norm, row_parts, sum_rows_once
+from sparsefield.model import MOST_AT_ONCE, norm, row_parts, sum_rows_once
 from sparsefield.objective._coordinates import Coordinates, Features, Slots
 from sparsefield.objective._quadratic import Quadratic
 

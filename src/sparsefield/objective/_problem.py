@@ -8,9 +8,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield._typing import Matrix
 from sparsefield.data import Domain, Moments
 from sparsefield.inference import StepRule, enumerate_states
-from sparsefield.model import Matrix, PairwiseMRF, as_theta, inner_once
+from sparsefield.model import PairwiseMRF, as_theta, inner_once
 from sparsefield.objective._coordinates import Coordinates, Slots
 from sparsefield.objective._data import DataTerm, Observed
 from sparsefield.objective._penalty import L1, Penalty

@@ -8,10 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield._typing import Matrix, Values
 from sparsefield.inference import Draws
-from sparsefield.model import Matrix
-
-Values = NDArray[np.float64]
 
 # A statistic that no draw shows may still have an expected count of up to four: a Poisson count of mean 4 is zero with
 # probability exp(-4) = 0.018. So no variance is taken to be below that of four draws. `make bench-constants` fits

@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield.model import Matrix, count_once, count_statistics
+from sparsefield._typing import Matrix, Values
+from sparsefield.model import count_once, count_statistics
 from sparsefield.objective._coordinates import Features
 from sparsefield.objective._problem import Problem
-
-Values = NDArray[np.float64]
 
 
 def count_statements(problem: Problem) -> int:

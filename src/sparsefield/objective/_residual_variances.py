@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield._typing import Matrix
 from sparsefield.data import Moments
-from sparsefield.model import Matrix, row_parts
+from sparsefield.model import row_parts
 from sparsefield.objective._pair_frequencies import Frequencies
 from sparsefield.objective._problem import Problem
 

@@ -6,18 +6,15 @@ from dataclasses import dataclass, field, replace
 from numbers import Real
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from sparsefield._typing import Mask, Matrix, Values
 from sparsefield.data import Domain
-from sparsefield.model import Matrix, count_once, sum_rows_once
+from sparsefield.model import count_once, sum_rows_once
 from sparsefield.objective._coordinates import Coordinates, Features, Slots
 from sparsefield.objective._penalty import Penalty
 from sparsefield.objective._quadratic import Quadratic
 from sparsefield.objective._support import keep_pairs, raise_outside, soft_threshold
-
-Mask = NDArray[np.bool_]
-Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array
 
 from sparsefield._kernels._sparse_rows import descend_rows, find_entries, mirror, rest_of_rows
+from sparsefield._typing import Index, Matrix, Values
 from sparsefield.inference import Draws
-from sparsefield.model import Matrix, row_parts
+from sparsefield.model import row_parts
 from sparsefield.objective._quadratic import RARE
-
-Index = NDArray[np.int64]
-Values = NDArray[np.float64]
 
 # Interactions that are no larger make no neighbours. A state of 0 or 1 that interacts by 0.1 with another one has a
 # correlation of tanh(0.1 / 4) = 0.025 with it at most, and what lies beyond has less.

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsefield._typing import Mask, Matrix
 from sparsefield.data import Domain
-from sparsefield.model import Matrix, across_variables, count_once, membership
+from sparsefield.model import across_variables, count_once, membership
 from sparsefield.objective._coordinates import Coordinates, Features
 from sparsefield.objective._group import Group
 from sparsefield.objective._penalty import L1
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield.model import Matrix, count_once
+from sparsefield._typing import Matrix
+from sparsefield.model import count_once
 
 
 def choose_active(

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from sparsefield._deadline import OutOfTimeError
 from sparsefield._rounding import as_confidence, at_most
+from sparsefield._typing import Matrix
 from sparsefield.data import Moments, Table, TableError, count
 from sparsefield.fits import Fit, Status
 from sparsefield.gradients import Simulation
-from sparsefield.model import Matrix, count_once
+from sparsefield.model import count_once
 from sparsefield.objective import Problem
 from sparsefield.optimality._certify import assess, assess_slope, problem_of
 from sparsefield.optimality._clt_bound import draws_for_targets

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
+from sparsefield._typing import Matrix, Values
 from sparsefield.data import Moments, count
-from sparsefield.model import Matrix, scatter
+from sparsefield.model import scatter
 from sparsefield.objective import Problem, count_statements, widths
 from sparsefield.optimality._decrement import Tail, bound_divergence, bound_powers, find_excess, spill
 from sparsefield.optimality._dual_point import RefusalError, Targets, count_targets, mean_error
-from sparsefield.optimality._fresh_draws import Batch, Factored, Values, bound_reach
+from sparsefield.optimality._fresh_draws import Batch, Factored, bound_reach
 from sparsefield.optimality._hotelling import limit_decrement, remove_noise, widen_limit
 from sparsefield.solvers import least_draws, move_gradients
 

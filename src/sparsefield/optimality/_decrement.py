@@ -15,9 +15,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Values = NDArray[np.float64]
+from sparsefield._typing import Values
 
 # Moments of these degrees bound the tail of h. With normal h of norm delta the best degree is about 1 / delta^2; at 40
 # tails are of order 1e-9 where delta is 0.16, and an excess as small as that costs nothing.

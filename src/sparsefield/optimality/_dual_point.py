@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import ndtri
 
-from sparsefield.model import Matrix, count_once, scatter, sum_once
+from sparsefield._typing import Index, Matrix, Values
+from sparsefield.model import count_once, scatter, sum_once
 from sparsefield.objective import RARE, Penalty, Problem, Quadratic, count_statements, members_of, rest_variances, spans
-from sparsefield.optimality._fresh_draws import Batch, Index, Values
+from sparsefield.optimality._fresh_draws import Batch
 from sparsefield.solvers import move_gradients
 
 # 8192 statistics have a covariance of 512 MiB; three or four such matrices are held at one time. A certificate of 5204

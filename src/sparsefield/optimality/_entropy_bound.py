@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield._typing import Matrix
 from sparsefield.certificates import Disagreement
 from sparsefield.data import CountedTable, Table, distinct_rows
 from sparsefield.gradients import BestDraws, Simulation
 from sparsefield.inference import Backend, ChainStates, OutOfReachError
-from sparsefield.model import Matrix, PairwiseMRF, count_once, count_statistics, sum_once
+from sparsefield.model import PairwiseMRF, count_once, count_statistics, sum_once
 from sparsefield.objective import L1, Group, Problem, count_statements, describe_penalty, extremes
 from sparsefield.optimality._mean_errors import bound_errors, pull_bounds
 from sparsefield.solvers import WatchSteps as Watch

@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 
+from sparsefield._typing import Matrix
 from sparsefield.gradients import ExactMoments, Simulation
 from sparsefield.inference import Backend, count_states
-from sparsefield.model import Matrix, scatter, sum_once
+from sparsefield.model import scatter, sum_once
 from sparsefield.objective import Problem
 from sparsefield.solvers import solve_newton
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigvalsh
 from scipy.optimize import brentq
 
-from sparsefield.model import Matrix
+from sparsefield._typing import Matrix
 from sparsefield.objective import Problem, extremes, largest_variances, spans, variances_of
 from sparsefield.optimality._dual_point import Targets
 from sparsefield.optimality._fresh_draws import Batch

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, cholesky, eigh
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from sparsefield._kernels._bytes import BLOCK
+from sparsefield._typing import Index, Matrix, Values
 from sparsefield.inference import Backend
-from sparsefield.model import Matrix, scatter
+from sparsefield.model import scatter
 from sparsefield.objective import Frequencies, Problem, extremes
-
-Index = NDArray[np.int64]
-Values = NDArray[np.float64]
 
 # Sweeps within which half of the bounding chains of a pilot run must meet.
 _MOST_SWEEPS = 10_000

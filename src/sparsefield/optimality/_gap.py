@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from sparsefield._typing import Matrix
 from sparsefield.certificates import check_confidence
 from sparsefield.inference import MOST_ENTRIES, Backend, Cpu, count_entries
-from sparsefield.model import Matrix
 from sparsefield.objective import Problem
 from sparsefield.optimality._exact_gap import bound_by_states, polish, rounding
 from sparsefield.optimality._gap_bound import GapBound

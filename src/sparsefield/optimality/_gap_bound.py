@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sparsefield._typing import Matrix
 from sparsefield.fits import GapKind
-from sparsefield.model import Matrix
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtri
 
+from sparsefield._typing import Matrix
 from sparsefield.gradients import Simulation
 from sparsefield.inference import Backend, OutOfReachError
-from sparsefield.model import Matrix, sum_once
+from sparsefield.model import sum_once
 from sparsefield.objective import Problem, depends
 from sparsefield.optimality._clt_bound import Verdict, check_draws, judge, outside_quantile
 from sparsefield.optimality._decrement import Tail, find_excess

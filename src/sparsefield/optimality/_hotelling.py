@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import chdtri, chndtr
 
-Values = NDArray[np.float64]
+from sparsefield._typing import Values
 
 # The denominator of F is averaged over as many equally likely values: it has a standard deviation of sqrt(2 / (n - k)),
 # and the limits differ by less than 1e-3 of themselves from those of scipy's noncentral F (see the tests).

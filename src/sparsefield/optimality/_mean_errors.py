@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparsefield._typing import Matrix
 from sparsefield.certificates import concentration
 from sparsefield.data import Moments
-from sparsefield.model import Matrix, PairwiseMRF
+from sparsefield.model import PairwiseMRF
 from sparsefield.objective import Problem, count_statements, largest_variances, widths
 
 

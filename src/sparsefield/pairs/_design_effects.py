@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import digamma, polygamma
 
+from sparsefield._typing import Index, Values
 from sparsefield.pairs._rows import Rows
 from sparsefield.pairs._scores import Residuals
-
-Values = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 _TINY = 1e-300
 _MOST_DEGREES = 1000.0  # as good as a known variance

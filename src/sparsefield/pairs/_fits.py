@@ -6,17 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparsefield._deadline import check_time
 from sparsefield._kernels._pair_likelihood import list_states, maximise
 from sparsefield._kernels._pair_rows import find_influence, gather, observe, take_hidden
 from sparsefield._threads import available, one_for_products, run
+from sparsefield._typing import Index, Mask, Values
 from sparsefield.pairs._rows import Rows
-
-Values = NDArray[np.float64]
-Index = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 Watch = Callable[[int, int], object]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.stats import chi2, f, ncx2, norm, t
 
 from sparsefield._deadline import check_time
+from sparsefield._typing import Index, Mask, Values
 from sparsefield.data import Table
 from sparsefield.pairs._design_effects import Sample, compare_products, find_structured, moderate
 from sparsefield.pairs._fits import PairFit, Watch, fit_pairs
@@ -18,10 +18,6 @@ from sparsefield.pairs._rates import Rate, adjust, largest_discovery
 from sparsefield.pairs._rows import Kinds, Rows
 from sparsefield.pairs._scores import Residuals, Scores, score_pairs
 from sparsefield.structure import Design, chi_square_tail, find_neighbours
-
-Values = NDArray[np.float64]
-Index = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 # Pairs whose score tests have larger p-values are not fitted: one step from zero is their estimate. Larger tables are
 # given fewer fits, as their discoveries begin at smaller p-values.

@@ -8,9 +8,9 @@ from functools import cached_property
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from scipy.stats import norm
 
+from sparsefield._typing import Index, Mask, Values
 from sparsefield.data import Domain, count
 from sparsefield.model import has_sign
 from sparsefield.pairs._design_effects import Sample
@@ -18,10 +18,6 @@ from sparsefield.pairs._fits import PairFit, fit_pairs
 from sparsefield.pairs._rates import RATES, Rate
 from sparsefield.pairs._rows import Rows
 from sparsefield.pairs._writing import as_level, as_q
-
-Values = NDArray[np.float64]
-Index = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 # A pair whose rows would miss even this weight more than once in five times cannot be told: an odds ratio of 55.
 UNTOLD = 4.0

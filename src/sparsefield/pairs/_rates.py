@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-Values = NDArray[np.float64]
+from sparsefield._typing import Values
+
 Rate = Literal["bh", "by", "holm"]
 
 RATES: dict[str, str] = {

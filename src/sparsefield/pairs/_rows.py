@@ -8,12 +8,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield._typing import Index, Mask, Values
 from sparsefield.data import MISSING
 from sparsefield.structure import Design, Nodes
-
-Values = NDArray[np.float64]
-Index = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 # Columns as much alike as that are in each other's equations: without them a pair of weight 6 made the intervals of its
 # neighbours cover half of what they should.

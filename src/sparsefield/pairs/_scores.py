@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from sparsefield._threads import one_for_products, run, share
+from sparsefield._typing import Index, Values
 from sparsefield.pairs._rows import Rows
-
-Values = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 _LEAST = 1e-9  # of the rows: the information of a pair that neighbours tell without error
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
-from numpy.typing import NDArray
 
+from sparsefield._typing import Values
 from sparsefield.plotting._colors import LIGHT
 from sparsefield.plotting._curves import clear_frame
 from sparsefield.plotting._display import Display, check_result
@@ -16,8 +16,6 @@ from sparsefield.resampling import Stability
 _REACHED = 0.7  # the correlation that CS coefficients ask for (Epskamp, Borsboom and Fried 2018)
 _BAND = (0.05, 0.95)  # the lower end is at 0.7 where 95% of the subsamples reach it, as CS coefficients ask
 _COLORS = LIGHT["groups"][:2]
-
-Values = NDArray[np.float64]
 
 
 class StabilityCurve(NamedTuple):

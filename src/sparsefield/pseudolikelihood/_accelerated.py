@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield._typing import Values
 from sparsefield.pseudolikelihood._pair_loss import PairLoss
-
-Values = NDArray[np.float64]
 
 _SHORTER, _LONGER = 0.5, 1.1  # a step that goes too far is halved; the next one may be a little longer
 _CLOSE = 1e-12  # of a loss: what rounding makes of it

@@ -19,11 +19,8 @@ from sparsefield._kernels._logistic import (
     pack_rows,
     unpack_rows,
 )
+from sparsefield._typing import Floats, Index, Values
 from sparsefield.data import Table, Unseen
-
-Floats = NDArray[np.floating[Any]]
-Index = NDArray[np.int64]
-Values = NDArray[np.float64]
 
 # Tolerances from here on are for single precision, whose rounding leaves 4e-8 to 4e-7 in the norm of the gradient:
 # fields of 20 to 1000 variables, 28 to 1538 edges, 1000 to 1,000,000 rows.

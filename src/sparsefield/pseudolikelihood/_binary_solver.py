@@ -9,16 +9,14 @@ from numpy.typing import NDArray
 from scipy.special import logit
 
 from sparsefield._kernels._descent import descend_pairs
+from sparsefield._typing import Matrix, Values
 from sparsefield.data import Domain, Moments, count
 from sparsefield.fits import NewtonStep, Status, StepInfo
-from sparsefield.model import Matrix, PairwiseMRF
+from sparsefield.model import PairwiseMRF
 from sparsefield.objective import L1
 from sparsefield.pseudolikelihood._binary_loss import BinaryPairLoss, Neighbours, count_active
 from sparsefield.pseudolikelihood._screening import Screen, Violations
 from sparsefield.solvers import stalled
-
-Values = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 # The quadratic model holds at most so many entries at one time: 256 MiB in single precision.
 _MOST_CURVATURES = 2**26

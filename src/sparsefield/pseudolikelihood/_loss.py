@@ -10,16 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from sparsefield._typing import Floats, Matrix
 from sparsefield.data import MISSING, Domain, Moments, Table, Unseen, weighted_moments
-from sparsefield.model import Matrix, PairwiseMRF
+from sparsefield.model import PairwiseMRF
 from sparsefield.objective import Coordinates, Features, Slots
 from sparsefield.pseudolikelihood._pair_loss import PairLoss
 
 _ROWS_AT_ONCE = 8192  # whose indicators are held as floats at one time
 _MOST_HELD = 2**28  # cells whose indicators are kept from one iteration to the next
 _MOST_DOUBLE = 2**18  # cells that are computed with in double precision; in single precision beyond that
-
-Floats = NDArray[np.floating[Any]]
 
 
 class PseudoLikelihoodLoss:

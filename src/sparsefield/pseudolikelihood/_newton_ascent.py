@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-Values = NDArray[np.float64]
+from sparsefield._typing import Values
 
 # A normal prior keeps weights finite where neighbours tell a variable without error: weights have a standard deviation
 # of 10, so that it costs at most half a nat below 10, where a probability is 5e-5 from certain; main effects have 1000.

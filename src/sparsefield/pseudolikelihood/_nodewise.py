@@ -8,16 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
+from sparsefield._typing import Index, Mask, Values
 from sparsefield.data import MISSING, Table
 from sparsefield.inference import Backend, OutOfReachError
 from sparsefield.model import PairwiseMRF
 from sparsefield.objective import L1, Group
 from sparsefield.pseudolikelihood._newton_ascent import PRECISION, PRECISION_OF_MAIN, climb
 from sparsefield.pseudolikelihood._nodewise_features import FeatureNodes
-
-Values = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Index = NDArray[np.int64]
 
 # Levels of neighbours have a common name as long as it is a whole number of 64 bits.
 _MOST_NAMES = 2**62

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag
 from scipy.special import logsumexp
 
+from sparsefield._typing import Codes, Mask, Values
 from sparsefield.data import MISSING, Table
 from sparsefield.model import PairwiseMRF
 from sparsefield.objective import L1, Features, Group, find_nonzero
@@ -17,10 +18,6 @@ from sparsefield.pseudolikelihood._newton_ascent import (
     climb,
     solve_by_conjugates,
 )
-
-Values = NDArray[np.float64]
-Mask = NDArray[np.bool_]
-Codes = NDArray[np.uint8]
 
 # Up to so many parameters the curvature is held as a matrix. With more, thirty products with it, about as many as
 # conjugate gradients take for a step, are cheaper: one takes 4 n w operations, and the matrix n w^2 / 2.

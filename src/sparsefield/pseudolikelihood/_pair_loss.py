@@ -10,11 +10,9 @@ from scipy.special import log_softmax
 
 from sparsefield._deadline import check_time
 from sparsefield._kernels._pairs import add_variable
+from sparsefield._typing import Matrix, Values
 from sparsefield.data import Table, Unseen
-from sparsefield.model import Matrix
 from sparsefield.objective import Features
-
-Values = NDArray[np.float64]
 
 # Steps are made in main effects of features with a standard deviation of 1/2, as all have where levels are equally
 # likely. A protein family (53 columns, 25 edges) takes 291 looks at the rows with 0.6, 559 with 0.25, and 328 where

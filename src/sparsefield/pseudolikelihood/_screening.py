@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from sparsefield._typing import Index, Values
 from sparsefield.data import Moments
 from sparsefield.pseudolikelihood._binary_loss import BinaryPairLoss, Neighbours, PairField
-
-Values = NDArray[np.float64]
-Index = NDArray[np.int64]
 
 _TILE = 512  # variables whose gradients are looked through at one time
 

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._kernels._descent import descend_pairs
+from sparsefield._typing import Matrix
 from sparsefield.data import Domain, Moments, Table, Unseen, check_observed, count, find_unseen, weighted_moments
 from sparsefield.fits import Fit, NewtonStep, Status, StepInfo
-from sparsefield.model import Matrix, PairwiseMRF, count_once, independent_theta, norm, scatter
+from sparsefield.model import PairwiseMRF, count_once, independent_theta, norm, scatter
 from sparsefield.objective import L1, Group, PenaltyKind, Quadratic, Slots, choose_active, choose_penalty
 from sparsefield.pseudolikelihood._accelerated import Accelerated
 from sparsefield.pseudolikelihood._binary_loss import BinaryPairLoss

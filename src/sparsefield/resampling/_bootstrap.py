@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
+from sparsefield._typing import Values
 from sparsefield.data import Domain, count
 from sparsefield.fits import Fit
 from sparsefield.learning import Alpha
@@ -22,8 +23,6 @@ from sparsefield.resampling._resamples import Piece, check_resamples, check_shar
 from sparsefield.selection import Objective
 
 _TAILS = (0.025, 0.975)  # intervals of 95%: a convention
-
-Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

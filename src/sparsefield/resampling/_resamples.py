@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
+from sparsefield._typing import Matrix
 from sparsefield.data import Domain, Rows, Table, describe_rows, distinct_rows, find_unseen, read_rows
 from sparsefield.fits import Fit
 from sparsefield.fitting import Learner, Options
 from sparsefield.learning import Alpha, choose, choose_alpha, learn_with
-from sparsefield.model import Matrix, as_theta, pair_weights, scatter
+from sparsefield.model import as_theta, pair_weights, scatter
 from sparsefield.parallel import Result, Watch, run_pieces
 from sparsefield.pseudolikelihood import solve_pseudo_likelihood
 from sparsefield.selection import Choice, Objective, check_objective, count_nonzero

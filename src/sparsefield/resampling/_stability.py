@@ -10,12 +10,13 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sparsefield._typing import Matrix, Values
 from sparsefield.data import count
 from sparsefield.fits import Fit
 from sparsefield.learning import Alpha
-from sparsefield.model import Matrix, pair_weights
+from sparsefield.model import pair_weights
 from sparsefield.parallel import Watch
 from sparsefield.resampling._endings import Ends
 from sparsefield.resampling._resamples import Piece, check_resamples, check_share, fit_whole, weights_of
@@ -24,7 +25,6 @@ from sparsefield.selection import Objective
 # Conventions of Epskamp, Borsboom and Fried (2018), who ask for coefficients of 0.25 at least, and better of 0.5.
 _CORRELATION, _CONFIDENCE = 0.7, 0.95
 
-Values = NDArray[np.float64]
 Statistic = Literal["edges", "strength"]
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsefield._typing import Mask
 from sparsefield.data import Table
 from sparsefield.fits import Fit
 from sparsefield.model import PairwiseMRF, as_theta, count_once
 from sparsefield.objective import L1, Group, find_nonzero, make_penalty
-
-Mask = NDArray[np.bool_]
 
 
 def count_nonzero(fit: Fit) -> int:

@@ -8,14 +8,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield._typing import Values
 from sparsefield.fits import Fit
 from sparsefield.model import PairwiseMRF
 from sparsefield.pseudolikelihood import NodeRefits
 from sparsefield.selection._degrees_of_freedom import Parameters
 from sparsefield.selection._likelihoods import Likelihood
 from sparsefield.selection._noise import RISK
-
-Values = NDArray[np.float64]
 
 # Noise makes ever more edges as penalties fall, and once it explains too many of them it hardly ever explains fewer
 # further down: three in a row are the end.

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from sparsefield.model import Matrix, sum_once
+from sparsefield._typing import Matrix, Values
+from sparsefield.model import sum_once
 from sparsefield.objective import L1, Features, Group, Quadratic
-
-Values = NDArray[np.float64]
 
 # Newton's steps double the digits of the main effects; they end where the objective falls no further than rounding.
 _MOST_STEPS, _MOST_HALVINGS, _MOST_EPOCHS = 100, 40, 1000

@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
+from sparsefield._typing import Values
 from sparsefield.data import Domain
 from sparsefield.fitting import Learner
 from sparsefield.model import MOST_AT_ONCE, tally_sizes
 from sparsefield.objective import Features, Group
 from sparsefield.selection._alpha_max import independent_means
 from sparsefield.selection._norms import tail_of_squares
-
-Values = NDArray[np.float64]
 
 RISK = 0.05  # that noise makes an edge where there is none, over all pairs together: the convention of tests
 

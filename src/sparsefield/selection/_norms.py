@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr
 
-Values = NDArray[np.float64]
+from sparsefield._typing import Values
 
 _AT_ONCE = 2**20  # variances that are held as floats at one time, in a few arrays of as many
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsefield._typing import Matrix, Values
 from sparsefield.data import Rows, Table, Unseen, weighted_moments
 from sparsefield.inference import Backend
-from sparsefield.model import Matrix, PairwiseMRF, as_theta, sum_once
+from sparsefield.model import PairwiseMRF, as_theta, sum_once
 from sparsefield.objective import Completed, DataTerm, Observed
-
-Values = NDArray[np.float64]
 
 # Draws of missing values for each row: their noise in the criterion 2 n l is sqrt(n V) / 2, with V the variance of a
 # step times the statistics by what is missing.

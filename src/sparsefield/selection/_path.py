@@ -14,10 +14,11 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from sparsefield._deadline import OutOfTimeError, until
+from sparsefield._typing import Matrix
 from sparsefield.data import Table, TableError, count, read_rows
 from sparsefield.fits import Fit
 from sparsefield.fitting import Learner, Options
-from sparsefield.model import Matrix, PairwiseMRF, as_theta, independent_theta
+from sparsefield.model import PairwiseMRF, as_theta, independent_theta
 from sparsefield.objective import find_nonzero
 from sparsefield.pseudolikelihood import solve_pseudo_likelihood
 from sparsefield.selection._alpha_max import largest_alpha

@@ -7,10 +7,11 @@ from functools import cached_property
 
 import numpy as np
 
+from sparsefield._typing import Matrix
 from sparsefield.data import Moments
 from sparsefield.gradients import Estimate, Point, Simulation
 from sparsefield.inference import Draws, States
-from sparsefield.model import Matrix, count_once, inner_once
+from sparsefield.model import count_once, inner_once
 from sparsefield.objective import Problem
 from sparsefield.solvers._newton_step import LEAST_SHARE, ROUNDING, Move
 

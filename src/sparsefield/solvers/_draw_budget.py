@@ -6,17 +6,14 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import chdtrc, ndtr, ndtri
 
-from sparsefield.model import MOST_AT_ONCE, Matrix, row_parts, tally_sizes
+from sparsefield._typing import Index, Matrix, Values
+from sparsefield.model import MOST_AT_ONCE, row_parts, tally_sizes
 from sparsefield.objective import Problem, SparseQuadratic, members_of, rest_variances
 from sparsefield.solvers._decrease import Stand
 from sparsefield.solvers._newton_step import Move
-
-Index = NDArray[np.int64]
-Values = NDArray[np.float64]
 
 # This is the confidence with which each parameter that is not marked is zero, or not: a convention. With 0.9, 0.99 and
 # 0.999, 484, 819 and 1117 of 3180 parameters are marked, and 1, 0 and 0 of the others are zero in the fit or in the

@@ -10,11 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sparsefield._typing import Matrix
 from sparsefield.data import count
 from sparsefield.fits import Fit, NewtonStep, Status, StepInfo
 from sparsefield.gradients import Point, Schedule, Simulation
 from sparsefield.inference import check_request
-from sparsefield.model import Matrix, count_once, norm
+from sparsefield.model import count_once, norm
 from sparsefield.objective import Problem, describe_penalty
 from sparsefield.solvers._batched_estimate import MOST_DRAWS, estimate_in_batches
 from sparsefield.solvers._decrease import SURELY, Fall, Stand, make_stand, measure_decrease, measure_fall, missing_share

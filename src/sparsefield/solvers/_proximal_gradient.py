@@ -10,12 +10,13 @@ from typing import Literal
 import numpy as np
 
 from sparsefield._rounding import at_most
+from sparsefield._typing import Matrix
 from sparsefield.certificates import Disagreement
 from sparsefield.data import count
 from sparsefield.fits import Fit, GradientStep, Status, StepInfo
 from sparsefield.gradients import Estimate, Point, Schedule, Simulation
 from sparsefield.inference import ChainStates
-from sparsefield.model import Matrix, norm, sum_once
+from sparsefield.model import norm, sum_once
 from sparsefield.objective import RARE, DataTerm, Problem, describe_penalty, variances_of
 from sparsefield.solvers._decrease import log_ratio
 from sparsefield.solvers._loop import Limits, Watch, run

@@ -8,12 +8,13 @@ from typing import Protocol, cast
 
 import numpy as np
 
+from sparsefield._typing import Matrix
 from sparsefield.certificates import Certificate
 from sparsefield.data import Moments, count
 from sparsefield.fits import Fit, NewtonStep, Status, StepInfo
 from sparsefield.gradients import Estimate
 from sparsefield.inference import Draws, Field, States
-from sparsefield.model import Matrix, count_once, norm, sum_once
+from sparsefield.model import count_once, norm, sum_once
 from sparsefield.objective import Observed, Problem, Quadratic, describe_penalty
 from sparsefield.solvers._loop import Limits, Watch, run, stalled
 from sparsefield.solvers._newton_step import ROUNDING, Move, find_whole

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsefield._typing import Mask, Matrix
 from sparsefield.inference import Draws
-from sparsefield.model import Matrix
-
-Mask = NDArray[np.bool_]
 
 
 def move_gradients(

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from sparsefield._deadline import OutOfTimeError, until
+from sparsefield._typing import Matrix
 from sparsefield.fits import Fit, Status
 from sparsefield.gradients import BestDraws, Point, Simulation
-from sparsefield.model import Matrix
 from sparsefield.objective import Problem
 from sparsefield.solvers._batched_estimate import MOST_DRAWS, estimate_in_batches
 from sparsefield.solvers._decrease import SURELY, make_stand, measure_decrease

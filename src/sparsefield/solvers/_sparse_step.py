@@ -8,13 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield._typing import Index, Matrix, Values
 from sparsefield.data import Moments
 from sparsefield.inference import Draws
-from sparsefield.model import Matrix
 from sparsefield.objective import RARE, Problem, SparseQuadratic, find_few_near
-
-Index = NDArray[np.int64]
-Values = NDArray[np.float64]
 
 # Variables that are neighbours are near, and where that is wrong, neighbours of neighbours too. On random fields of 500
 # and 1000 variables with 4 neighbours each the true curvature along a step is 1.05 and 1.02 times the modelled one; on

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield._typing import Matrix
 from sparsefield.gradients import Estimate
 from sparsefield.inference import States, count_states
-from sparsefield.model import Matrix, count_once, inner_once, norm_of_rows
+from sparsefield.model import count_once, inner_once, norm_of_rows
 from sparsefield.objective import Problem, variances_of
 
 # Fields up to this size have their objective computed in every iteration. That takes 0.5 ms with 2^10 states and 1.7 ms

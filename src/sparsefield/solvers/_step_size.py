@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield import _threads
+from sparsefield._typing import Matrix
 from sparsefield.data import Domain
 from sparsefield.gradients import Point, Simulation
 from sparsefield.inference import ChainStates, Draws
-from sparsefield.model import Matrix, norm
+from sparsefield.model import norm
 from sparsefield.objective import Problem
 
 # A power step on n chains finds the largest eigenvalue of their covariance, which is right to about sqrt(2 / n) of it:

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sparsefield._typing import Matrix
 from sparsefield.data import MISSING, Moments
 from sparsefield.fits import Fit
 from sparsefield.gradients import Simulation
 from sparsefield.inference import Backend, Draws, Field, Given, count_states
-from sparsefield.model import Matrix, PairwiseMRF
+from sparsefield.model import PairwiseMRF
 from sparsefield.objective import Completed, Problem, Ridge
 from sparsefield.solvers._loop import Limits, Watch
 from sparsefield.solvers._quasi_newton import ExactStand, follow

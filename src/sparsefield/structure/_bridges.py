@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Mask = NDArray[np.bool_]
-Index = NDArray[np.int64]
+from sparsefield._typing import Index, Mask
 
 
 def find_links(is_edge: Mask) -> tuple[Mask, Index]:

@@ -6,14 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sparsefield._typing import Codes, Index, Values
 from sparsefield.data import MISSING, Domain, Table
 from sparsefield.objective import Features
-
-Values = NDArray[np.float64]
-Index = NDArray[np.int64]
-Codes = NDArray[np.uint8]
 
 # Features with less than this share of the largest variance of their variable are sums of the others, but for rounding.
 _LEAST_VARIANCE = 1e-9

@@ -8,19 +8,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from sparsefield._deadline import check_time
 from sparsefield._kernels._cholesky import invert
 from sparsefield._kernels._node_regressions import regress, weigh_rows
 from sparsefield._threads import one_for_products, run, share
+from sparsefield._typing import Index, Values
 from sparsefield.structure._bridges import find_links
 from sparsefield.structure._design import Design, Variable
 
-Values = NDArray[np.float64]
-Index = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 Pair = tuple[int, int]
 
 # A normal prior keeps slopes finite where neighbours tell a variable without error: until a table tells more, it has a

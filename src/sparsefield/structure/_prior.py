@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-Values = NDArray[np.float64]
+from sparsefield._typing import Values
 
 # As many pairs without an edge as these are counted beside those of the table, and one with: a Beta(2, 11) prior.
 _EDGES_MORE, _OTHERS_MORE = 1.0, 10.0

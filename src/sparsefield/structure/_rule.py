@@ -7,9 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparsefield._deadline import OutOfTimeError
+from sparsefield._typing import Mask
 from sparsefield.data import Domain, Rows, count
 from sparsefield.model import PairwiseMRF
 from sparsefield.objective import Features
@@ -18,9 +18,6 @@ from sparsefield.structure._independence import Independence, judge_independence
 from sparsefield.structure._nodes import Nodes, Regression
 from sparsefield.structure._prior import FIRST_GUESS, EdgePrior
 from sparsefield.structure._search import Search
-
-Values = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 # With eight features a pair has 64 slopes, and a variable with ten neighbours a curvature of 640 x 640 numbers.
 _MOST_FEATURES = 8

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparsefield._deadline import OutOfTimeError
+from sparsefield._typing import Index, Mask, Values
 from sparsefield.structure._nodes import Evidence, Nodes, Pair
 from sparsefield.structure._prior import FIRST_GUESS, EdgePrior, learn_prior
-
-Values = NDArray[np.float64]
-Index = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 # Wald's statistics are below likelihood ratios where weights are large, and elsewhere near them: edges are looked at
 # where these are below their price, and once no pair is worth an edge any more, below twice that.
