@@ -18,16 +18,6 @@ from sparsefield.data._listing import preview
 from sparsefield.data._row_names import is_numbering, names_rows
 
 
-def code_of(value: Level, name: str, levels: tuple[Level, ...]) -> int:
-    """Return the code of a level of a column."""
-    for code, level in enumerate(levels):
-        if level == value:
-            return code
-    raise TableError(
-        f"Column {name!r} has no level {value!r}", f"its levels are {preview(levels)}", column=name, value=value
-    )
-
-
 def encode_column(
     name: str, raw: Any, known: tuple[Level, ...] | None, max_levels: int, out: NDArray[np.uint8]
 ) -> tuple[Level, ...]:

@@ -281,3 +281,13 @@ def _check_scores(domain: Domain) -> tuple[tuple[float, ...] | None, ...] | None
                 )
         found.append(scores if len(levels) > 2 else None)
     return tuple(found) if any(own is not None for own in found) else None
+
+
+def code_of(value: Level, name: str, levels: tuple[Level, ...]) -> int:
+    """Return the code of a level of a column."""
+    for code, level in enumerate(levels):
+        if level == value:
+            return code
+    raise TableError(
+        f"Column {name!r} has no level {value!r}", f"its levels are {preview(levels)}", column=name, value=value
+    )

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield.data._columns import code_of, encode_column
-from sparsefield.data._domain import MISSING, MOST_LEVELS, Domain, Level, check_names
+from sparsefield.data._columns import encode_column
+from sparsefield.data._domain import MISSING, MOST_LEVELS, Domain, Level, check_names, code_of
 from sparsefield.data._errors import TableError
 from sparsefield.data._opening import check_same_names, open_columns
 from sparsefield.data._ordered import Ordinal, check_ordinal, find_order, find_scores

@@ -10,9 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from sparsefield.data._columns import code_of
 from sparsefield.data._conversions import make_array, make_pandas, make_series
-from sparsefield.data._domain import MISSING, Domain, Level
+from sparsefield.data._domain import MISSING, Domain, Level, code_of
 from sparsefield.data._errors import TableError
 from sparsefield.data._listing import count, preview
 
