@@ -24,10 +24,10 @@ from threadpoolctl import threadpool_limits
 import intervals
 import sparsefield as sf
 from measure import name_machine, store
-from sparsefield.experiments import describe_machine
-from sparsefield.experiments._votes import NELSON, ROCKEFELLER, Votes, load_votes
 from sparsefield.resampling import Bootstrap, bootstrap
 from sparsefield.selection import select
+from sparsefield_experiments import describe_machine
+from sparsefield_experiments._votes import NELSON, ROCKEFELLER, Votes, load_votes
 
 # Penalties to choose from, equal ratios apart, down to the paper's. If the last is the best of them, the choice's
 # sentence says so.

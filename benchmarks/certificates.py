@@ -27,8 +27,8 @@ from measure import best_times, name_machine, store
 from sparsefield import PairwiseMRF, moments_of_table
 from sparsefield.certificates import Disagreement, coalescence, fischer, fischer_sweeps
 from sparsefield.datasets import make_field
-from sparsefield.experiments import Law
 from sparsefield.inference import BoundingChains, Chains, Exact, Gibbs, Perfect, Scan
+from sparsefield_experiments import Law
 
 N_SWEEPS = 60
 N_BOUNDING = 100_000

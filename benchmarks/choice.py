@@ -24,11 +24,11 @@ from fields_of_choice import EMPTY, KINDS, Kind, draw
 from measure import name_machine, store
 from nodewise import Regressions, fit_cross_validated, fit_isingfit
 from sparsefield._typing import Values
-from sparsefield.data import read_rows
-from sparsefield.experiments import describe_machine
 from sparsefield.fitting import Learner, Options
 from sparsefield.objective import Support
 from sparsefield.selection import select
+from sparsefield.tables import read_rows
+from sparsefield_experiments import describe_machine
 
 Row = dict[str, Any]
 Network = tuple[Values, Values]  # main effects and interactions

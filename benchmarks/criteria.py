@@ -26,12 +26,12 @@ from rich.console import Console
 import sparsefield as sf
 from measure import store
 from nodewise import Regressions, fit_cross_validated, fit_isingfit
-from sparsefield.data import read_rows
 from sparsefield.datasets import make_chain, make_field, make_grid, make_small_world
-from sparsefield.experiments import describe_machine
-from sparsefield.experiments._trials import BURN_IN, EDGE_PROBABILITY, STRENGTH
 from sparsefield.fitting import Learner, Options
 from sparsefield.selection import select
+from sparsefield.tables import read_rows
+from sparsefield_experiments import describe_machine
+from sparsefield_experiments._trials import BURN_IN, EDGE_PROBABILITY, STRENGTH
 from tables_of_criteria import BEST, DEFAULT, report
 
 N_HELD_OUT = 20_000

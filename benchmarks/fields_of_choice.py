@@ -10,7 +10,7 @@ import networkx as nx
 import numpy as np
 
 import sparsefield as sf
-from sparsefield.experiments._trials import BURN_IN, EDGE_PROBABILITY, STRENGTH
+from sparsefield_experiments._trials import BURN_IN, EDGE_PROBABILITY, STRENGTH
 
 Rng = np.random.Generator
 

@@ -23,13 +23,13 @@ import sparsefield as sf
 from measure import best_time, name_machine, store
 from profile_gpu import PROFILED, profile
 from sparsefield.datasets import load_senate, make_field
-from sparsefield.experiments import describe_machine
 from sparsefield.inference import Backend, Cpu, Cuda
-from sparsefield.inference._device import find_gpu
-from sparsefield.inference._device_chains import make_streams, run_sweeps
-from sparsefield.inference._device_draws import count_lines
-from sparsefield.inference._device_scan import DeviceScan
+from sparsefield.inference.gpu._chains import make_streams, run_sweeps
+from sparsefield.inference.gpu._device import find_gpu
+from sparsefield.inference.gpu._draws import count_lines
+from sparsefield.inference.gpu._scan import DeviceScan
 from sparsefield.model import as_theta
+from sparsefield_experiments import describe_machine
 from tables_of_gpu import write_tables
 
 SHORTEST = 0.1  # seconds of a measurement

@@ -25,13 +25,13 @@ import sparsefield as sf
 from measure import name_machine, store
 from nodewise import fit_isingfit
 from outside import TABLES
-from sparsefield.data import read_rows
-from sparsefield.experiments import describe_machine
 from sparsefield.fitting import Learner, Options
 from sparsefield.inference import OutOfReachError
 from sparsefield.objective import Ridge
 from sparsefield.pseudolikelihood import pseudo_log_likelihoods
 from sparsefield.selection import select
+from sparsefield.tables import read_rows
+from sparsefield_experiments import describe_machine
 
 Row = dict[str, Any]
 Weights = NDArray[np.float64] | None

@@ -29,8 +29,8 @@ from figures_of_inference import summarise
 from measure import name_machine, store
 from outside_of_inference import list_tables, list_timings, measure_outside, measure_seconds
 from peers_of_inference import PEER_SETTINGS, SANDWICH_SETTINGS, measure_peers, measure_sandwich
-from sparsefield.experiments import describe_machine
 from sparsefield.pairs import Inference
+from sparsefield_experiments import describe_machine
 from tables_of_inference import report
 
 Row = dict[str, Any]

@@ -22,10 +22,10 @@ from rich.console import Console
 import sparsefield as sf
 from measure import name_machine, store
 from sparsefield._typing import Codes
-from sparsefield.data import read_rows
 from sparsefield.fitting import Learner, Options
 from sparsefield.learning import choose, learn_with
 from sparsefield.network import Network
+from sparsefield.tables import read_rows
 
 
 def make_edge(n_rows: int, n_columns: int, seed: int) -> Codes:

@@ -30,8 +30,8 @@ from threadpoolctl import threadpool_limits
 import sparsefield as sf
 from measure import name_machine, store
 from sparsefield._typing import Matrix
-from sparsefield.experiments._trials import SETTINGS, make_trial
 from sparsefield.network import edge_auc
+from sparsefield_experiments._trials import SETTINGS, make_trial
 from tables_of_main_effects import write_tables
 
 ALPHAS = (0.00125, 0.0025, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.06, 0.08)

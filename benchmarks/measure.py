@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsefield.experiments import describe_machine
+from sparsefield_experiments import describe_machine
 
 ROUNDS, FEW_ROUNDS = 25, 5
 

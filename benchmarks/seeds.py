@@ -23,8 +23,8 @@ import sparsefield as sf
 from measure import name_machine, store
 from sparsefield import Table
 from sparsefield.datasets import load_senate
-from sparsefield.experiments._trials import SETTINGS, make_trial
 from sparsefield.learning import learn
+from sparsefield_experiments._trials import SETTINGS, make_trial
 
 Row = dict[str, Any]
 

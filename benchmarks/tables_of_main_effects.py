@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield.experiments._trials import SETTINGS, standard_error
+from sparsefield_experiments._trials import SETTINGS, standard_error
 
 Row = dict[str, Any]
 MEANS = ("AUC", "right", "edges", "AUC, relabelled", "right, relabelled", "edges, relabelled", "pairs changed")

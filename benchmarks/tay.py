@@ -17,10 +17,10 @@ import numpy as np
 from rich.console import Console
 
 from measure import name_machine, store
-from sparsefield.experiments._trials import SETTINGS, Setting, Trial, follow, make_trial
 from sparsefield.gradients import Fixed, Schedule, Simulation, Tay
 from sparsefield.inference import Cpu
 from sparsefield.network import edge_auc
+from sparsefield_experiments._trials import SETTINGS, Setting, Trial, follow, make_trial
 
 NEAR = 0.01  # of the AUC that SPG ends with: to be there
 N_TRIALS, ROUNDS = 5, 3

@@ -6,7 +6,8 @@ import matplotlib.pyplot as plt
 import pytest
 
 from sparsefield._kernels._target import HAS_AVX2
-from sparsefield.inference import _cuda, _device, _machine
+from sparsefield.inference import _device_choice
+from sparsefield.inference.gpu import _cuda, _device
 
 # Tests assert no speed: an example may wait for a kernel to be compiled, or for other work of the machine.
 hypothesis.settings.register_profile("unhurried", deadline=None)
@@ -34,7 +35,7 @@ def gpu(monkeypatch):
     from host_device import make_device
 
     device = make_device()
-    for module in (_cuda, _device, _machine):
+    for module in (_cuda, _device, _device_choice):
         monkeypatch.setattr(module, "find_gpu", lambda: device)
     return device
 

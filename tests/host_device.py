@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from sparsefield.inference import Cuda
-from sparsefield.inference._device import (
+from sparsefield.inference.gpu._device import (
     KINDS,
     Gpu,
     ask_for_sweep,

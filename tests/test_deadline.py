@@ -11,9 +11,9 @@ from sparsefield._deadline import OutOfTimeError, check_time, until
 from sparsefield.datasets import make_field
 from sparsefield.gradients import PerfectDraws
 from sparsefield.inference import Cpu, Perfect
-from sparsefield.inference._blocks import LONGEST_CALL
-from sparsefield.inference._conditional import fill_by_enumeration
-from sparsefield.inference._scan import Scan
+from sparsefield.inference.chains._blocks import LONGEST_CALL
+from sparsefield.inference.chains._scan import Scan
+from sparsefield.inference.missing._enumerated_rows import fill_by_enumeration
 from sparsefield.marks import _mark
 from sparsefield.optimality import _certified_solve
 

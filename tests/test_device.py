@@ -121,10 +121,10 @@ each_entry = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry._
 @pytest.fixture(autouse=True)
 def let_all_be_drawn(monkeypatch):
     """Let sums over so few states be out of reach."""
-    monkeypatch.setattr("sparsefield.inference._cliques.MOST_STATES", 3)
+    monkeypatch.setattr("sparsefield.inference.elimination._cliques.MOST_STATES", 3)
     monkeypatch.setattr("sparsefield.model._partition.MAX_STATES", 3)
     for name in ("_ALWAYS_CHEAP", "_STATES_PER_CELL"):
-        monkeypatch.setattr(f"sparsefield.inference._missing.{name}", 0)
+        monkeypatch.setattr(f"sparsefield.inference.missing._missing.{name}", 0)
 
 
 def watch_processors(monkeypatch):
@@ -209,7 +209,7 @@ def test_a_fit_says_what_made_its_draws(gpu, monkeypatch):
     assert [settle(device=name)["device"] for name in ("cpu", "cuda", "auto", None)] == ["cpu", "cuda", "auto", "cpu"]
     assert gpu.launched
     assert settle(backend=Cpu())["device"] is None
-    monkeypatch.setattr("sparsefield.inference._machine.has_gpu", lambda: False)
+    monkeypatch.setattr("sparsefield.inference._device_choice.has_gpu", lambda: False)
     assert settle(device="auto")["device"] == "cpu"
 
 

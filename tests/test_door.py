@@ -8,13 +8,14 @@ from importlib import import_module
 import pytest
 
 import sparsefield as sf
-from sparsefield import data, estimators
+from sparsefield import data, estimators, tables
 from sparsefield.cli import _options
 
 SLOW = {"joblib", "matplotlib", "networkx", "numba", "numpy", "pandas", "polars", "scipy", "sklearn"}
 ROOMS = (
-    *("data", "estimators", "experiments", "fits", "fitting", "learning", "marks", "model", "network", "objective"),
-    *("optimality", "pairs", "parallel", "plotting", "pseudolikelihood", "report", "resampling", "solvers"),
+    *("data", "estimators", "fits", "fitting", "learning", "marks", "model", "network", "objective"),
+    *("optimality", "pairs", "parallel", "plotting", "proteins", "pseudolikelihood", "report", "resampling", "solvers"),
+    "tables",
 )
 
 
@@ -93,4 +94,4 @@ def test_an_unknown_name_is_refused():
 
 
 def test_limits_of_options_are_those_of_tables():
-    assert (_options.MAX_LEVELS, _options.MOST_LEVELS) == (data.MAX_LEVELS, data.MOST_LEVELS)
+    assert (_options.MAX_LEVELS, _options.MOST_LEVELS) == (tables.MAX_LEVELS, data.MOST_LEVELS)

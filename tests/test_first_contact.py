@@ -91,3 +91,15 @@ def test_a_messy_survey_is_fitted_alike_from_three_kinds_of_files_by_a_fresh_whe
     assert {fit["n_rows"] for fit in fits} == {400}
     assert len({(fit["alpha"], fit["n_edges"], fit["sentence"]) for fit in fits}) == 1
     assert fits[0]["n_edges"] >= 6
+
+
+def test_the_paper_stays_in_the_repository(site, tmp_path):
+    environment = {"PATH": os.environ["PATH"], "HOME": "/dev/null/home", "PYTHONPATH": str(site)}
+    code = "import sys; sys.path[:] = [p for p in sys.path if not p.endswith('src')]\n" + RUN
+    run = [sys.executable, "-c", code, json.dumps([["paper"]])]
+    ran = subprocess.run(run, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    found = json.loads(ran.stdout)
+    assert Path(found["where"]).is_relative_to(site)
+    (said,) = found["done"]
+    assert said["code"] == 2
+    assert "run `make paper` in a copy of its repository" in " ".join(said["stderr"].split())

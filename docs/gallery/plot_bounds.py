@@ -11,8 +11,8 @@ import numpy as np
 
 import sparsefield as sf
 from sparsefield.certificates import Disagreement, coalescence, fischer
-from sparsefield.experiments import Law
 from sparsefield.plotting import Curve, plot_curves
+from sparsefield_experiments import Law
 
 model = sf.datasets.make_field(10, strength=(0.7, 1.4), seed=1)
 sweeps = np.arange(1, 16)

@@ -50,9 +50,9 @@ __all__ = [
 ]
 
 _ROOMS = (
-    *("certificates", "data", "datasets", "estimators", "experiments", "fits", "fitting", "gradients", "inference"),
+    *("certificates", "data", "datasets", "estimators", "fits", "fitting", "gradients", "inference"),
     *("learning", "marks", "model", "network", "objective", "optimality", "pairs", "parallel", "plotting", "progress"),
-    *("pseudolikelihood", "report", "resampling", "selection", "solvers", "structure"),
+    *("proteins", "pseudolikelihood", "report", "resampling", "selection", "solvers", "structure", "tables"),
 )
 
 # A room is entered when something of it is first asked for: scikit-learn takes a second to import, numba, scipy and
@@ -64,7 +64,6 @@ if TYPE_CHECKING:
         data,
         datasets,
         estimators,
-        experiments,
         fits,
         fitting,
         gradients,
@@ -79,51 +78,50 @@ if TYPE_CHECKING:
         parallel,
         plotting,
         progress,
+        proteins,
         pseudolikelihood,
         report,
         resampling,
         selection,
         solvers,
         structure,
+        tables,
     )
-    from sparsefield.data import (
+    from sparsefield.data import CountedTable, Domain, Merged, Moments, Table, TableError, moments_of_table
+    from sparsefield.estimators import PseudoLikelihood, SparseMRF, SparseMRFCV, bootstrap, stability
+    from sparsefield.fits import Fit, Optimality, Status
+    from sparsefield.learning import infer, learn
+    from sparsefield.model import PairwiseMRF
+    from sparsefield.network import centrality_table, edge_table, export, make_graph
+    from sparsefield.optimality import certify
+    from sparsefield.pairs import Inference
+    from sparsefield.proteins import rank_contacts, read_adabmdca, write_adabmdca
+    from sparsefield.selection import alpha_max, path
+    from sparsefield.tables import (
         Alignment,
-        CountedTable,
-        Domain,
-        Merged,
-        Moments,
         ReadingWarning,
-        Table,
-        TableError,
         count_data,
         encode,
-        moments_of_table,
         read_alignment,
         read_table,
         sequence_weights,
     )
-    from sparsefield.estimators import PseudoLikelihood, SparseMRF, SparseMRFCV, bootstrap, stability
-    from sparsefield.fits import Fit, Optimality, Status
-    from sparsefield.learning import infer, learn
-    from sparsefield.model import PairwiseMRF, read_adabmdca, write_adabmdca
-    from sparsefield.network import centrality_table, edge_table, export, make_graph, rank_contacts
-    from sparsefield.optimality import certify
-    from sparsefield.pairs import Inference
-    from sparsefield.selection import alpha_max, path
 else:
     _OFFERED = {
-        "data": (
-            *("Alignment", "CountedTable", "Domain", "Merged", "Moments", "ReadingWarning", "Table", "TableError"),
-            *("count_data", "encode", "moments_of_table", "read_alignment", "read_table", "sequence_weights"),
-        ),
+        "data": ("CountedTable", "Domain", "Merged", "Moments", "Table", "TableError", "moments_of_table"),
         "estimators": ("PseudoLikelihood", "SparseMRF", "SparseMRFCV", "bootstrap", "stability"),
         "fits": ("Fit", "Optimality", "Status"),
         "learning": ("infer", "learn"),
-        "model": ("PairwiseMRF", "read_adabmdca", "write_adabmdca"),
-        "network": ("centrality_table", "edge_table", "export", "make_graph", "rank_contacts"),
+        "model": ("PairwiseMRF",),
+        "network": ("centrality_table", "edge_table", "export", "make_graph"),
         "optimality": ("certify",),
         "pairs": ("Inference",),
+        "proteins": ("rank_contacts", "read_adabmdca", "write_adabmdca"),
         "selection": ("alpha_max", "path"),
+        "tables": (
+            *("Alignment", "ReadingWarning", "count_data", "encode", "read_alignment", "read_table"),
+            "sequence_weights",
+        ),
     }
 
     def __getattr__(name: str) -> object:

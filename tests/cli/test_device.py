@@ -108,7 +108,7 @@ def test_options_reach_what_fits(command, asked, known, tmp_path, gpu, monkeypat
 @needs_device
 def test_too_little_memory_is_one_sentence(known, tmp_path, gpu, monkeypatch):  # noqa: ARG001
     small, output = make_device(free_bytes=1000), tmp_path / "out.csv"
-    monkeypatch.setattr("sparsefield.inference._cuda.find_gpu", lambda: small)
+    monkeypatch.setattr("sparsefield.inference.gpu._cuda.find_gpu", lambda: small)
     words = [*make_words("sample", known, output), "--device", "cuda", "-n", 100_000]
     said = run(*words, code=2)
     assert said.startswith("Error: The GPU has ")

@@ -8,7 +8,7 @@ import pytest
 
 import sparsefield as sf
 from program import run
-from sparsefield.data import _folders, _row_sample
+from sparsefield.tables.parts import _folders, _row_sample
 
 
 @pytest.fixture(scope="module")

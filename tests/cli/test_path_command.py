@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 import sparsefield as sf
 from program import run
 from sparsefield import Fit
-from sparsefield.cli import _path as command
 from sparsefield.cli import app
+from sparsefield.cli.commands import _path as command
 from sparsefield.plotting import PathDisplay
 
 SHORT = ("--id", "person", "--missing", "drop", "--n-alphas", 6)

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sparsefield as sf
-from sparsefield.data import AMINO_ACIDS, MISSING, ConstantColumnWarning, UnknownLettersWarning
+from sparsefield.data import MISSING, ConstantColumnWarning, UnknownLettersWarning
+from sparsefield.tables import AMINO_ACIDS
 
 ROWS = ("ACDY-", "SCDY-", "AWE-G", "A-DYG")
 NAMES = ("P1/3-7", "P2/1-5", "P1/3-7", "P4/2-6")

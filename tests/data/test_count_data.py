@@ -5,16 +5,9 @@ import polars as pl
 import pytest
 
 import sparsefield as sf
-from sparsefield.data import (
-    ConstantColumnWarning,
-    _folders,
-    _parts,
-    _row_sample,
-    count_table,
-    encode,
-    find_parts,
-    open_rows,
-)
+from sparsefield.data import ConstantColumnWarning, count_table
+from sparsefield.tables import encode, find_parts, open_rows
+from sparsefield.tables.parts import _folders, _parts, _row_sample
 
 
 def make_frame(n=3000, seed=0):

@@ -9,7 +9,8 @@ import pytest
 from distributed import Client, LocalCluster
 
 import sparsefield as sf
-from sparsefield.data import count_table, encode
+from sparsefield.data import count_table
+from sparsefield.tables import encode
 
 
 def make_pandas(n=600):

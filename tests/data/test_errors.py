@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import sparsefield as sf
-from sparsefield.data import ConstantColumnWarning, TableError, read_contents, resolve_missing, take_counted
+from sparsefield.data import ConstantColumnWarning, TableError, resolve_missing, take_counted
+from sparsefield.tables import read_contents
 
 
 def catch(data, **options):

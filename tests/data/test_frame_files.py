@@ -9,7 +9,7 @@ import pyarrow.parquet
 import pytest
 
 import sparsefield as sf
-from sparsefield.data import read_contents
+from sparsefield.tables import read_contents
 
 MOODS = ["low", "mid", "high", "very high"]
 

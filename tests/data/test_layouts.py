@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 import sparsefield as sf
-from sparsefield.data import ReadingWarning, TableError, read_contents
+from sparsefield.data import TableError
+from sparsefield.tables import ReadingWarning, read_contents
 
 
 @pytest.fixture

@@ -14,7 +14,9 @@ import polars as pl
 import pytest
 
 import sparsefield as sf
-from sparsefield.data import TableError, _source, read_contents
+from sparsefield.data import TableError
+from sparsefield.tables import read_contents
+from sparsefield.tables.reading import _source
 
 TEXT = "a,b\nx,1\ny,0\nx,0\n"
 FRAME = {"a": ["x", "y", "x"], "b": [1, 0, 0]}

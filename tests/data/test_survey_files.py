@@ -8,7 +8,8 @@ import pyreadstat
 import pytest
 
 import sparsefield as sf
-from sparsefield.data import TableError, read_contents
+from sparsefield.data import TableError
+from sparsefield.tables import read_contents
 
 SEX = {1: "male", 2: "female", 9: "refused"}
 MOOD = {3: "high", 1: "low", 2: "mid", 4: "very high"}

@@ -7,7 +7,7 @@ from scipy.stats import chi2
 from sklearn.datasets import load_digits
 
 import sparsefield as sf
-from sparsefield.data import find_suspicions
+from sparsefield.tables import find_suspicions
 
 
 def look(columns, **options):

@@ -10,8 +10,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import sparsefield as sf
-from sparsefield.data import TableError, read_contents
-from sparsefield.data import _characters as characters
+from sparsefield.data import TableError
+from sparsefield.tables import read_contents
+from sparsefield.tables.reading import _characters as characters
 
 
 @pytest.fixture

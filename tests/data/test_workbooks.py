@@ -10,7 +10,8 @@ import pytest
 import xlsxwriter
 
 import sparsefield as sf
-from sparsefield.data import ReadingWarning, TableError, read_contents
+from sparsefield.data import TableError
+from sparsefield.tables import ReadingWarning, read_contents
 
 
 @pytest.fixture
@@ -142,6 +143,6 @@ def test_sheets_of_libreoffice_are_read(tmp_path):
 def test_an_empty_column_is_told_of_in_a_note_and_not_by_the_reader(write):
     path = write([["a", None, "b"], [1, None, 0], [2, None, 1]])
     assert read(path)[1] == ["Column 2 from the left has no name and no values: it is left out."]
-    code = f"from sparsefield.data import read_contents; read_contents({str(path)!r})"
+    code = f"from sparsefield.tables import read_contents; read_contents({str(path)!r})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("", "")

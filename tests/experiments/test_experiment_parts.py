@@ -6,9 +6,9 @@ import pytest
 import exact_chains
 from sparsefield import PairwiseMRF
 from sparsefield.datasets import make_field
-from sparsefield.experiments._law import Law
-from sparsefield.experiments._trials import QUICK, find_optimum, make_trial
-from sparsefield.experiments._votes import NELSON, load_votes
+from sparsefield_experiments._law import Law
+from sparsefield_experiments._trials import QUICK, find_optimum, make_trial
+from sparsefield_experiments._votes import NELSON, load_votes
 
 
 @pytest.mark.parametrize("n_sweeps", [1, 4])

@@ -2,10 +2,10 @@
 
 from typer.testing import CliRunner
 
-from sparsefield import experiments
+import sparsefield_experiments as experiments
 from sparsefield.cli import app
-from sparsefield.experiments import write_pages
-from sparsefield.experiments._trials import QUICK, make_trial, run_newton
+from sparsefield_experiments import write_pages
+from sparsefield_experiments._trials import QUICK, make_trial, run_newton
 
 
 def test_one_experiment_can_be_run_alone(tmp_path):

@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 
 from sparsefield.cli import app
 from sparsefield.datasets import load_senate
-from sparsefield.experiments import EXPERIMENTS, write_pages
-from sparsefield.experiments._sizes import METHODS
-from sparsefield.experiments._trials import QUICK
-from sparsefield.experiments._votes import COLORS, NELSON, ROCKEFELLER
+from sparsefield_experiments import EXPERIMENTS, write_pages
+from sparsefield_experiments._sizes import METHODS
+from sparsefield_experiments._trials import QUICK
+from sparsefield_experiments._votes import COLORS, NELSON, ROCKEFELLER
 
 DOCS = Path(__file__).parents[2] / "docs" / "paper"
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from sparsefield.experiments._claims import judge
-from sparsefield.experiments._votes import ROCKEFELLER
+from sparsefield_experiments._claims import judge
+from sparsefield_experiments._votes import ROCKEFELLER
 
 
 def structure(tay_auc, tay_seconds, one_auc, sweeps_late=8.0, certified=1.0):

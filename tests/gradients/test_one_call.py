@@ -9,8 +9,8 @@ from sparsefield.datasets import make_field
 from sparsefield.gradients import Point, Simulation, Tay
 from sparsefield.gradients._bounds import check_sweeps, choose_number
 from sparsefield.inference import BoundingChains, Cpu
-from sparsefield.inference._blocks import SWEEPS, as_words, make_source, make_streams
 from sparsefield.inference._checks import HAS_AVX2
+from sparsefield.inference.chains._blocks import SWEEPS, as_words, make_source, make_streams
 from sparsefield.model import PairwiseMRF, as_theta, count_once
 from sparsefield.objective import Problem
 

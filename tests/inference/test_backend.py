@@ -11,7 +11,7 @@ from sparsefield.certificates import coalescence
 from sparsefield.datasets import make_field
 from sparsefield.gradients import BestDraws
 from sparsefield.inference import Chains, Cpu, Exact, Gibbs, Perfect
-from sparsefield.inference._blocks import Blocks
+from sparsefield.inference.chains._blocks import Blocks
 from sparsefield.model import as_theta
 
 

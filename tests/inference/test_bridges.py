@@ -7,8 +7,7 @@ import pytest
 from scipy import stats
 
 import naive
-from sparsefield.inference import add_influences, bridge, chain_bridges, skewness_of_sum
-from sparsefield.model import as_theta
+from sparsefield.model import add_influences, as_theta, bridge, chain_bridges, skewness_of_sum
 from statistics_ import FALSE_ALARM
 from zoo import parts, random_field
 

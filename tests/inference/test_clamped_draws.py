@@ -8,8 +8,10 @@ from level_fields import ordered_field
 from sparsefield import PairwiseMRF, _threads
 from sparsefield._kernels._target import HAS_AVX2
 from sparsefield.datasets import make_field
-from sparsefield.inference import Cpu, OutOfReachError, Scan, _clamped_coupling, _conditional, _coupled, _missing
-from sparsefield.inference._blocks import CHOICES, CONTINUED, PILOT, SWEEPS, make_streams
+from sparsefield.inference import Cpu, OutOfReachError, Scan
+from sparsefield.inference.chains._blocks import CHOICES, CONTINUED, PILOT, SWEEPS, make_streams
+from sparsefield.inference.exact_draws import _coupled
+from sparsefield.inference.missing import _clamped_coupling, _enumerated_rows, _missing
 from statistics_ import assert_counts_agree
 from zoo import ZOO, parts, random_field
 
@@ -128,7 +130,7 @@ def test_many_missing_values_of_levels_are_drawn_whatever_the_threads(model, mon
     assert 300 <= run.n_coupled < 2400
     assert np.all((chains.codes() == codes) | (codes == 255))
     monkeypatch.setattr(_threads, "SMALLEST_SHARE", 1e-15)
-    for module in (_coupled, _conditional, _clamped_coupling):
+    for module in (_coupled, _enumerated_rows, _clamped_coupling):
         monkeypatch.setattr(module, "LONGEST_CALL", 0.0)
     monkeypatch.setattr(_clamped_coupling, "_MOST_BLOCKS", 1)
     np.testing.assert_array_equal(chains.codes(), Cpu(3).clamped_draw(model, codes, seed=1, max_sweeps=500)[0].codes())
@@ -166,7 +168,7 @@ def test_draws_do_not_depend_on_threads_or_on_how_many_are_made_at_one_time(monk
     assert run.n_coupled > 512
     assert run.n_enumerated > 512
     monkeypatch.setattr(_threads, "SMALLEST_SHARE", 1e-15)
-    for module in (_coupled, _conditional, _clamped_coupling):
+    for module in (_coupled, _enumerated_rows, _clamped_coupling):
         monkeypatch.setattr(module, "LONGEST_CALL", 0.0)
     monkeypatch.setattr(_clamped_coupling, "_MOST_BLOCKS", 1)
     np.testing.assert_array_equal(one.codes(), Cpu(3).clamped_draw(model, codes, seed=9, max_sweeps=2000)[0].codes())
@@ -268,7 +270,7 @@ def test_expectations_and_variances_do_not_depend_on_threads_or_on_how_they_are_
     whole = look(1)
     monkeypatch.setattr(_threads, "SMALLEST_SHARE", 1e-15)
     for seconds in (0.0, 1e-5):  # a row at a time, and some of them
-        monkeypatch.setattr(_conditional, "LONGEST_CALL", seconds)
+        monkeypatch.setattr(_enumerated_rows, "LONGEST_CALL", seconds)
         for n_threads in (1, 3):
             for one, other in zip(whole, look(n_threads), strict=True):
                 np.testing.assert_array_equal(one, other)

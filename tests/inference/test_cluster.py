@@ -18,8 +18,8 @@ from sparsefield.certificates import coalescence
 from sparsefield.datasets import make_field
 from sparsefield.gradients import BestDraws
 from sparsefield.inference import Cluster, Cpu, _draws
-from sparsefield.inference import _cluster_tasks as tasks
-from sparsefield.inference._workers import Workers
+from sparsefield.inference.cluster import _tasks as tasks
+from sparsefield.inference.cluster._workers import Workers
 from sparsefield.model import as_theta
 from zoo import random_field
 

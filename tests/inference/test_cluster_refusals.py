@@ -7,8 +7,8 @@ import pytest
 
 from sparsefield.datasets import make_field
 from sparsefield.inference import Cluster
-from sparsefield.inference import _cluster_tasks as tasks
-from sparsefield.inference._workers import _check_versions
+from sparsefield.inference.cluster import _tasks as tasks
+from sparsefield.inference.cluster._workers import _check_versions
 
 DOMAIN = make_field(3, seed=1).domain
 

@@ -7,7 +7,8 @@ import naive
 from sparsefield import Domain, PairwiseMRF, _threads
 from sparsefield._kernels._target import HAS_AVX2
 from sparsefield.datasets import make_field
-from sparsefield.inference import Chains, Exact, Gibbs, Scan, _blocks
+from sparsefield.inference import Chains, Exact, Gibbs, Scan
+from sparsefield.inference.chains import _blocks
 from statistics_ import assert_counts_agree, assert_moments_agree
 from zoo import BINARY, LEVELS, ZOO, parts, random_field
 

@@ -14,8 +14,9 @@ from sparsefield._kernels._target import HAS_AVX2
 from sparsefield.certificates import dobrushin, influence_matrix
 from sparsefield.certificates._influence import spectral_radius
 from sparsefield.datasets import make_field
-from sparsefield.inference import BoundingChains, Chains, Perfect, Scan, _coupled
-from sparsefield.inference._blocks import PILOT, SWEEPS, make_states, make_streams, unpack
+from sparsefield.inference import BoundingChains, Chains, Perfect, Scan
+from sparsefield.inference.chains._blocks import PILOT, SWEEPS, make_states, make_streams, unpack
+from sparsefield.inference.exact_draws import _coupled
 from statistics_ import assert_counts_agree, assert_moments_agree
 from zoo import BINARY, parts
 

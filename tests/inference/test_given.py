@@ -124,9 +124,11 @@ def test_what_is_out_of_reach_is_refused_and_named():
 
 def test_more_work_than_anybody_waits_for_is_refused_before_it_begins(monkeypatch):
     codes = np.full((5, 10), MISSING, dtype=np.uint8)
-    monkeypatch.setattr("sparsefield.inference._given.MOST_WORK", 5 * 2046)  # 1024 + 512 + ... + 2 for each row
+    monkeypatch.setattr(
+        "sparsefield.inference.elimination._conditionals.MOST_WORK", 5 * 2046
+    )  # 1024 + 512 + ... + 2 for each row
     Given(make_clique(10), codes).log_sums()
-    monkeypatch.setattr("sparsefield.inference._given.MOST_WORK", 5 * 2046 - 1)
+    monkeypatch.setattr("sparsefield.inference.elimination._conditionals.MOST_WORK", 5 * 2046 - 1)
     for ask in (Given.log_sums, Given.find_mode, lambda given: given.draw(np.zeros(codes.shape))):
         with pytest.raises(OutOfReachError, match="fewer rows at a time"):
             ask(Given(make_clique(10), codes))
@@ -134,9 +136,9 @@ def test_more_work_than_anybody_waits_for_is_refused_before_it_begins(monkeypatc
 
 def test_tables_that_are_too_large_together_are_refused(monkeypatch):
     codes = np.full((1, 10), MISSING, dtype=np.uint8)
-    monkeypatch.setattr("sparsefield.inference._cliques.MOST_TOGETHER", 2046)
+    monkeypatch.setattr("sparsefield.inference.elimination._cliques.MOST_TOGETHER", 2046)
     assert Given(make_clique(10), codes).is_in_reach.all()
-    monkeypatch.setattr("sparsefield.inference._cliques.MOST_TOGETHER", 2045)
+    monkeypatch.setattr("sparsefield.inference.elimination._cliques.MOST_TOGETHER", 2045)
     assert not Given(make_clique(10), codes).is_in_reach.any()
 
 
@@ -154,7 +156,7 @@ def test_rows_taken_a_few_at_a_time_are_the_same(monkeypatch):
     codes, uniforms = make_rows(model, 200), np.random.default_rng(1).random((200, 5))
     whole = Given(model, codes)
     log_sums, drawn = whole.log_sums(), whole.draw(uniforms)
-    monkeypatch.setattr("sparsefield.inference._given._ENTRIES_AT_ONCE", 300)
+    monkeypatch.setattr("sparsefield.inference.elimination._conditionals._ENTRIES_AT_ONCE", 300)
     np.testing.assert_allclose(Given(model, codes).log_sums(), log_sums, rtol=1e-14)
     np.testing.assert_array_equal(Given(model, codes).draw(uniforms), drawn)
 
@@ -210,7 +212,7 @@ def test_other_orders_make_smaller_tables_and_the_same_sums(monkeypatch):
     edges = np.triu(rng.random((p, p)) < 0.12, 1) * rng.normal(size=(p, p))
     model = PairwiseMRF.binary(rng.normal(size=p), edges + edges.T)
     nothing = np.full((1, p), MISSING, dtype=np.uint8)
-    monkeypatch.setattr("sparsefield.inference._cliques._SMALL", 1)
+    monkeypatch.setattr("sparsefield.inference.elimination._cliques._SMALL", 1)
     first, best = Given(model, nothing), Given(model, nothing, n_trials=20)
     assert best.work < first.work
     assert best.log_sums()[0] == pytest.approx(first.log_sums()[0], rel=1e-12)

@@ -11,9 +11,10 @@ from sparsefield import Domain, PairwiseMRF
 from sparsefield._deadline import OutOfTimeError, until
 from sparsefield.certificates import certify_bounds
 from sparsefield.datasets import make_field
-from sparsefield.inference import DeviceMemoryError, OutOfReachError, _device_missing
-from sparsefield.inference._device_coupled import _Plan, draw_exactly
-from sparsefield.inference._device_scan import DeviceScan
+from sparsefield.inference import DeviceMemoryError, OutOfReachError
+from sparsefield.inference.gpu import _missing
+from sparsefield.inference.gpu._coupled import _Plan, draw_exactly
+from sparsefield.inference.gpu._scan import DeviceScan
 from statistics_ import assert_counts_agree, assert_moments_agree
 from zoo import BINARY, LEVELS, parts
 
@@ -119,7 +120,7 @@ def own_pairs(domain):
 @pytest.mark.parametrize("cells", [2**28, 20_000])
 def test_missing_values_are_drawn_given_the_observed_cells(cells, monkeypatch):
     # Rows that miss so much, and are drawn so seldom, are not enumerated.
-    monkeypatch.setattr(_device_missing, "_MOST_CELLS", cells)  # all chains at one time, or some
+    monkeypatch.setattr(_missing, "_MOST_CELLS", cells)  # all chains at one time, or some
     model, backend = make_field(14, edge_probability=0.3, strength=(0.4, 0.9), seed=3), OnDevice(make_device())
     rng = np.random.default_rng(1)
     observed = rng.integers(0, 2, (1500, 14))

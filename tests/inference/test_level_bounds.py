@@ -9,9 +9,10 @@ from level_fields import Law, from_blocks, ordered_field
 from sparsefield import Domain, PairwiseMRF, _threads
 from sparsefield._kernels import _intervals, _lookups, _noise
 from sparsefield._kernels._bytes import BLOCK
-from sparsefield.inference import BoundingChains, OutOfReachError, Perfect, Scan, _coupled, _level_bounds
-from sparsefield.inference._blocks import SWEEPS, make_streams
-from sparsefield.inference._sets import make_sets
+from sparsefield.inference import BoundingChains, OutOfReachError, Perfect, Scan
+from sparsefield.inference.chains._blocks import SWEEPS, make_streams
+from sparsefield.inference.exact_draws import _coupled, _level_bounds
+from sparsefield.inference.exact_draws._sets import make_sets
 from statistics_ import FALSE_ALARM, assert_counts_agree, assert_moments_agree
 from zoo import LEVELS, random_field
 
@@ -84,7 +85,7 @@ def test_sets_contain_chains_from_every_start(form, model):
 @named
 def test_exact_draws_have_the_probabilities_of_the_field(form, model, monkeypatch):
     choose = _level_bounds.bound_tables
-    monkeypatch.setattr("sparsefield.inference._scan.bound_tables", lambda field, _: choose(field, form))
+    monkeypatch.setattr("sparsefield.inference.chains._scan.bound_tables", lambda field, _: choose(field, form))
     law = Law(model)
     draws, run = Perfect(200_000, seed=3).draw(model)
     numbers = np.ravel_multi_index(tuple(draws.codes().T.astype(np.int64)), tuple(model.domain.n_levels))

@@ -10,7 +10,8 @@ import pytest
 
 import sparsefield as sf
 from host_device import needs_device
-from sparsefield.inference import Auto, Cpu, Cuda, NoDeviceError, _device, has_gpu, make_backend, name_device
+from sparsefield.inference import Auto, Cpu, Cuda, NoDeviceError, has_gpu, make_backend, name_device
+from sparsefield.inference.gpu import _device
 
 
 @needs_device

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sparsefield.inference import _random_rounding
-from sparsefield.inference._random_rounding import round_randomly, round_values
+from sparsefield.inference.chains import _random_rounding
+from sparsefield.inference.chains._random_rounding import round_randomly, round_values
 
 N = 20_000
 

@@ -9,14 +9,14 @@ import naive_gpu
 from host_device import make_device, needs_device
 from sparsefield import PairwiseMRF
 from sparsefield.datasets import make_field
-from sparsefield.inference import _device_scan
-from sparsefield.inference._blocks import STARTS, SWEEPS
-from sparsefield.inference._device import GROUPS
-from sparsefield.inference._device_chains import DeviceBounds, DeviceChains, lay_out, make_key, make_streams
-from sparsefield.inference._device_coupled import draw_exactly
-from sparsefield.inference._device_draws import count_each, count_lines
-from sparsefield.inference._device_scan import DeviceScan
-from sparsefield.inference._tables import pair_shifts
+from sparsefield.inference.chains._blocks import STARTS, SWEEPS
+from sparsefield.inference.chains._tables import pair_shifts
+from sparsefield.inference.gpu import _scan
+from sparsefield.inference.gpu._chains import DeviceBounds, DeviceChains, lay_out, make_key, make_streams
+from sparsefield.inference.gpu._coupled import draw_exactly
+from sparsefield.inference.gpu._device import GROUPS
+from sparsefield.inference.gpu._draws import count_each, count_lines
+from sparsefield.inference.gpu._scan import DeviceScan
 from zoo import BINARY
 
 FEW = make_field(6, edge_probability=0.7, strength=(0.4, 1.2), seed=2)
@@ -100,7 +100,7 @@ def test_states_do_not_depend_on_the_size_or_the_load_of_a_device():
 def test_states_do_not_depend_on_the_groups_of_neighbours(monkeypatch, n_full):
     model, found = make_field(11, edge_probability=0.6, seed=3), []  # with up to nine neighbours
     for group in GROUPS:
-        monkeypatch.setattr(_device_scan, "_choose_group", lambda _, group=group: group)
+        monkeypatch.setattr(_scan, "_choose_group", lambda _, group=group: group)
         device = make_device(n_full)
         bounds = DeviceBounds.start(device, model.domain, 500, seed=5)
         bounds.sweep(DeviceScan(device, model, n_planes=2), 3)
@@ -114,9 +114,9 @@ def test_states_do_not_depend_on_the_groups_of_neighbours(monkeypatch, n_full):
 
 def test_groups_fit_the_numbers_of_neighbours():
     for degrees, group in (([2] * 9, 2), ([4] * 9, 4), ([6] * 9, 6), ([8] * 9, 8), ([16] * 9, 8), ([], 2)):
-        assert _device_scan._choose_group(np.array(degrees, dtype=np.int64)) == group
+        assert _scan._choose_group(np.array(degrees, dtype=np.int64)) == group
     # Most have few neighbours: groups as large as those of one with many would be filled up for all others.
-    assert _device_scan._choose_group(np.array([2] * 20 + [16])) == 2
+    assert _scan._choose_group(np.array([2] * 20 + [16])) == 2
 
 
 STRONG = PairwiseMRF.binary(

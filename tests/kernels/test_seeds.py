@@ -7,7 +7,7 @@ from sparsefield import Domain
 from sparsefield._kernels._seeds import MOST_SEED
 from sparsefield.gradients import Simulation
 from sparsefield.inference import Chains
-from sparsefield.inference._blocks import make_source, make_streams
+from sparsefield.inference.chains._blocks import make_source, make_streams
 
 
 @pytest.mark.parametrize("seed", [5, np.int64(5), 2**64 + 5, MOST_SEED + 5])

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import sparsefield as sf
-from sparsefield.data import read_rows
 from sparsefield.fitting import Learner, Options
 from sparsefield.learning import learn_with
 from sparsefield.objective import Ridge
 from sparsefield.structure import EdgePrior
+from sparsefield.tables import read_rows
 
 
 def make_table(kind, n=500):

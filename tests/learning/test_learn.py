@@ -168,7 +168,7 @@ def test_an_iteration_for_which_there_is_no_time_is_not_begun():
 
 def test_time_counts_from_the_first_look_at_the_table(monkeypatch):
     table = make_table()
-    read_rows = sf.data.read_rows
+    read_rows = sf.tables.read_rows
 
     def slow(*inputs, **options):
         time.sleep(0.3)

@@ -23,7 +23,7 @@ def enumerate_entropy(model):
 
 def refuse_tables(monkeypatch, most=1):
     """Make sums out of reach that take tables of more entries."""
-    monkeypatch.setattr("sparsefield.inference._cliques.MOST_STATES", most)
+    monkeypatch.setattr("sparsefield.inference.elimination._cliques.MOST_STATES", most)
 
 
 @everyone

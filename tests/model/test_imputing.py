@@ -26,7 +26,7 @@ def take(monkeypatch):
 
     def choose(way):
         if way != "sums":
-            monkeypatch.setattr("sparsefield.inference._cliques.MOST_STATES", 1)
+            monkeypatch.setattr("sparsefield.inference.elimination._cliques.MOST_STATES", 1)
         return Refusing() if way == "Gibbs chains" else Cpu()
 
     return choose

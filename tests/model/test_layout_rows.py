@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 import sparsefield as sf
-from sparsefield.data import Moments, read_rows
+from sparsefield.data import Moments
 from sparsefield.fitting import Learner, Options
 from sparsefield.model import _layout, count_once, inner_once, is_symmetric, norm, row_parts, sum_once
 from sparsefield.objective import L1, Problem, _penalty
 from sparsefield.objective._residual_variances import rest_of_some, rest_variances
 from sparsefield.selection import _noise
 from sparsefield.solvers import _draw_budget
+from sparsefield.tables import read_rows
 
 
 @pytest.fixture

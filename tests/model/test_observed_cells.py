@@ -34,7 +34,7 @@ def enumerate_rows(model, codes):
 @everyone
 def test_what_sums_do_not_reach_is_enumerated_and_exact(model, monkeypatch):
     codes = make_rows(model)
-    monkeypatch.setattr("sparsefield.inference._cliques.MOST_STATES", 3)  # one value of a row at most
+    monkeypatch.setattr("sparsefield.inference.elimination._cliques.MOST_STATES", 3)  # one value of a row at most
     found = model.log_prob_observed(codes)
     np.testing.assert_allclose(found, enumerate_rows(model, codes), rtol=1e-10, atol=1e-10)
 
@@ -42,7 +42,7 @@ def test_what_sums_do_not_reach_is_enumerated_and_exact(model, monkeypatch):
 @everyone
 def test_estimates_come_with_the_error_that_they_have(model, monkeypatch):
     codes, known = make_rows(model), model.log_partition()
-    monkeypatch.setattr("sparsefield.inference._cliques.MOST_STATES", 3)
+    monkeypatch.setattr("sparsefield.inference.elimination._cliques.MOST_STATES", 3)
     monkeypatch.setattr("sparsefield.model._partition.MAX_STATES", 3)
     with pytest.warns(UserWarning, match=r"row 2 among them") as caught:
         found = model.log_prob_observed(codes, log_partition=known)
@@ -59,7 +59,7 @@ def test_estimates_come_with_the_error_that_they_have(model, monkeypatch):
 
 def test_what_cannot_be_drawn_either_is_refused(monkeypatch):
     model = FIELDS["dense"]
-    monkeypatch.setattr("sparsefield.inference._cliques.MOST_STATES", 3)
+    monkeypatch.setattr("sparsefield.inference.elimination._cliques.MOST_STATES", 3)
     monkeypatch.setattr("sparsefield.model._partition.MAX_STATES", 3)
     monkeypatch.setattr("sparsefield.model._annealing._MOST_TIMES", 1)
     with pytest.raises(OutOfReachError, match="out of reach of annealing"):

@@ -4,7 +4,7 @@ import pytest
 
 import sparsefield as sf
 from sparsefield.model import block_norms
-from sparsefield.network import correct_strengths
+from sparsefield.proteins import correct_strengths
 from zoo import random_field
 
 

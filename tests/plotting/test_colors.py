@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from sparsefield.cli._demo import _COLORS
+from sparsefield.cli.commands._demo import _COLORS
 from sparsefield.plotting import PALETTE, choose_colors, style_groups
 from sparsefield.plotting._colors import SHAPES
 

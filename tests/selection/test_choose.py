@@ -15,7 +15,7 @@ import naive
 import sparsefield as sf
 from noise import curvature
 from problems import make_table, theta_of
-from sparsefield.data import MISSING, read_rows
+from sparsefield.data import MISSING
 from sparsefield.fitting import Learner, Options
 from sparsefield.gradients import BestDraws
 from sparsefield.selection import _choose, select
@@ -23,6 +23,7 @@ from sparsefield.selection._likelihoods import Likelihoods
 from sparsefield.selection._noise import count_noise, edge_of_noise
 from sparsefield.selection._parts import make_folds, make_subsamples
 from sparsefield.selection._rules import ByInformation, Found
+from sparsefield.tables import read_rows
 from statistics_ import FALSE_ALARM
 
 TABLE = make_table(4, 100)

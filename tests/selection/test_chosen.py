@@ -8,10 +8,11 @@ from scipy import stats
 
 import sparsefield as sf
 from problems import make_table, theta_of
-from sparsefield.data import MISSING, read_rows
+from sparsefield.data import MISSING
 from sparsefield.fitting import Learner, Options
 from sparsefield.selection import select
 from sparsefield.selection._noise import count_noise, edge_of_noise
+from sparsefield.tables import read_rows
 from statistics_ import FALSE_ALARM
 
 TABLE = make_table(6, 600)

@@ -6,11 +6,12 @@ from scipy import stats
 
 import sparsefield as sf
 from problems import make_table
-from sparsefield.data import MISSING, read_rows
+from sparsefield.data import MISSING
 from sparsefield.fitting import Learner, Options
 from sparsefield.selection import _noise, select
 from sparsefield.selection._alpha_max import independent_means, largest_alpha
 from sparsefield.selection._noise import alpha_of_noise, count_noise, edge_of_noise, noise_of
+from sparsefield.tables import read_rows
 from statistics_ import FALSE_ALARM
 
 TABLE = make_table(4, 100)

@@ -5,12 +5,13 @@ import pytest
 
 import sparsefield as sf
 from problems import make_table, theta_of
-from sparsefield.data import moments_of_table, read_rows
+from sparsefield.data import moments_of_table
 from sparsefield.fitting import Learner, Options
 from sparsefield.model import as_theta, pair_weights
 from sparsefield.objective import GroupSupport, Problem, Support, describe_penalty, make_penalty
 from sparsefield.optimality import bound_gap
 from sparsefield.selection import relax
+from sparsefield.tables import read_rows
 
 TABLE = make_table(8, 500)
 

@@ -8,7 +8,6 @@ import sparsefield as sf
 from noise import covariance, enumerate_statistics
 from problems import make_problem, theta_of
 from sparsefield import PairwiseMRF
-from sparsefield.data import read_rows
 from sparsefield.fitting import Learner, Options
 from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Point, Simulation
 from sparsefield.marks import fit_newton
@@ -17,6 +16,7 @@ from sparsefield.solvers import _newton, find_move
 from sparsefield.solvers._decrease import Stand
 from sparsefield.solvers._draw_budget import draws_for_agreement, draws_for_penalty, find_edge_noise, find_spread
 from sparsefield.structure import find_structure
+from sparsefield.tables import read_rows
 from statistics_ import FALSE_ALARM
 
 

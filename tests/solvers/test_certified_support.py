@@ -10,7 +10,6 @@ import sparsefield as sf
 from exact_chains import least_objective
 from noise import enumerate_statistics
 from problems import make_table, theta_of
-from sparsefield.data import read_rows
 from sparsefield.datasets import make_field
 from sparsefield.fits import Fit
 from sparsefield.fitting import Learner, Options
@@ -18,6 +17,7 @@ from sparsefield.model import across_variables
 from sparsefield.objective import Support
 from sparsefield.optimality import problem_of
 from sparsefield.selection import relax
+from sparsefield.tables import read_rows
 from statistics_ import FALSE_ALARM
 
 

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import sparsefield as sf
-from sparsefield.data import _folders, _parts, _row_sample
+from sparsefield.tables.parts import _folders, _parts, _row_sample
 
 ALPHA = 0.03
 

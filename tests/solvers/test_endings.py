@@ -6,12 +6,12 @@ import pytest
 import sparsefield as sf
 from problems import make_table, theta_of
 from sparsefield._deadline import OutOfTimeError
-from sparsefield.data import read_rows
 from sparsefield.fits import NewtonStep
 from sparsefield.gradients import BestDraws
 from sparsefield.objective import L1
 from sparsefield.optimality import _certified_solve
 from sparsefield.solvers import _newton, _safeguard
+from sparsefield.tables import read_rows
 
 DRAWS = BestDraws(max_states=0)
 

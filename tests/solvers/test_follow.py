@@ -7,13 +7,13 @@ import pytest
 
 import sparsefield as sf
 from problems import make_table, theta_of
-from sparsefield.data import read_rows
 from sparsefield.fitting import Learner, Options
 from sparsefield.inference import Cpu
 from sparsefield.objective import Problem, Support
 from sparsefield.optimality import bound_gap
 from sparsefield.solvers import ExactStand, Limits
 from sparsefield.solvers._quasi_newton import follow
+from sparsefield.tables import read_rows
 
 
 def make_levels():

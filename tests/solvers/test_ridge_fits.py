@@ -7,7 +7,6 @@ from scipy import optimize, stats
 import sparsefield as sf
 from naive import distribution
 from problems import make_table, theta_of
-from sparsefield.data import read_rows
 from sparsefield.fitting import Learner, Options
 from sparsefield.gradients import BestDraws, ExactMoments, Point, Simulation
 from sparsefield.inference import enumerate_states
@@ -15,6 +14,7 @@ from sparsefield.marks import fit_newton
 from sparsefield.objective import Observed, Problem, Ridge
 from sparsefield.optimality import bound_gap
 from sparsefield.solvers._newton_step import find_move
+from sparsefield.tables import read_rows
 from statistics_ import FALSE_ALARM
 
 

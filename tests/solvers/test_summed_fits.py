@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import sparsefield as sf
-from sparsefield.data import read_rows
 from sparsefield.fitting import Learner, Options, _learner
 from sparsefield.objective import Ridge
+from sparsefield.tables import read_rows
 
 # Steps end at a smallest subgradient of 1e-8; curvatures of these tables are above 1e-3, so that weights are right to
 # 1e-5, and two of them differ by no more than twice that.

@@ -9,7 +9,7 @@ from scipy import stats
 
 import sparsefield as sf
 from sparsefield._deadline import OutOfTimeError, until
-from sparsefield.data import Rows, read_rows
+from sparsefield.data import Rows
 from sparsefield.fitting import Learner, Options
 from sparsefield.model import as_theta
 from sparsefield.objective import Ridge
@@ -20,6 +20,7 @@ from sparsefield.structure._independence import judge_independence
 from sparsefield.structure._nodes import Nodes
 from sparsefield.structure._prior import learn_prior
 from sparsefield.structure._search import Search
+from sparsefield.tables import read_rows
 
 
 def find(table, weights=None):

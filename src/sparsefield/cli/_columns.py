@@ -7,7 +7,8 @@ from collections.abc import Collection, Sequence
 
 import polars as pl
 
-from sparsefield.data import TableError, count, is_numbering, names_rows, preview
+from sparsefield.data import TableError, count, preview
+from sparsefield.tables import is_numbering, names_rows
 
 _RARE = 0.05  # of the cells of a column: words among numbers are then taken for typos
 

@@ -19,16 +19,16 @@ _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 # In the order of the help: what people do first comes first.
 _FILES = {
-    "demo": "_demo",
-    "fit": "_fit",
-    "infer": "_infer",
-    "certify": "_fit",
-    "path": "_path",
-    "bootstrap": "_bootstrap",
-    "sample": "_sample",
-    "report": "_report",
-    "export": "_export",
-    "paper": "_paper",
+    "demo": "commands._demo",
+    "fit": "commands._fit",
+    "infer": "commands._infer",
+    "certify": "commands._fit",
+    "path": "commands._path",
+    "bootstrap": "commands._bootstrap",
+    "sample": "commands._sample",
+    "report": "commands._report",
+    "export": "commands._export",
+    "paper": "commands._paper",
     "version": "_app",
 }
 

@@ -9,7 +9,8 @@ from sparsefield.cli._app import Output
 from sparsefield.cli._columns import read_order
 from sparsefield.cli._spelling import spell_given
 from sparsefield.cli._tables import Cells, Reading, Sampling
-from sparsefield.data import ConstantColumnWarning, CountedTable, Domain, LazyParts, TableError, count_parts
+from sparsefield.data import ConstantColumnWarning, CountedTable, Domain, TableError
+from sparsefield.tables import LazyParts, count_parts
 
 _N_LOOKED_AT = 1000  # rows that tell which columns are numbers
 

@@ -33,7 +33,8 @@ class Groups:
 def load_groups(path: Path | None, color: str | None, names: Sequence[str], out: Output) -> Groups:
     """Read the table of variables, and the groups that give colours."""
     from sparsefield.cli._columns import find_column
-    from sparsefield.data import TableError, read_contents
+    from sparsefield.data import TableError
+    from sparsefield.tables import read_contents
 
     if path is None:
         if color is not None:

@@ -19,27 +19,29 @@ from sparsefield.cli._notes import compose_notes, list_unordered
 from sparsefield.cli._spelling import spell_given
 from sparsefield.cli._tables import Cells, Reading, Sampling
 from sparsefield.data import (
-    DOUBTFUL_MARKERS,
-    MISSING_MARKERS,
     ConstantColumnWarning,
-    Contents,
     Domain,
-    LazyParts,
     Table,
     TableError,
     UnknownLettersWarning,
-    as_address,
     columns_have,
     count,
+    preview,
+    read_weights,
+)
+from sparsefield.tables import (
+    DOUBTFUL_MARKERS,
+    MISSING_MARKERS,
+    Contents,
+    LazyParts,
+    as_address,
     encode,
     find_large,
     find_suspicions,
     find_taken,
     has_gaps,
     list_variants,
-    preview,
     read_contents,
-    read_weights,
 )
 
 

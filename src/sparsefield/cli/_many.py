@@ -84,7 +84,7 @@ class ManyFits:
 
 def make_fit_command(data: Path, alpha: float, reading: Reading, asked: ManyFits) -> list[str]:
     """Return the words of the command that fits the same table with a penalty."""
-    from sparsefield.data import as_address
+    from sparsefield.tables import as_address
 
     words = ["sparsefield", "fit", as_address(data) or str(data), "--alpha", repr(alpha), *_as_words(reading)]
     words += [] if asked.missing == "model" else ["--missing", asked.missing]

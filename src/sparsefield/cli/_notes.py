@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterable
 
 from sparsefield.cli._spelling import spell as spell_option
-from sparsefield.data import FEW_LEVELS, Suspicion, Table, columns_have
+from sparsefield.data import Suspicion, Table, columns_have
+from sparsefield.tables import FEW_LEVELS
 
 _MOST = 5  # notes of a kind: more of them hide the others
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield.data._errors import TableError
-from sparsefield.data._listing import count, preview
+from sparsefield.data._phrases import count, preview
 
 if TYPE_CHECKING:
     from sparsefield.data._merging import Merged

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sparsefield.data._listing import preview
+from sparsefield.data._phrases import preview
 
 # What there is in Python where the program has an option, or needs a value.
 _IN_PYTHON = {

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield.data._domain import MISSING, MOST_LEVELS, Domain
-from sparsefield.data._listing import preview
+from sparsefield.data._phrases import preview
 from sparsefield.data._table import Table
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sparsefield.data._counting import MOST_ROWS, count_codes
 from sparsefield.data._domain import Domain
 from sparsefield.data._errors import TableError
-from sparsefield.data._listing import count
+from sparsefield.data._phrases import count
 from sparsefield.data._table import Table, check_weights
 
 _ROWS_AT_ONCE = 8192  # whose indicators are held as floats at one time

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sparsefield.data._counted import CountedTable
 from sparsefield.data._errors import TableError
-from sparsefield.data._listing import count, listed
+from sparsefield.data._phrases import count, listed
 from sparsefield.data._table import Table, check_weights
 
 WAYS_WITH_MISSING = ("model", "zero", "drop", "error")

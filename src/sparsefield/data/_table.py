@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sparsefield.data._conversions import make_array, make_pandas, make_series
 from sparsefield.data._domain import MISSING, Domain, Level, code_of
 from sparsefield.data._errors import TableError
-from sparsefield.data._listing import count, preview
+from sparsefield.data._phrases import count, preview
 
 _FEW = 16  # levels: with as many, comparing takes as long as bincount of numpy
 

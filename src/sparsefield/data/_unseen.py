@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield.data._domain import Domain
-from sparsefield.data._listing import preview
 from sparsefield.data._moments import Moments
+from sparsefield.data._phrases import preview
 from sparsefield.data._table import Table
 
 

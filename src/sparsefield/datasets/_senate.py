@@ -11,7 +11,8 @@ from importlib.resources import as_file, files
 
 import polars as pl
 
-from sparsefield.data import Table, encode
+from sparsefield.data import Table
+from sparsefield.tables import encode
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
-from sparsefield.data import Table, encode, take_counted
+from sparsefield.data import Table, take_counted
 from sparsefield.inference import OutOfReachError
 from sparsefield.learning import seed_of
 from sparsefield.model import ImputeMethod, LogPartition, PairwiseMRF
 from sparsefield.pseudolikelihood import pseudo_log_likelihoods
+from sparsefield.tables import encode
 
 
 class FieldAnswers:

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
-from sparsefield.data import Ordinal, Table, listed, open_rows
+from sparsefield.data import Table, listed
 from sparsefield.estimators._answers import FieldAnswers
 from sparsefield.fits import Fit
 from sparsefield.learning import Alpha, Chosen, seed_of
@@ -23,6 +23,7 @@ from sparsefield.network import make_graph
 from sparsefield.objective import Penalty
 from sparsefield.selection import Choice, Objective
 from sparsefield.structure import Structure
+from sparsefield.tables import Ordinal, open_rows
 
 
 class FieldEstimator(FieldAnswers, BaseEstimator):  # type: ignore[misc]

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
-from sparsefield.data import WAYS_WITH_MISSING, Ordinal, Rows, Table, encode
+from sparsefield.data import WAYS_WITH_MISSING, Rows, Table
 from sparsefield.estimators._field_estimator import FieldEstimator
 from sparsefield.fitting import Learner, Options
 from sparsefield.learning import Alpha, choose_alpha, seed_of
@@ -14,6 +14,7 @@ from sparsefield.objective import PenaltyKind
 from sparsefield.progress import Bars, ProgressBar
 from sparsefield.pseudolikelihood import solve_filled_pseudo_likelihood, solve_pseudo_likelihood
 from sparsefield.selection import Choice, Objective
+from sparsefield.tables import Ordinal, encode
 
 
 class PseudoLikelihood(FieldEstimator):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import _is_fitted
 
-from sparsefield.data import Table, encode
+from sparsefield.data import Table
 from sparsefield.estimators._field_estimator import FieldEstimator
 from sparsefield.fitting import Options
 from sparsefield.learning import Alpha, seed_of
@@ -20,6 +20,7 @@ from sparsefield.resampling import Bootstrap, Stability
 from sparsefield.resampling import bootstrap as draw_again
 from sparsefield.resampling import stability as drop_rows
 from sparsefield.selection import Choice
+from sparsefield.tables import encode
 
 _OPTIONS = {own.name for own in fields(Options)}
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
-from sparsefield.data import WAYS_WITH_MISSING, Ordinal, Table, read_rows
+from sparsefield.data import WAYS_WITH_MISSING, Table
 from sparsefield.estimators._field_estimator import FieldEstimator
 from sparsefield.fitting import Options
 from sparsefield.gradients import CertificateKind, Schedule
@@ -16,6 +16,7 @@ from sparsefield.learning import Alpha, learn_rows, seed_of
 from sparsefield.model import PairwiseMRF
 from sparsefield.objective import PenaltyKind
 from sparsefield.progress import Bars
+from sparsefield.tables import Ordinal, read_rows
 
 
 class SparseMRF(FieldEstimator):

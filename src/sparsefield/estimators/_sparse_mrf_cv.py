@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 
-from sparsefield.data import WAYS_WITH_MISSING, Ordinal, Rows, Table, count, encode
+from sparsefield.data import WAYS_WITH_MISSING, Rows, Table, count
 from sparsefield.estimators._field_estimator import FieldEstimator
 from sparsefield.fitting import Learner, Options
 from sparsefield.gradients import Schedule
@@ -22,6 +22,7 @@ from sparsefield.learning import seed_of
 from sparsefield.objective import PenaltyKind
 from sparsefield.progress import PiecesBar, ProgressBar
 from sparsefield.selection import Choice, Criterion, relax, select
+from sparsefield.tables import Ordinal, encode
 
 # What `select` and the last fit have in common. The path has a gap of its own, unless one is given.
 _COMMON = (

@@ -1,40 +1,29 @@
 """Expected statistics under a model: by enumeration, by Gibbs chains, or by exact draws."""
 
-from sparsefield._kernels._bytes import BLOCK
 from sparsefield.inference._backend import Backend, Bounds, ChainStates, Cpu
-from sparsefield.inference._bounds import BoundingChains
-from sparsefield.inference._bridges import (
-    LARGEST_SKEWNESS,
-    Bridge,
-    add_influences,
-    bridge,
-    chain_bridges,
-    skewness_of_sum,
-)
-from sparsefield.inference._chains import Chains
 from sparsefield.inference._checks import check_order, check_request, check_seed, check_sweeps, check_two_levels
-from sparsefield.inference._clamped import ClampedChains
-from sparsefield.inference._cliques import split_by_reach
-from sparsefield.inference._cluster import Cluster
-from sparsefield.inference._conditional import MOST_STATES, count_ways, expected_products
-from sparsefield.inference._counting import count_packed
-from sparsefield.inference._cuda import Auto, Cuda
-from sparsefield.inference._device import DeviceMemoryError, NoDeviceError, has_gpu
+from sparsefield.inference._device_choice import DeviceName, make_backend, name_device
 from sparsefield.inference._draws import Draws, States, pick_near
-from sparsefield.inference._exact import MAX_STATES, Exact, count_states, enumerate_states
 from sparsefield.inference._field import Field, energies, expand, reduce_to_binary
-from sparsefield.inference._gibbs import Gibbs
-from sparsefield.inference._given import Given
-from sparsefield.inference._machine import DeviceName, make_backend, name_device
-from sparsefield.inference._missing import ClampedRun, is_cheap
-from sparsefield.inference._perfect import OutOfReachError, Perfect, PerfectRun
-from sparsefield.inference._scan import Scan
-from sparsefield.inference._states import MOST_ENTRIES, EnumeratedStates, count_entries
-from sparsefield.inference._until import StepRule
+from sparsefield.inference.chains._chains import Chains
+from sparsefield.inference.chains._counting import count_packed
+from sparsefield.inference.chains._fused_checks import StepRule
+from sparsefield.inference.chains._gibbs import Gibbs
+from sparsefield.inference.chains._scan import Scan
+from sparsefield.inference.cluster._cluster import Cluster
+from sparsefield.inference.elimination._cliques import split_by_reach
+from sparsefield.inference.elimination._conditionals import Given
+from sparsefield.inference.enumeration._exact import MAX_STATES, Exact, count_states, enumerate_states
+from sparsefield.inference.enumeration._states import MOST_ENTRIES, EnumeratedStates, count_entries
+from sparsefield.inference.exact_draws._bounds import BoundingChains
+from sparsefield.inference.exact_draws._perfect import OutOfReachError, Perfect, PerfectRun
+from sparsefield.inference.gpu._cuda import Auto, Cuda
+from sparsefield.inference.gpu._device import DeviceMemoryError, NoDeviceError, has_gpu
+from sparsefield.inference.missing._clamped import ClampedChains
+from sparsefield.inference.missing._enumerated_rows import MOST_STATES, count_ways
+from sparsefield.inference.missing._missing import ClampedRun, is_cheap
 
 __all__ = [
-    "BLOCK",
-    "LARGEST_SKEWNESS",
     "MAX_STATES",
     "MOST_ENTRIES",
     "MOST_STATES",
@@ -42,7 +31,6 @@ __all__ = [
     "Backend",
     "BoundingChains",
     "Bounds",
-    "Bridge",
     "ChainStates",
     "Chains",
     "ClampedChains",
@@ -65,9 +53,6 @@ __all__ = [
     "Scan",
     "States",
     "StepRule",
-    "add_influences",
-    "bridge",
-    "chain_bridges",
     "check_order",
     "check_request",
     "check_seed",
@@ -80,13 +65,11 @@ __all__ = [
     "energies",
     "enumerate_states",
     "expand",
-    "expected_products",
     "has_gpu",
     "is_cheap",
     "make_backend",
     "name_device",
     "pick_near",
     "reduce_to_binary",
-    "skewness_of_sum",
     "split_by_reach",
 ]

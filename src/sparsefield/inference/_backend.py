@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield.data import Domain, Moments
-from sparsefield.inference._bounds import BoundingChains
-from sparsefield.inference._chains import Chains
-from sparsefield.inference._clamped import ClampedChains
-from sparsefield.inference._conditional import conditional_variances, expected_products
 from sparsefield.inference._draws import Draws, States
-from sparsefield.inference._exact import enumerate_states
 from sparsefield.inference._field import Field
-from sparsefield.inference._missing import ClampedRun, draw_missing
-from sparsefield.inference._perfect import Perfect, PerfectRun
-from sparsefield.inference._scan import Scan
-from sparsefield.inference._states import EnumeratedStates
+from sparsefield.inference.chains._chains import Chains
+from sparsefield.inference.chains._scan import Scan
+from sparsefield.inference.enumeration._exact import enumerate_states
+from sparsefield.inference.enumeration._states import EnumeratedStates
+from sparsefield.inference.exact_draws._bounds import BoundingChains
+from sparsefield.inference.exact_draws._perfect import Perfect, PerfectRun
+from sparsefield.inference.missing._clamped import ClampedChains
+from sparsefield.inference.missing._enumerated_rows import conditional_variances, expected_products
+from sparsefield.inference.missing._missing import ClampedRun, draw_missing
 
 
 class ChainStates(Protocol):

@@ -12,8 +12,8 @@ from sparsefield import _threads
 from sparsefield._kernels._products import add_pairs, add_products, fill_products, sum_pairs, sum_products
 from sparsefield._typing import Index, Matrix
 from sparsefield.data import Domain, Moments
-from sparsefield.inference._counting import count_near, count_packed, project_packed
-from sparsefield.inference._random_rounding import round_randomly, round_values
+from sparsefield.inference.chains._counting import count_near, count_packed, project_packed
+from sparsefield.inference.chains._random_rounding import round_randomly, round_values
 
 _BLOCKS_AT_ONCE = 64  # whose products are held at one time: 4 KB for each statistic
 ROWS_AT_ONCE = 8192  # whose products with weights are summed at one time

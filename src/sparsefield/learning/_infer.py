@@ -7,21 +7,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparsefield.data import (
-    CountedTable,
-    Ordinal,
-    Table,
-    TableError,
-    count,
-    listed,
-    open_rows,
-    resolve_missing,
-    take_counted,
-)
+from sparsefield.data import CountedTable, Table, TableError, count, listed, resolve_missing, take_counted
 from sparsefield.fits import Fit, as_model
 from sparsefield.model import PairwiseMRF
 from sparsefield.pairs import RATES, Inference, Rate, infer_table
 from sparsefield.progress import PairsBar
+from sparsefield.tables import Ordinal, open_rows
 
 
 def infer(

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
-from sparsefield.data import Ordinal, Rows, read_rows
+from sparsefield.data import Rows
 from sparsefield.fits import Fit
 from sparsefield.fitting import Learner, Options
 from sparsefield.gradients import CertificateKind, Schedule
@@ -20,6 +20,7 @@ from sparsefield.objective import Penalty, PenaltyKind, Ridge
 from sparsefield.selection import Choice, count_edges, describe_noise, largest_alpha
 from sparsefield.solvers import WatchSteps
 from sparsefield.structure import Structure
+from sparsefield.tables import Ordinal, read_rows
 
 Alpha = float | Literal["auto"]
 Chosen = float | Penalty | Choice | Structure

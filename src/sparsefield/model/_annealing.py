@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield.inference import LARGEST_SKEWNESS, Backend, ChainStates, OutOfReachError, skewness_of_sum
+from sparsefield.inference import Backend, ChainStates, OutOfReachError
+from sparsefield.model._bridges import LARGEST_SKEWNESS, skewness_of_sum
 from sparsefield.model._path import Path
 
 if TYPE_CHECKING:

@@ -12,20 +12,9 @@ from scipy.special import ndtri
 from sparsefield._kernels._bytes import BLOCK
 from sparsefield._typing import Values
 from sparsefield.data import MISSING
-from sparsefield.inference import (
-    LARGEST_SKEWNESS,
-    MAX_STATES,
-    Backend,
-    Bridge,
-    Given,
-    OutOfReachError,
-    add_influences,
-    bridge,
-    chain_bridges,
-    count_states,
-    skewness_of_sum,
-)
+from sparsefield.inference import MAX_STATES, Backend, Given, OutOfReachError, count_states
 from sparsefield.model._annealing import anneal, average_weights, start_chains
+from sparsefield.model._bridges import LARGEST_SKEWNESS, Bridge, add_influences, bridge, chain_bridges, skewness_of_sum
 from sparsefield.model._path import Path, sum_independent
 from sparsefield.model._simulated import Simulated
 

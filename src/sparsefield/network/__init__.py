@@ -1,7 +1,6 @@
 """The network behind a field: edges, graph, centralities, clusters, recovery of a truth, files of other programs."""
 
 from sparsefield.network._clusters import Clusters, find_clusters
-from sparsefield.network._contacts import correct_strengths, rank_contacts
 from sparsefield.network._export import FORMATS, export
 from sparsefield.network._graph import centrality_table, make_graph
 from sparsefield.network._network import Network, edge_table
@@ -13,12 +12,10 @@ __all__ = [
     "Clusters",
     "Network",
     "centrality_table",
-    "correct_strengths",
     "describe_inference",
     "edge_auc",
     "edge_table",
     "export",
     "find_clusters",
     "make_graph",
-    "rank_contacts",
 ]

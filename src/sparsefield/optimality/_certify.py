@@ -15,7 +15,6 @@ from sparsefield.data import (
     TableError,
     check_rows,
     find_unseen,
-    open_rows,
     resolve_missing,
     take_counted,
     weighted_moments,
@@ -47,6 +46,7 @@ from sparsefield.optimality._exact_gap import rounding
 from sparsefield.optimality._gap import bound_gap
 from sparsefield.optimality._gap_bound import GapBound
 from sparsefield.solvers import WatchSteps as Watch
+from sparsefield.tables import open_rows
 
 # Of the risk this share goes to the errors of all moments and the bound by entropies; the rest to the decrement.
 _ENTROPY = 0.05

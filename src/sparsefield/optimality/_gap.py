@@ -53,7 +53,7 @@ def bound_gap(
     >>> import numpy as np
     >>> import sparsefield as sf
     >>> from sparsefield.objective import Problem
-    >>> from sparsefield.solvers import bound_gap
+    >>> from sparsefield.optimality import bound_gap
     >>> table = sf.datasets.make_field(8, seed=1).sample(2000, method="perfect", seed=1)
     >>> fit = sf.learn(table, 0.05, seed=1)
     >>> problem = Problem.with_l1(sf.moments_of_table(table), table.domain, fit.alpha, fit.penalize_main)

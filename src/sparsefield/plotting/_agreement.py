@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
-from sparsefield.data import Table, count_codes, encode
+from sparsefield.data import Table, count_codes
 from sparsefield.plotting._colors import choose_colors
+from sparsefield.tables import encode
 
 
 def plot_agreement(

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from numpy.typing import ArrayLike
 
 from sparsefield._writing import write_text
-from sparsefield.data import Table, encode
+from sparsefield.data import Table
 from sparsefield.fits import Fit, Fitted, as_fit
 from sparsefield.network import Network, find_clusters
 from sparsefield.pairs import Inference
@@ -27,6 +27,7 @@ from sparsefield.report._view import describe_network, make_environment, read_vi
 from sparsefield.report._words import describe
 from sparsefield.resampling import Bootstrap, Stability
 from sparsefield.selection import Choice, Path, PathWeights
+from sparsefield.tables import encode
 
 _MOST_VARIABLES = 2000  # all pairs of nodes are compared to place them
 _SCRIPTS = ("texts.js", "theme.js", "table.js", "compare.js", "pairs.js", "report.js")  # each may use those before it

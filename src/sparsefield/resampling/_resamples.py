@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
 from sparsefield._typing import Matrix
-from sparsefield.data import Domain, Rows, Table, describe_rows, distinct_rows, find_unseen, read_rows
+from sparsefield.data import Domain, Rows, Table, describe_rows, distinct_rows, find_unseen
 from sparsefield.fits import Fit
 from sparsefield.fitting import Learner, Options
 from sparsefield.learning import Alpha, choose, choose_alpha, learn_with
@@ -22,6 +22,7 @@ from sparsefield.parallel import Result, Watch, run_pieces
 from sparsefield.pseudolikelihood import solve_pseudo_likelihood
 from sparsefield.selection import Choice, Objective, check_objective, count_nonzero
 from sparsefield.structure import Structure
+from sparsefield.tables import read_rows
 
 # The largest gap of a resample, in nats per row, unless one is given: seeds need not agree on its edges.
 _GAP = 0.05

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sparsefield._typing import Matrix, Values
-from sparsefield.data import MISSING, CountedTable, Moments, read_rows
+from sparsefield.data import MISSING, CountedTable, Moments
 from sparsefield.fitting import Learner, Options
 from sparsefield.model import across_variables
 from sparsefield.objective import PenaltyKind
 from sparsefield.selection._main_effects import MainEffects
+from sparsefield.tables import read_rows
 
 # Where main effects are penalised the smallest penalty is looked for from above, in steps of 2%: an edge that comes and
 # goes again within a step is missed. Bisection then finds it as a double has it.

@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from sparsefield._kernels._compiling import seconds_compiling
-from sparsefield.data import Table, describe_rows, listed, read_rows
+from sparsefield.data import Table, describe_rows, listed
 from sparsefield.fits import Fit
 from sparsefield.fitting import Learner, Options
 from sparsefield.inference import MOST_ENTRIES, count_entries
@@ -28,6 +28,7 @@ from sparsefield.selection._parts import Part, PathOfPart, Refit, RowIndex, seed
 from sparsefield.selection._path import Objective, WatchFits, check_objective, grid, order_alphas
 from sparsefield.selection._path_weights import PathWeights
 from sparsefield.selection._rules import ByHoldingOut, ByInformation, ByStability, Found, Rule
+from sparsefield.tables import read_rows
 
 Criterion = Literal["ebic", "bic", "aic", "cv", "stars"]
 _CRITERIA = ("ebic", "bic", "aic", "cv", "stars")

@@ -8,17 +8,16 @@ import numpy as np
 
 from sparsefield.fits import Fit
 from sparsefield.fitting import Learner
-from sparsefield.inference import (
+from sparsefield.inference import OutOfReachError, make_backend
+from sparsefield.model import (
     LARGEST_SKEWNESS,
     Bridge,
-    OutOfReachError,
+    PairwiseMRF,
     add_influences,
     bridge,
     chain_bridges,
-    make_backend,
     skewness_of_sum,
 )
-from sparsefield.model import PairwiseMRF
 from sparsefield.selection._observed import ObservedRows
 from sparsefield.solvers import ExactStand, Stand
 

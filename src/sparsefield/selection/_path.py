@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sparsefield._deadline import OutOfTimeError, until
 from sparsefield._typing import Matrix
-from sparsefield.data import Table, TableError, count, read_rows
+from sparsefield.data import Table, TableError, count
 from sparsefield.fits import Fit
 from sparsefield.fitting import Learner, Options
 from sparsefield.model import PairwiseMRF, as_theta, independent_theta
@@ -27,6 +27,7 @@ from sparsefield.selection._likelihoods import Known, Likelihood, Likelihoods
 from sparsefield.selection._noise import noise_of
 from sparsefield.selection._relax import free
 from sparsefield.solvers import ExactStand
+from sparsefield.tables import read_rows
 
 # A path ends where noise makes edges of about a third of all pairs: at the largest standard error of a pair's frequency
 # among independent variables, or a tenth of the largest alpha where that is smaller.

@@ -1,0 +1,1 @@
+"""Gibbs chains, blocks of them at once."""

@@ -1,0 +1,1 @@
+"""Chains and draws on many machines."""

@@ -1,0 +1,1 @@
+"""Exact moments of sparse fields, by elimination over cliques."""

@@ -1,0 +1,1 @@
+"""All states, where they are few."""

@@ -1,0 +1,1 @@
+"""Exact draws, by bounding chains and coupling from the past."""

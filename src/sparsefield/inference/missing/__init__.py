@@ -1,0 +1,1 @@
+"""Missing cells, drawn given the observed ones."""

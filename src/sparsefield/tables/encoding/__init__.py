@@ -1,0 +1,1 @@
+"""Columns of anything, as codes of levels."""

@@ -1,0 +1,1 @@
+"""Tables larger than memory, counted part by part."""

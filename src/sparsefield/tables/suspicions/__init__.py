@@ -1,0 +1,1 @@
+"""What looks odd in a table."""
