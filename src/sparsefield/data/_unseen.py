@@ -101,7 +101,8 @@ def find_unseen(table: Table, weights: NDArray[np.float64] | None = None, *, is_
     table : Table
         Observations, each of which counts; they may have missing values.
     weights : ndarray of shape (n_rows,), optional
-        How often each row counts. Weights that add up to less than the number of rows are shares, and not counts.
+        How often each row counts. There are as many rows as they add up to, and no fewer than the table has: the
+        bound on the entropy of the rows, log n, is of all of them.
     is_free : bool
         Whether main effects are free. Where they are penalised, they are finite, and no level counts as half a row.
     """

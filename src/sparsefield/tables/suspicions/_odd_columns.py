@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtri, gammaln
 
-from sparsefield.data import MISSING, CountedTable, Suspicion, Table, count, distinct_rows, preview
+from sparsefield.data import MISSING, CountedTable, Rows, Suspicion, Table, count, distinct_rows, preview
 from sparsefield.tables.encoding._row_names import is_numbering, names_rows
 from sparsefield.tables.suspicions._missing_codes import Columns
 
@@ -17,7 +17,6 @@ _FREQUENCIES = {"n", "len", "count", "counts", "freq", "frequency"}
 _RISK = 0.05  # that noise looks like what is asked about, over all pairs together: the convention of tests
 _LARGE = 0.5  # Cohen's w from which on the association of two variables is called large (Cohen 1988, section 7.2.3)
 _MOSTLY = 0.5  # of the rows
-_SHARES = 2.0  # weights that add up to less are shares of the rows, and not counts
 
 
 def find_row_names(table: Table, columns: Columns) -> list[Suspicion]:
@@ -188,7 +187,7 @@ def find_dropped_rows(table: CountedTable) -> list[Suspicion]:
     ]
 
 
-def find_few_rows(table: Table, weights: NDArray[np.float64] | None = None) -> list[Suspicion]:
+def find_few_rows(rows: Rows) -> list[Suspicion]:
     """Say so where only large associations could be told from noise.
 
     The chi-square statistic of two independent variables with d and e parameters is a chi-square variable with d e
@@ -197,22 +196,20 @@ def find_few_rows(table: Table, weights: NDArray[np.float64] | None = None) -> l
     (Bonferroni's inequality). What is less than that cannot be told from noise: w of sqrt(quantile / n), here of the
     pair in the middle.
     """
-    domain = table.domain
+    domain = rows.table.domain
     sizes = np.where(domain.is_ordered, np.minimum(domain.n_levels - 1, 1), domain.n_levels - 1)
     sizes = sizes[sizes > 0]
     if len(sizes) < 2:
         return []
     a, b = np.triu_indices(len(sizes), 1)
-    total = table.n_rows if weights is None else float(weights.sum())
-    n_rows = table.n_rows if total < _SHARES else total
     quantile = float(chdtri(np.median(sizes[a] * sizes[b]), _RISK / len(a)))
-    if quantile <= _LARGE**2 * n_rows:
+    if quantile <= _LARGE**2 * rows.n:
         return []
     return [
         Suspicion(
             kind="few rows",
-            problem=f"{n_rows:.0f} rows are few for {len(sizes)} variables: an association of two of them can be "
-            f"told from noise from Cohen's w = {np.sqrt(quantile / n_rows):.2f} on, and {_LARGE} is called large",
+            problem=f"{rows.n:.0f} rows are few for {len(sizes)} variables: an association of two of them can be "
+            f"told from noise from Cohen's w = {np.sqrt(quantile / rows.n):.2f} on, and {_LARGE} is called large",
             remedy=f"It takes {int(np.ceil(quantile / _LARGE**2))} rows to find large ones, or fewer variables and "
             "levels",
         )

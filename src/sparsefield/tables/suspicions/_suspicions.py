@@ -6,7 +6,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from sparsefield.data import CountedTable, Suspicion, Table, resolve_missing, take_counted
+from sparsefield.data import CountedTable, Rows, Suspicion, Table, resolve_missing, take_counted
 from sparsefield.tables.encoding._encode import encode
 from sparsefield.tables.suspicions._missing_codes import columns_of, find_codes, find_words
 from sparsefield.tables.suspicions._odd_columns import (
@@ -72,7 +72,7 @@ def find_suspicions(
         *find_mostly_missing(counted),
         *find_empty_rows(table),
         *find_gone_rows(counted, table),
-        *find_few_rows(table, weights),
+        *find_few_rows(Rows(table, weights)),
     )
 
 
@@ -86,5 +86,5 @@ def _look_at_counts(table: CountedTable) -> tuple[Suspicion, ...]:
         *find_counts(table, columns),
         *find_counted_copies(table, columns),
         *find_dropped_rows(table),
-        *find_few_rows(table),
+        *find_few_rows(Rows(table)),
     )
