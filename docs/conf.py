@@ -17,6 +17,7 @@ extensions = [
     "left_out",
     "myst_parser",
     "outputs",
+    "policies",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",

@@ -7,7 +7,7 @@ import sparsefield as sf
 from sparsefield._kernels._seeds import find_seed
 from sparsefield.datasets import make_field
 from sparsefield.gradients import Point, Simulation, Tay
-from sparsefield.gradients._bounds import check_sweeps, choose_number
+from sparsefield.gradients._bounds import choose_number, sweeps_to_check
 from sparsefield.inference import BoundingChains, Cpu
 from sparsefield.inference._checks import HAS_AVX2
 from sparsefield.inference.chains._blocks import SWEEPS, as_words, make_source, make_streams
@@ -83,7 +83,7 @@ def test_chains_that_have_met_are_dropped_and_count_as_met():
 
 
 def test_checks_of_bounding_chains_are_known_beforehand():
-    checks = list(check_sweeps(100))
+    checks = list(sweeps_to_check(100))
     assert checks[:12] == [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 18]
     assert checks[-1] == 100
     # All that might be made share the risk: the sum of 1 / (t (t + 1)) over t is below one.

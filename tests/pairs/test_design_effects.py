@@ -8,7 +8,7 @@ import naive_pairs as naive
 import sparsefield as sf
 from sparsefield.data import Domain, Table
 from sparsefield.pairs._design_effects import Sample, compare_products, find_structured, moderate
-from sparsefield.pairs._rows import Kinds, Rows
+from sparsefield.pairs._pair_rows import Kinds, PairRows
 from sparsefield.pairs._scores import Residuals
 from sparsefield.structure import Design, find_neighbours
 
@@ -24,7 +24,7 @@ def make_rows(weights, n_levels=(2, 2, 2, 2)):
     levels = tuple(tuple(range(n)) for n in n_levels)
     domain = Domain(tuple("abcd"), levels, (0,) * len(n_levels))
     design = Design.of(Table(domain, np.asfortranarray(codes.astype(np.uint8))), weights, gather=False)
-    return Rows(design, find_neighbours(design), Kinds.of(design))
+    return PairRows(design, find_neighbours(design), Kinds.of(design))
 
 
 def test_structured_effects_are_sums_over_all_pairs_of_rows():

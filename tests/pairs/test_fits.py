@@ -8,7 +8,7 @@ import naive_pairs as naive
 import sparsefield as sf
 from sparsefield.data import MISSING, Domain, Table
 from sparsefield.pairs._fits import fit_pairs
-from sparsefield.pairs._rows import Kinds, Rows
+from sparsefield.pairs._pair_rows import Kinds, PairRows
 from sparsefield.structure import Design
 from sparsefield.structure._nodes import Nodes
 
@@ -49,7 +49,7 @@ def make_rows(codes, n_levels, ordered, *, weights=None, edges=EDGES, gather=Tru
     design = Design.of(Table(domain, np.asfortranarray(codes)), weights, gather=gather)
     nodes = Nodes(design)
     nodes.set_edges(edges, are_there=True)
-    return Rows(design, nodes, Kinds.of(design))
+    return PairRows(design, nodes, Kinds.of(design))
 
 
 def fit(rows, pairs, *, z=0.0, **options):
@@ -270,7 +270,7 @@ def test_a_row_with_many_missing_neighbours_has_the_last_at_their_means():
     domain = sf.Domain.binary(p)
     nodes = Nodes(Design.of(Table(domain, np.asfortranarray(codes)), gather=False))
     nodes.set_edges([(0, k) for k in range(2, p)], are_there=True)
-    rows = Rows(nodes.design, nodes, Kinds.of(nodes.design))
+    rows = PairRows(nodes.design, nodes, Kinds.of(nodes.design))
     (found,) = fit(rows, [(0, 1)])
     assert np.all(np.isfinite(found.both.theta))
     assert found.both.effect >= 1

@@ -7,7 +7,7 @@ from scipy import stats
 import naive_pairs as naive
 from sparsefield.data import MISSING, Domain, Table
 from sparsefield.model import PairwiseMRF, pair_weights
-from sparsefield.pairs._rows import Kinds, Rows
+from sparsefield.pairs._pair_rows import Kinds, PairRows
 from sparsefield.structure import Design, find_neighbours
 from sparsefield.structure._nodes import Nodes
 from statistics_ import FALSE_ALARM
@@ -31,7 +31,7 @@ def make_table(n=300, missing=0.0, shown=None):
 def make_rows(table):
     nodes = Nodes(Design.of(table))
     nodes.set_edges([(0, 1), (1, 2), (2, 3)], are_there=True)
-    return Rows(nodes.design, nodes, Kinds.of(nodes.design))
+    return PairRows(nodes.design, nodes, Kinds.of(nodes.design))
 
 
 @pytest.mark.parametrize("shown", [None, (0, 2, 3), (1, 3)])
@@ -101,7 +101,7 @@ def test_missing_cells_are_as_likely_as_the_field_says():
     hidden = codes.copy()
     hidden[np.random.default_rng(2).random(codes.shape) < 0.2] = MISSING
     design = Design.of(Table(Domain.binary(3), np.asfortranarray(hidden)), gather=False)
-    rows = Rows(design, find_neighbours(design), Kinds.of(design))
+    rows = PairRows(design, find_neighbours(design), Kinds.of(design))
     assert rows.near.sum() == 4
     where, exponents, _ = rows.filled
     here = (hidden[:, 1] == MISSING) & (hidden[:, 0] != MISSING) & (hidden[:, 2] != MISSING)

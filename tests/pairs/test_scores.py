@@ -7,7 +7,7 @@ import naive_pairs as naive
 from sparsefield.data import Domain, Table
 from sparsefield.pairs import infer_table
 from sparsefield.pairs._fits import fit_pairs
-from sparsefield.pairs._rows import Kinds, Rows
+from sparsefield.pairs._pair_rows import Kinds, PairRows
 from sparsefield.pairs._scores import Residuals, score_pairs
 from sparsefield.structure import Design
 from sparsefield.structure._nodes import PRECISION, Nodes
@@ -39,7 +39,7 @@ def make_rows(table, weights=None):
     design = Design.of(table, weights, gather=False)
     nodes = Nodes(design)
     nodes.set_edges(EDGES, are_there=True)
-    return Rows(design, nodes, Kinds.of(design))
+    return PairRows(design, nodes, Kinds.of(design))
 
 
 def lay_out(rows, i, j):

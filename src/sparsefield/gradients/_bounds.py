@@ -101,7 +101,7 @@ class Watched:
 
     def ahead(self, max_sweeps: int) -> Iterator[NDArray[np.float64]]:
         """Return the bound at the next check, infinite before it, and so on to the last."""
-        checks = list(check_sweeps(max_sweeps))
+        checks = list(sweeps_to_check(max_sweeps))
         made = t = 0
         while made < max_sweeps:
             t += self._sweep(checks[t:], t)
@@ -146,7 +146,7 @@ class Watched:
         return self._certificate, None
 
 
-def check_sweeps(max_sweeps: int) -> Iterator[int]:
+def sweeps_to_check(max_sweeps: int) -> Iterator[int]:
     """Return the sweeps after which there are checks, at intervals of a quarter: 1, 2, ..., 8, 10, 12, 15, ..., max."""
     n = 1
     while n < max_sweeps:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sparsefield.inference import Backend, ChainStates, OutOfReachError
 from sparsefield.model._bridges import LARGEST_SKEWNESS, skewness_of_sum
-from sparsefield.model._path import Path
+from sparsefield.model._path import TemperedPath
 
 if TYPE_CHECKING:
     from sparsefield.model._pairwise import PairwiseMRF
@@ -37,7 +37,7 @@ _CHAINS_AT_ONCE = 2**16  # 800 KB for 100 variables of two levels
 
 def anneal(
     model: PairwiseMRF, n_chains: int, seeds: Iterator[int], backend: Backend
-) -> tuple[Path, NDArray[np.float64], int]:
+) -> tuple[TemperedPath, NDArray[np.float64], int]:
     """Return a path to a model, the log-weights of chains along it, and how many sweeps each made.
 
     The mean of exp(log-weights) is the ratio of the normalising constants of end and start, without bias, whatever the
@@ -45,14 +45,16 @@ def anneal(
     """
     pilot = backend.chains(model.domain, _PILOT, seed=next(seeds))
     pilot.sweep(backend.prepare(model), _SWEEPS)
-    path = Path.with_means(model, pilot.means(), _PILOT)
+    path = TemperedPath.with_means(model, pilot.means(), _PILOT)
     times = choose_times(path, seeds, backend)
     cuts = [*range(0, n_chains, _CHAINS_AT_ONCE), n_chains]
     parts = [weigh_chains(path, times, b - a, next(seeds), backend) for a, b in pairwise(cuts)]
     return path, np.concatenate(parts), count_sweeps(path) * (len(times) - 2)
 
 
-def weigh_chains(path: Path, times: Sequence[float], n: int, seed: int, backend: Backend) -> NDArray[np.float64]:
+def weigh_chains(
+    path: TemperedPath, times: Sequence[float], n: int, seed: int, backend: Backend
+) -> NDArray[np.float64]:
     """Return the log-weights of n chains that are swept at each time, (n,)."""
     chains = start_chains(path, n, seed, backend)
     move, total, n_sweeps = path.move, np.zeros(n), count_sweeps(path)
@@ -63,19 +65,19 @@ def weigh_chains(path: Path, times: Sequence[float], n: int, seed: int, backend:
     return total
 
 
-def count_sweeps(path: Path) -> int:
+def count_sweeps(path: TemperedPath) -> int:
     """Return how many sweeps chains make at each time."""
     return _SWEEPS_OF_TWO if np.all(path.end.domain.n_levels <= 2) else _SWEEPS_OF_MORE
 
 
-def start_chains(path: Path, n: int, seed: int, backend: Backend) -> ChainStates:
+def start_chains(path: TemperedPath, n: int, seed: int, backend: Backend) -> ChainStates:
     """Return chains at exact draws of the independent variables: one sweep from anywhere leads there."""
     chains = backend.chains(path.end.domain, n, seed=seed)
     chains.sweep(backend.prepare(path.start), 1)
     return chains
 
 
-def choose_times(path: Path, seeds: Iterator[int], backend: Backend) -> list[float]:
+def choose_times(path: TemperedPath, seeds: Iterator[int], backend: Backend) -> list[float]:
     """Choose times from 0 to 1 at which log-weights get parts of equal size, so many that their variance is small."""
     step = 1.0
     while True:
@@ -104,7 +106,7 @@ def average_weights(logs: NDArray[np.float64]) -> tuple[float, NDArray[np.float6
     return top + float(np.log(mean)), (weights / mean - 1) / len(logs)
 
 
-def _try_step(path: Path, step: float, seed: int, backend: Backend) -> tuple[list[float], NDArray[np.float64]]:
+def _try_step(path: TemperedPath, step: float, seed: int, backend: Backend) -> tuple[list[float], NDArray[np.float64]]:
     """Cut the way so that each part adds about step to the spread of log-weights; return the times and log-weights."""
     chains = start_chains(path, _PILOT, seed, backend)
     move, total, times, n_sweeps = path.move, np.zeros(_PILOT), [0.0], count_sweeps(path)

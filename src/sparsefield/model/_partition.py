@@ -15,7 +15,7 @@ from sparsefield.data import MISSING
 from sparsefield.inference import MAX_STATES, Backend, Given, OutOfReachError, count_states
 from sparsefield.model._annealing import anneal, average_weights, start_chains
 from sparsefield.model._bridges import LARGEST_SKEWNESS, Bridge, add_influences, bridge, chain_bridges, skewness_of_sum
-from sparsefield.model._path import Path, sum_independent
+from sparsefield.model._path import TemperedPath, sum_independent
 from sparsefield.model._simulated import Simulated
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def add_unseen(error: float, influences: Sequence[Values], each: float = 1.0) ->
 def _build_bridges(model: PairwiseMRF, n_draws: int | None, seeds: Iterator[int], backend: Backend) -> LogPartition:
     """Return the log-partition function by bridges from independent variables, over exact draws of models between."""
     chains, _ = backend.draw(model, _PILOT, seed=next(seeds), max_sweeps=limit_sweeps(model))
-    path = Path.with_means(model, chains.means(), _PILOT)
+    path = TemperedPath.with_means(model, chains.means(), _PILOT)
     times, n_sweeps = _choose_times(path, seeds, backend)
     n_each = afford_draws(model, n_sweeps) // len(times) if n_draws is None else max(BLOCK, n_draws // len(times))
     values = [_draw_along(path, time, n_each, seeds, backend)[0] for time in times]
@@ -197,7 +197,7 @@ def afford_draws(model: PairwiseMRF, n_sweeps: Sequence[int]) -> int:
     return min(N_DRAWS, each * len(n_sweeps))
 
 
-def _choose_times(path: Path, seeds: Iterator[int], backend: Backend) -> tuple[list[float], list[int]]:
+def _choose_times(path: TemperedPath, seeds: Iterator[int], backend: Backend) -> tuple[list[float], list[int]]:
     """Cut the way from 0 to 1 in halves, and these again, until draws of neighbours overlap.
 
     Returned are the times, and the sweeps of a block of exact draws at each.
@@ -226,7 +226,7 @@ def _connect(times: Sequence[float], values: Sequence[Values]) -> list[Bridge]:
     return [bridge((after - before) * start, (after - before) * end) for (before, after), (start, end) in steps]
 
 
-def _draw_along(path: Path, time: float, n: int, seeds: Iterator[int], backend: Backend) -> tuple[Values, int]:
+def _draw_along(path: TemperedPath, time: float, n: int, seeds: Iterator[int], backend: Backend) -> tuple[Values, int]:
     """Return the inner product of the whole move with n exact draws at a time, and the sweeps of a block of them."""
     move, found, n_sweeps = path.move, [], 1
     for start in range(0, n, DRAWS_AT_ONCE):

@@ -1,4 +1,4 @@
-"""The straight way from independent variables, whose normalising constant is known, to a field."""
+"""The straight path from independent variables, whose normalising constant is known, to a field (annealing path)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Path:
-    """Fields on the straight way from independent variables (time 0) to a field (time 1).
+class TemperedPath:
+    """Fields on the straight path from independent variables (time 0) to a field (time 1).
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Path:
     end: PairwiseMRF
 
     @classmethod
-    def with_means(cls, end: PairwiseMRF, means: NDArray[np.float64], n: int) -> Path:
+    def with_means(cls, end: PairwiseMRF, means: NDArray[np.float64], n: int) -> TemperedPath:
         """Begin with independent variables that have the means of n draws of the main statistics.
 
         Of all independent variables, those with the means of a field itself are nearest to it, by the Kullback-Leibler

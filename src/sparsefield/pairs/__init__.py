@@ -1,9 +1,17 @@
 """How sure every pair is: estimates, intervals and tests by the likelihood of two variables given all others."""
 
-from sparsefield.pairs._fits import Watch
 from sparsefield.pairs._infer import infer_table
 from sparsefield.pairs._inference import UNTOLD, Inference
 from sparsefield.pairs._rates import RATES, Rate, adjust
 from sparsefield.pairs._writing import as_level, as_q
 
-__all__ = ["RATES", "UNTOLD", "Inference", "Rate", "Watch", "adjust", "as_level", "as_q", "infer_table"]
+__all__ = [
+    "RATES",
+    "UNTOLD",
+    "Inference",
+    "Rate",
+    "adjust",
+    "as_level",
+    "as_q",
+    "infer_table",
+]

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from scipy.special import digamma, polygamma
 
 from sparsefield._typing import Index, Values
-from sparsefield.pairs._rows import Rows
+from sparsefield.pairs._pair_rows import PairRows
 from sparsefield.pairs._scores import Residuals
 
 _TINY = 1e-300
@@ -59,7 +59,7 @@ class Sample:
         return total, total**2 / np.maximum((squares**2).sum(axis=0), _TINY)
 
 
-def find_structured(rows: Rows, left: Residuals, sample: Sample) -> Values:
+def find_structured(rows: PairRows, left: Residuals, sample: Sample) -> Values:
     """Return the design effects of all pairs from a number for each variable, (n_variables, n_variables).
 
     That is how much what its regression leaves is alike within clusters, rho. With s the standard deviation of what is
@@ -94,7 +94,7 @@ def _mean_trace(spread: Values) -> Values:
     return np.asarray(np.einsum("naa->n", spread) / max(1, d))
 
 
-def compare_products(rows: Rows, left: Residuals, sample: Sample, i: int) -> tuple[Values, Values]:
+def compare_products(rows: PairRows, left: Residuals, sample: Sample, i: int) -> tuple[Values, Values]:
     """Compare the products of residuals of a variable and all others with what they would be by the model.
 
     Returns ratios and effective numbers of clusters, (n_variables,); means over features where there are several.

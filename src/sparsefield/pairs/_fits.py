@@ -12,7 +12,7 @@ from sparsefield._kernels._pair_likelihood import list_states, maximise
 from sparsefield._kernels._pair_rows import find_influence, gather, observe, take_hidden
 from sparsefield._threads import available, one_for_products, run
 from sparsefield._typing import Index, Mask, Values
-from sparsefield.pairs._rows import Rows
+from sparsefield.pairs._pair_rows import PairRows
 
 Watch = Callable[[int, int], object]
 
@@ -78,7 +78,7 @@ class PairFit:
 
 
 def fit_pairs(
-    rows: Rows,
+    rows: PairRows,
     pairs: Index,
     use: Callable[[int, PairFit], None],
     *,
@@ -91,7 +91,7 @@ def fit_pairs(
 
     Parameters
     ----------
-    rows : Rows
+    rows : PairRows
         The rows and the neighbours.
     pairs : ndarray of shape (n_pairs, 2)
         The variables.
@@ -127,7 +127,7 @@ def fit_pairs(
             watch(here.stop, len(pairs))
 
 
-def _fit(rows: Rows, i: int, j: int, z_ends: float, with_moves: bool) -> PairFit:
+def _fit(rows: PairRows, i: int, j: int, z_ends: float, with_moves: bool) -> PairFit:
     """Fit a pair."""
     near, twins, starts = rows.near, rows.twins, rows.design.starts
     joint = near[i] | near[j]
@@ -184,7 +184,7 @@ class _Pair:
     n_rows: int
 
     @classmethod
-    def of(cls, rows: Rows, i: int, j: int, around: Index) -> _Pair:
+    def of(cls, rows: PairRows, i: int, j: int, around: Index) -> _Pair:
         """Lay out the rows of a pair with these neighbours."""
         kinds, design = rows.kinds, rows.design
         features = kinds.features[i, : kinds.n_levels[i], : kinds.sizes[i]].copy()

@@ -14,8 +14,8 @@ from sparsefield.data import Table
 from sparsefield.pairs._design_effects import Sample, compare_products, find_structured, moderate
 from sparsefield.pairs._fits import PairFit, Watch, fit_pairs
 from sparsefield.pairs._inference import Inference
+from sparsefield.pairs._pair_rows import Kinds, PairRows
 from sparsefield.pairs._rates import Rate, adjust, largest_discovery
-from sparsefield.pairs._rows import Kinds, Rows
 from sparsefield.pairs._scores import Residuals, Scores, score_pairs
 from sparsefield.structure import Design, chi_square_tail, find_neighbours
 
@@ -94,7 +94,7 @@ def infer_table(
         n_effective = float(weights.sum() if counts_rows else weights.sum() ** 2 / (weights**2).sum())
         weights = weights * (n_effective / weights.sum())
     design = Design.of(table, weights, gather=is_plain)
-    rows = Rows(design, find_neighbours(design, n_threads), Kinds.of(design))
+    rows = PairRows(design, find_neighbours(design, n_threads), Kinds.of(design))
     left = Residuals.of(rows)
     own, both = score_pairs(rows, left, n_threads)
     pairs = np.column_stack(np.triu_indices(design.n_variables, 1)).astype(np.int64)
@@ -148,7 +148,7 @@ def infer_table(
     )
 
 
-def _take_steps(found: _Found, rows: Rows, pairs: Index, own: Scores, both: Scores) -> None:
+def _take_steps(found: _Found, rows: PairRows, pairs: Index, own: Scores, both: Scores) -> None:
     """Take one step from zero for every pair."""
     design, kinds = rows.design, rows.kinds
     starts, sizes = design.starts, design.sizes
@@ -169,7 +169,7 @@ def _take_steps(found: _Found, rows: Rows, pairs: Index, own: Scores, both: Scor
         _take_block_step(found, rows, at, int(i[at]), int(j[at]), own, both)
 
 
-def _take_block_step(found: _Found, rows: Rows, at: int, i: int, j: int, own: Scores, both: Scores) -> None:
+def _take_block_step(found: _Found, rows: PairRows, at: int, i: int, j: int, own: Scores, both: Scores) -> None:
     """Take one step from zero for a pair that has several interactions."""
     score, covariance = both.of(j, i)  # blocks are kept with the larger number first
     own_score, own_covariance = own.of(j, i)
@@ -183,7 +183,7 @@ def _take_block_step(found: _Found, rows: Rows, at: int, i: int, j: int, own: Sc
     _keep(found, at, theta[order], scaled, own_scaled, rows.kinds.scale(i, j))
 
 
-def _take_fit(found: _Found, rows: Rows, at: int, i: int, j: int, fit: PairFit) -> None:
+def _take_fit(found: _Found, rows: PairRows, at: int, i: int, j: int, fit: PairFit) -> None:
     """Keep the fit of a pair."""
     scale = rows.kinds.scale(i, j)
     found.root[at], found.own_root[at] = fit.both.root, fit.own.root
@@ -213,7 +213,7 @@ def _keep(found: _Found, at: int, theta: Values, covariance: Values, own_covaria
     found.blocks[at] = theta, covariance, scale
 
 
-def _choose_fits(found: _Found, rows: Rows, pairs: Index, degrees: Values) -> Index:
+def _choose_fits(found: _Found, rows: PairRows, pairs: Index, degrees: Values) -> Index:
     """Return the places of the pairs that one step from zero does not settle."""
     i, j = pairs.T
     is_known = degrees > 0
@@ -226,14 +226,14 @@ def _choose_fits(found: _Found, rows: Rows, pairs: Index, degrees: Values) -> In
     return np.flatnonzero(np.asarray(is_open & is_known & (rows.design.n_together[i, j] > 0)))
 
 
-def _count_rarest(rows: Rows, pairs: Index) -> Values:
+def _count_rarest(rows: PairRows, pairs: Index) -> Values:
     """Return how often the rarest levels of two variables are expected together, were they independent."""
     least = np.array([float(np.exp(own.log_odds).min() / np.exp(own.log_odds).sum()) for own in rows.design.variables])
     i, j = pairs.T
     return np.asarray(rows.design.n_together[i, j] * least[i] * least[j])
 
 
-def _needs_profile(rows: Rows, pairs: Index) -> Mask:
+def _needs_profile(rows: PairRows, pairs: Index) -> Mask:
     """Say which intervals of two-level variables are found on the profile of the likelihood."""
     i, j = pairs.T
     two = (rows.kinds.n_levels[i] == 2) & (rows.kinds.n_levels[j] == 2)
@@ -242,12 +242,12 @@ def _needs_profile(rows: Rows, pairs: Index) -> Mask:
     return np.asarray(two & ((_count_rarest(rows, pairs) < _VERY_RARE) | (links > _STRONG) | rows.twins[i, j]))
 
 
-def _turn(rows: Rows, variables: Index) -> Values:
+def _turn(rows: PairRows, variables: Index) -> Values:
     """Return what a unit of the first feature of the design is in indicators."""
     return np.array([rows.kinds.turns[v].ravel()[0] if rows.kinds.turns[v].size else 0.0 for v in variables])
 
 
-def _compare_residuals(found: _Found, rows: Rows, left: Residuals, sample: Sample, pairs: Index) -> None:
+def _compare_residuals(found: _Found, rows: PairRows, left: Residuals, sample: Sample, pairs: Index) -> None:
     """Find by how much products of residuals vary more than by the model."""
     for i in range(rows.n_variables):
         check_time()
@@ -272,7 +272,7 @@ def _compare_moves(found: _Found, at: int, fit: PairFit, sample: Sample) -> None
 
 
 def _judge(
-    found: _Found, rows: Rows, left: Residuals, sample: Sample | None, pairs: Index, degrees: Values, level: float
+    found: _Found, rows: PairRows, left: Residuals, sample: Sample | None, pairs: Index, degrees: Values, level: float
 ) -> tuple[Values, Values]:
     """Return p-values, and how many standard errors intervals reach; put design effects where they belong."""
     tail, r = (1 - level) / 2, np.maximum(degrees, 1.0)

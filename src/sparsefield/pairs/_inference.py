@@ -15,8 +15,8 @@ from sparsefield.data import Domain, count
 from sparsefield.model import has_sign
 from sparsefield.pairs._design_effects import Sample
 from sparsefield.pairs._fits import PairFit, fit_pairs
+from sparsefield.pairs._pair_rows import PairRows
 from sparsefield.pairs._rates import RATES, Rate
-from sparsefield.pairs._rows import Rows
 from sparsefield.pairs._writing import as_level, as_q
 
 # A pair whose rows would miss even this weight more than once in five times cannot be told: an odds ratio of 55.
@@ -59,7 +59,7 @@ class Inference:
         How much larger variances are, in the median, by weights, clusters and missing cells.
     n_clusters : int or None
         How many clusters rows come in.
-    rows : Rows
+    rows : PairRows
         The rows, for `nodes`, `total` and `differences`.
     sample : Sample or None
         Which rows belong together, where they are weighted or in clusters.
@@ -92,7 +92,7 @@ class Inference:
     n_effective: float
     design_effect: float
     n_clusters: int | None
-    rows: Rows = field(repr=False)
+    rows: PairRows = field(repr=False)
     sample: Sample | None = field(default=None, repr=False)
 
     @property

@@ -9,7 +9,7 @@ from scipy.linalg import solve_triangular
 
 from sparsefield._threads import one_for_products, run, share
 from sparsefield._typing import Index, Values
-from sparsefield.pairs._rows import Rows
+from sparsefield.pairs._pair_rows import PairRows
 
 _LEAST = 1e-9  # of the rows: the information of a pair that neighbours tell without error
 
@@ -33,7 +33,7 @@ class Residuals:
     spreads: tuple[Values, ...]
 
     @classmethod
-    def of(cls, rows: Rows) -> Residuals:
+    def of(cls, rows: PairRows) -> Residuals:
         """Find what the regressions leave."""
         design = rows.design
         means = np.zeros(design.columns.shape)
@@ -85,7 +85,7 @@ class Scores:
         return score, self.blocks[i, j] + self.least * np.eye(len(score))
 
 
-def score_pairs(rows: Rows, left: Residuals, n_threads: int | None = None) -> tuple[Scores, Scores]:
+def score_pairs(rows: PairRows, left: Residuals, n_threads: int | None = None) -> tuple[Scores, Scores]:
     """Find the scores of all pairs, with own neighbours and with those of both.
 
     With own neighbours: U = sum x_i x_j - m_i m_j, whose information is what is left of
@@ -134,7 +134,7 @@ def score_pairs(rows: Rows, left: Residuals, n_threads: int | None = None) -> tu
     )
 
 
-def _explain(rows: Rows, left: Residuals, i: int) -> Values:
+def _explain(rows: PairRows, left: Residuals, i: int) -> Values:
     """Return what the statistics of the regression of i explain of its products with others' means, (m, d, ...)."""
     mixed, factor = rows.nodes.weigh(i)[2], rows.nodes.fits[i].factor
     common = mixed.reshape(len(mixed), -1).T @ left.means
@@ -142,7 +142,9 @@ def _explain(rows: Rows, left: Residuals, i: int) -> Values:
     return np.asarray(solved.reshape(len(factor), mixed.shape[2], -1))
 
 
-def _find_blocks(rows: Rows, left: Residuals) -> tuple[dict[tuple[int, int], Values], dict[tuple[int, int], Values]]:
+def _find_blocks(
+    rows: PairRows, left: Residuals
+) -> tuple[dict[tuple[int, int], Values], dict[tuple[int, int], Values]]:
     """Return the covariances of the scores of pairs one of which has several features, before anything is taken out."""
     sizes, starts, counts = rows.design.sizes, rows.design.starts, rows.design.counts
     own: dict[tuple[int, int], Values] = {}

@@ -50,7 +50,7 @@ def draw_exactly(
     n_run = n_met = 0
     for first, last in plan.cut(p, device):
         place = Place(draws, plan.n_rounds, plan.n_words, first)
-        some = Coupled(device, scan, place, plan.mark_spare(first, last), seed=seed, first_word=first)
+        some = DeviceCoupled(device, scan, place, plan.mark_spare(first, last), seed=seed, first_word=first)
         some.run(length)
         n_run, n_met = n_run + some.n_run, n_met + some.n_met
         del some  # its memory is that of the next
@@ -95,7 +95,7 @@ class Place(NamedTuple):
     first: int
 
 
-class Coupled:
+class DeviceCoupled:
     """Words of chains carried along between their bounds, which fill the draws that are theirs.
 
     Parameters

@@ -12,7 +12,7 @@ from sparsefield._typing import Codes
 from sparsefield.data import MISSING
 from sparsefield.inference._field import Field
 from sparsefield.inference.gpu._chains import WORD, lay_out
-from sparsefield.inference.gpu._coupled import Coupled, Place
+from sparsefield.inference.gpu._coupled import DeviceCoupled, Place
 from sparsefield.inference.gpu._device import Device
 from sparsefield.inference.gpu._scan import DeviceScan
 from sparsefield.inference.missing._clamped_coupling import Coupling
@@ -58,7 +58,7 @@ class DeviceCoupling(Coupling):
         n_words, n_rounds = starts.shape[1], plan.most_draws
         draws = device.make((domain.n_variables, n_rounds * n_words), np.uint32)
         how: dict[str, Any] = {"seed": self._seed, "first_word": some.start // WORD, "starts": starts, "kept": kept}
-        chains = Coupled(device, scan, Place(draws, n_rounds, n_words, 0), _mark_spare(n_draws, n_rounds), **how)
+        chains = DeviceCoupled(device, scan, Place(draws, n_rounds, n_words, 0), _mark_spare(n_draws, n_rounds), **how)
         # Blocks of sweeps may be as long as those of the slowest of these rows: that is known before any is run.
         length = int(self._lengths[some.start // BLOCK : -(-some.stop // BLOCK)].max())
         chains.run(length)

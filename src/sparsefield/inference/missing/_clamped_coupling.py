@@ -28,7 +28,7 @@ _MOST_BLOCKS = 64  # of chains that run at one time
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class MissingRows:
     """Rows with missing values, and which draws are of which.
 
     Parameters
@@ -44,7 +44,7 @@ class Rows:
     last: Index
 
     @classmethod
-    def of(cls, codes: Codes) -> Rows:
+    def of(cls, codes: Codes) -> MissingRows:
         """Return the rows of which some codes, one for each draw, are repeats."""
         first = np.flatnonzero(np.append(True, (codes[1:] != codes[:-1]).any(axis=1)))
         return cls(codes[first], first, np.append(first[1:], len(codes)))
@@ -68,7 +68,7 @@ class _Plan:
     Rows with few missing values come first, so that chains of a block need about the same time.
     """
 
-    def __init__(self, rows: Rows, chosen: Index) -> None:
+    def __init__(self, rows: MissingRows, chosen: Index) -> None:
         n_missing = np.count_nonzero(rows.codes[chosen] == MISSING, axis=1)
         order = chosen[np.argsort(n_missing, kind="stable")]
         counts = rows.last[order] - rows.first[order]
@@ -123,7 +123,7 @@ class Coupling:
     ----------
     field : Field
         The model.
-    rows : Rows
+    rows : MissingRows
         Rows with missing values.
     chosen : ndarray of int
         Those of them that are to be drawn.
@@ -137,7 +137,7 @@ class Coupling:
     """
 
     def __init__(
-        self, field: Field, rows: Rows, chosen: Index, *, seed: int, max_sweeps: int, n_threads: int | None
+        self, field: Field, rows: MissingRows, chosen: Index, *, seed: int, max_sweeps: int, n_threads: int | None
     ) -> None:
         self._field, self._seed, self._max_sweeps, self._n_threads = field, seed, max_sweeps, n_threads
         self._scan = Scan(field, n_planes=3)
@@ -150,7 +150,7 @@ class Coupling:
                 break
             self.rows = np.setdiff1d(self.rows, slow)
 
-    def _choose_lengths(self, pilot: Scan, rows: Rows) -> tuple[Index, Index]:
+    def _choose_lengths(self, pilot: Scan, rows: MissingRows) -> tuple[Index, Index]:
         """Choose the sweeps of a block for each block of chains; return them, and the rows that do not meet."""
         n_blocks = self._plan.n_blocks
         streams = make_streams(self._seed, n_blocks, PILOT)
@@ -172,7 +172,7 @@ class Coupling:
         self._check(rows, unmet)
         return lengths, unmet
 
-    def _check(self, rows: Rows, slow: Index) -> None:
+    def _check(self, rows: MissingRows, slow: Index) -> None:
         """Refuse rows that can neither be coupled nor enumerated."""
         n_states = count_ways(self._field.domain, rows.codes[slow])
         if not is_enumerable(n_states):

@@ -14,7 +14,7 @@ from sparsefield.inference._checks import MOST_BOUNDED, check_request
 from sparsefield.inference._field import Field
 from sparsefield.inference.chains._blocks import CHOICES, make_source
 from sparsefield.inference.missing._clamped import ClampedChains
-from sparsefield.inference.missing._clamped_coupling import Coupling, Rows, refuse_row
+from sparsefield.inference.missing._clamped_coupling import Coupling, MissingRows, refuse_row
 from sparsefield.inference.missing._enumerated_rows import MOST_STATES, count_ways, fill_by_enumeration, is_enumerable
 
 # An enumeration takes 15 ns a state, and at least 5 microseconds, as long as 300 states. A coupled draw takes 30 to
@@ -92,7 +92,7 @@ def fill_exactly(
     if max_sweeps < 1:
         raise ValueError(f"max_sweeps is {max_sweeps}: use at least one.")
     codes = np.ascontiguousarray(codes)
-    rows, filled = Rows.of(codes), codes.copy()
+    rows, filled = MissingRows.of(codes), codes.copy()
     cheap, n_swept = _choose_cheap(field, rows), 0.0
     if not cheap.all():
         how = {"seed": seed, "max_sweeps": max_sweeps, "n_threads": n_threads}
@@ -106,7 +106,7 @@ def fill_exactly(
     return filled, ClampedRun(len(codes) - n_coupled, n_coupled, n_swept / max(1, n_coupled))
 
 
-def _choose_cheap(field: Field, rows: Rows) -> NDArray[np.bool_]:
+def _choose_cheap(field: Field, rows: MissingRows) -> NDArray[np.bool_]:
     """Say which rows are to be enumerated: all of them, where a variable has too many levels for coupled chains."""
     n_states = count_ways(field.domain, rows.codes)
     if np.all(field.domain.n_levels <= MOST_BOUNDED):

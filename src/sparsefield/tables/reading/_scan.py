@@ -21,7 +21,7 @@ class StrayQuoteError(Exception):
 
 
 @dataclass(frozen=True)
-class Scan:
+class TextScan:
     """What a pass over a text table found.
 
     Parameters
@@ -48,7 +48,7 @@ class _Piece:
     widths: NDArray[np.int64]
 
 
-def scan_records(source: Source, raw: Bytes, start: int, layout: Layout) -> Scan:
+def scan_records(source: Source, raw: Bytes, start: int, layout: Layout) -> TextScan:
     """Refuse tables that a reader would mend silently: rows of other lengths, open quotes.
 
     Parameters
@@ -91,7 +91,7 @@ def scan_records(source: Source, raw: Bytes, start: int, layout: Layout) -> Scan
         gone = gone[gone - np.arange(len(gone)) == last] if len(gone) else gone
         n_rows -= len(gone)
     where = Lines(_joined(jumped), _joined(lines_jumped), n_rows)
-    return Scan(n_records, gone, where)
+    return TextScan(n_records, gone, where)
 
 
 def _joined(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:

@@ -13,7 +13,7 @@ from sparsefield.data import count
 from sparsefield.tables.reading._characters import Bytes, as_plain_text, skip_mark
 from sparsefield.tables.reading._contents import Contents, Lines
 from sparsefield.tables.reading._layout import Layout, find_layout
-from sparsefield.tables.reading._scan import Scan, StrayQuoteError, describe_uneven, scan_records
+from sparsefield.tables.reading._scan import StrayQuoteError, TextScan, describe_uneven, scan_records
 from sparsefield.tables.reading._settle import settle_columns
 from sparsefield.tables.reading._source import Source
 from sparsefield.tables.reading._spelled_numbers import list_respelled
@@ -75,7 +75,7 @@ def read_text(
 
 
 def _parse_rows(
-    source: Source, readable: object, scan: Scan, layout: Layout, markers: list[str], as_text: bool
+    source: Source, readable: object, scan: TextScan, layout: Layout, markers: list[str], as_text: bool
 ) -> pl.DataFrame:
     """Read all values but those of blank lines.
 

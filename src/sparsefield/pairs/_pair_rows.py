@@ -83,7 +83,7 @@ class Kinds:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class PairRows:
     """Rows, the neighbours of all variables, and where fits of pairs begin.
 
     Parameters
