@@ -28,7 +28,7 @@ def test_iterations_in_one_call_have_the_same_bits(certificate, monkeypatch):
     problem, point = make_point()
     simulation = Simulation(3000, 5)
     at_once = Tay(certificate).estimate(problem, point, simulation)
-    for module in ("_bounds", "_chains"):
+    for module in ("exact_draws._bounds", "chains._chains"):
         monkeypatch.setattr(f"sparsefield.inference.{module}.fits_one_call", lambda *_: False)
     one_by_one = Tay(certificate).estimate(problem, point, simulation)
     assert (at_once.n_sweeps, at_once.reason) == (one_by_one.n_sweeps, one_by_one.reason)
