@@ -11,6 +11,8 @@ import argparse
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,9 @@ from rich.console import Console
 import sparsefield as sf
 from measure import name_machine, store
 from sparsefield.datasets import make_field
-from sparsefield.marks import _curvatures
+from sparsefield.fitting import _learner
+from sparsefield.marks import mark
+from sparsefield.marks._policy import POLICY
 from sparsefield.solvers import _sparse_step
 
 ALPHA, NEVER = 0.02, 2**62
@@ -31,15 +35,16 @@ WAYS = {"both": (True, True), "steps alone": (True, False), "marks alone": (Fals
 @contextmanager
 def choose(steps_are_sparse: bool, marks_are_sparse: bool) -> Iterator[None]:
     """Have curvatures of steps, and those of marks, sparse from as many parameters on as they are, or never."""
-    places = ((_sparse_step, "_FEWEST", steps_are_sparse), (_curvatures, "_WHOLE_IS_CHEAP", marks_are_sparse))
-    before = [getattr(module, name) for module, name, _ in places]
-    for module, name, is_sparse in places:
+    whole = partial(mark, policy=replace(POLICY, whole_is_cheap=NEVER))
+    places = ((_sparse_step, "_FEWEST", NEVER, steps_are_sparse), (_learner, "mark", whole, marks_are_sparse))
+    before = [getattr(module, name) for module, name, *_ in places]
+    for module, name, other, is_sparse in places:
         if not is_sparse:
-            setattr(module, name, NEVER)
+            setattr(module, name, other)
     try:
         yield
     finally:
-        for (module, name, _), value in zip(places, before, strict=True):
+        for (module, name, *_), value in zip(places, before, strict=True):
             setattr(module, name, value)
 
 

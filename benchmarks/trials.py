@@ -19,7 +19,7 @@ from sparsefield._typing import Matrix
 from sparsefield.datasets import make_field
 from sparsefield.gradients import BestDraws, ExactMoments, Schedule, Simulation
 from sparsefield.inference import Cpu, Exact, Perfect
-from sparsefield.marks import _group_marks, _parameter_marks, _reweighted_optimum, fit_newton
+from sparsefield.marks import _group_marks, _parameter_marks, _reweighting, fit_newton
 from sparsefield.model import as_theta, norm
 from sparsefield.objective import Problem, _completed, _quadratic
 from sparsefield.pseudolikelihood import _binary_solver, solve_pseudo_likelihood
@@ -87,7 +87,7 @@ NEWTON = [
     Choice("_INNER_NOISE", (_newton_step,), (0.01, 0.5)),
     Choice("_INNER_TOL", (_newton_step,), (1e-4, 1e-2, 1e-1)),
     Choice("_MOST_EPOCHS", (_newton_step,), (10, 100, 10_000)),
-    Choice("RARE", (_quadratic, _newton_step, _reweighted_optimum), (0, 1, 16)),
+    Choice("RARE", (_quadratic, _newton_step, _reweighting), (0, 1, 16)),
 ]
 CONFIDENCE = Choice("UNDECIDED", (_draw_budget, _group_marks, _parameter_marks), (0.9, 0.999))
 COMPLETING = Choice("_GIBBS_SWEEPS", (_completed,), (1, 20))

@@ -12,19 +12,19 @@ from sparsefield._kernels._local_inverses import invert_blocks
 from sparsefield.gradients import BestDraws, PerfectDraws, Simulation
 from sparsefield.inference import _draws
 from sparsefield.inference._draws import ChainDraws
-from sparsefield.marks import _block_marks, _curvatures, _sparse_optimum, fit_newton
-from sparsefield.marks._block_marks import NearMarks
-from sparsefield.marks._curvatures import NearModel, NotLocalError, choose_reach
-from sparsefield.marks._parameter_marks import _compare, _covariance, _find_optimum, find_undecided
-from sparsefield.marks._sparse_optimum import find_near_optimum
+from sparsefield.marks import _block_marks, _curvatures, _parameter_marks, fit_newton
+from sparsefield.marks._block_marks import BlockMargins
+from sparsefield.marks._covariance import Covariance
+from sparsefield.marks._curvatures import NotLocalError, choose_reach, near_curvature
+from sparsefield.marks._narrowing import find_open
+from sparsefield.marks._parameter_marks import find_undecided
+from sparsefield.marks._policy import POLICY
+from sparsefield.marks._reweighted_optimum import find_whole_optimum
+from sparsefield.marks._sparse_optimum import SparseSteps, find_near_optimum
+from sparsefield.marks._whole_marks import WholeMargins
 from sparsefield.objective import L1, Problem, SparseQuadratic, find_near
 
-
-@pytest.fixture
-def near(monkeypatch):
-    """Take blocks however small the field is."""
-    monkeypatch.setattr(_curvatures, "_WHOLE_IS_CHEAP", -1)
-    monkeypatch.setattr(_curvatures, "_LARGEST_SHARE", 1)
+NEAR = replace(POLICY, whole_is_cheap=-1, largest_share=1)  # blocks, however small the field is
 
 
 def make_ring(p, seed, coupling=0.9):
@@ -46,9 +46,9 @@ def fit_ring(p, alpha, seed, n):
 
 def distances(problem, theta, draws, estimate):
     """Return how far from its margin each nonzero is, over that margin, by the inverse of the whole covariance."""
-    found = _find_optimum(problem, theta, draws, estimate)
+    found = find_whole_optimum(problem, theta, draws, estimate, policy=POLICY)
     a, b = found.quadratic.first, found.quadratic.second
-    variances = np.diagonal(np.linalg.inv(_covariance(problem, found.quadratic))) / found.n
+    variances = np.diagonal(np.linalg.inv(Covariance.of(found.quadratic).matrix)) / found.n
     ratios = np.zeros_like(theta)
     z = 2.5758293035489004  # of a confidence of 0.99
     ratios[a, b] = ratios[b, a] = np.abs(found.theta) / (
@@ -58,24 +58,26 @@ def distances(problem, theta, draws, estimate):
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.usefixtures("near")
-def test_marks_from_blocks_are_those_of_the_whole_covariance(seed, monkeypatch):
+def test_marks_from_blocks_are_those_of_the_whole_covariance(seed):
     problem, theta, draws, _, estimate = fit_ring(16, 0.03, seed, 6000)
-    found = find_undecided(problem, theta, draws, estimate)
-    monkeypatch.setattr(_curvatures, "_WHOLE_IS_CHEAP", 10**9)
+    found = find_undecided(problem, theta, draws, estimate, policy=NEAR)
     whole = find_undecided(problem, theta, draws, estimate)
     assert 0 < np.triu(whole, 1).sum() < 60  # of 120 pairs
     # Marks may differ where a parameter is within a twentieth of its margin: variances of blocks have errors of 1%.
     assert np.all(np.abs(distances(problem, theta, draws, estimate)[found != whole] - 1) < 0.05)
 
 
-@pytest.mark.usefixtures("near")
 def test_where_block_steps_do_not_end_the_whole_covariance_marks(monkeypatch):
     problem, theta, draws, _, estimate = fit_ring(16, 0.03, 1, 6000)
-    monkeypatch.setattr(_sparse_optimum, "MOST_ROUNDS", 1)
-    assert find_near_optimum(problem, theta, draws, estimate) is None
-    found = find_undecided(problem, theta, draws, estimate)
-    monkeypatch.setattr(_curvatures, "_WHOLE_IS_CHEAP", 10**9)
+    short = replace(NEAR, most_rounds=1)
+    assert find_near_optimum(problem, theta, draws, estimate, policy=short) is None
+
+    def end_soon(*given, policy):
+        assert policy == NEAR
+        return find_near_optimum(*given, policy=short)
+
+    monkeypatch.setattr(_parameter_marks, "find_near_optimum", end_soon)
+    found = find_undecided(problem, theta, draws, estimate, policy=NEAR)
     np.testing.assert_array_equal(found, find_undecided(problem, theta, draws, estimate))
     assert np.triu(found, 1).sum() < 60  # of 120 pairs
 
@@ -95,16 +97,14 @@ def make_cliques(n_cliques, size, n_rows, seed):
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.usefixtures("near")
-def test_blocks_that_reach_further_have_the_marks_of_the_whole_covariance(seed, monkeypatch):
+def test_blocks_that_reach_further_have_the_marks_of_the_whole_covariance(seed):
     table = make_cliques(6, 6, 4000, seed)
     problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.012, False)
     theta = theta_of(fit_newton(problem, BestDraws(max_states=0), Simulation(20_000, seed), gap=0.01))
     draws, _, estimate = draw(problem, theta, 20_000, seed + 100)
-    assert choose_reach(problem, theta, theta != 0) == 2
-    assert find_near_optimum(problem, theta, draws, estimate, 2) is not None
-    found = find_undecided(problem, theta, draws, estimate)
-    monkeypatch.setattr(_curvatures, "_WHOLE_IS_CHEAP", 10**9)
+    assert choose_reach(problem, theta, theta != 0, policy=NEAR) == 2
+    assert find_near_optimum(problem, theta, draws, estimate, 2, policy=NEAR) is not None
+    found = find_undecided(problem, theta, draws, estimate, policy=NEAR)
     whole, is_zero = find_undecided(problem, theta, draws, estimate), theta == 0
     assert np.all(np.abs(distances(problem, theta, draws, estimate)[(found != whole) & ~is_zero] - 1) < 0.05)
     # Regressions on about a hundred statistics and on a few count 0.3% apart, for their degrees of freedom: at the
@@ -116,7 +116,7 @@ def test_fits_of_many_statistics_are_not_marked_all_over():
     # 2142 statistics, where blocks of one neighbour have no minimum: all 719,400 pairs were marked.
     fit = sf.learn(make_cliques(200, 6, 20_000, 0), 0.012, gap=0.1, seed=1)
     is_edge, marks = np.triu(fit.model.interactions != 0, 1), np.triu(fit.undecided, 1)
-    assert is_edge.sum() + 1200 > _curvatures._WHOLE_IS_CHEAP
+    assert is_edge.sum() + 1200 > POLICY.whole_is_cheap
     assert np.count_nonzero(marks & is_edge) < is_edge.sum() / 10
     assert np.count_nonzero(marks & ~is_edge) < is_edge.sum() / 2
 
@@ -124,22 +124,23 @@ def test_fits_of_many_statistics_are_not_marked_all_over():
 @pytest.mark.parametrize("far", [1.0, 3.0])
 def test_steps_that_lead_away_are_halved_until_they_lead_to_the_optimum(far, monkeypatch):
     problem, theta, draws, _, estimate = fit_ring(16, 0.03, 1, 6000)
-    minimise = NearModel.minimise
+    minimise = SparseSteps.minimise
 
     def overshoot(*given):  # as where blocks leave out most of the covariance
         moves, decrement = minimise(*given)
         return far * moves, decrement
 
-    monkeypatch.setattr(NearModel, "minimise", overshoot)
-    found = find_near_optimum(problem, theta, draws, estimate)
-    whole = _find_optimum(problem, theta, draws, estimate)
+    monkeypatch.setattr(SparseSteps, "minimise", overshoot)
+    found = find_near_optimum(problem, theta, draws, estimate, policy=POLICY)
+    whole = find_whole_optimum(problem, theta, draws, estimate, policy=POLICY)
     off = found.theta - whole.theta
     assert off @ whole.quadratic.centred() @ off <= (2 * 0.2) ** 2 / 6000
 
 
 def test_steps_with_near_covariances_lead_to_the_optimum_of_the_draws():
     problem, theta, draws, _, estimate = fit_ring(16, 0.03, 1, 6000)
-    found, whole = (find(problem, theta, draws, estimate) for find in (find_near_optimum, _find_optimum))
+    ways = find_near_optimum, find_whole_optimum
+    found, whole = (find(problem, theta, draws, estimate, policy=POLICY) for find in ways)
     a, b = whole.quadratic.first, whole.quadratic.second
     np.testing.assert_array_equal(found.quadratic.first, a)
     np.testing.assert_array_equal(found.quadratic.second, b)
@@ -154,7 +155,7 @@ def test_steps_with_near_covariances_lead_to_the_optimum_of_the_draws():
 def test_rough_gradients_lead_to_the_same_optimum_and_to_all_that_may_differ_from_zero(seed, monkeypatch):
     problem, theta, draws, _, estimate = fit_ring(16, 0.03, seed, 6000)
     problem = replace(problem, penalty=L1(problem.domain, 0.024, 0.0))  # with less to pay some may have to join
-    exact, n_rough = find_near_optimum(problem, theta, draws, estimate), []
+    exact, n_rough = find_near_optimum(problem, theta, draws, estimate, policy=POLICY), []
     project = ChainDraws.project_roughly
 
     def count(*given):
@@ -164,7 +165,7 @@ def test_rough_gradients_lead_to_the_same_optimum_and_to_all_that_may_differ_fro
 
     monkeypatch.setattr(_draws, "_MOST_EXACT", 0)
     monkeypatch.setattr(ChainDraws, "project_roughly", count)
-    rough = find_near_optimum(problem, theta, draws, estimate)
+    rough = find_near_optimum(problem, theta, draws, estimate, policy=POLICY)
     assert len(n_rough) > (seed == 0)  # with this seed some join, and all others are looked at again
     assert min(n_rough) > 0
     for name in ("theta", "gradient", "n"):
@@ -174,25 +175,23 @@ def test_rough_gradients_lead_to_the_same_optimum_and_to_all_that_may_differ_fro
 
 
 @pytest.mark.parametrize("alpha", [0.2, 0.0])
-@pytest.mark.usefixtures("near")
 def test_fits_without_an_edge_or_without_a_zero_have_marks(alpha):
     rows = (np.random.default_rng(0).random((600, 10)) < 0.4).astype(np.uint8)
     problem = Problem.with_l1(sf.moments_of_table(sf.Table(sf.Domain.binary(10), rows)), sf.Domain.binary(10), alpha)
     theta = theta_of(fit_newton(problem, BestDraws(max_states=0), Simulation(2000, 1), gap=0.05))
     assert np.all((theta != 0)[np.triu_indices(10, 1)] == (alpha == 0))
     draws, _, estimate = draw(problem, theta, 2000, 2)
-    undecided = find_undecided(problem, theta, draws, estimate)
+    undecided = find_undecided(problem, theta, draws, estimate, policy=NEAR)
     # No association of independent columns is near 0.2, and what pays nothing is nowhere near zero for good.
     assert not undecided.any()
 
 
 @pytest.mark.parametrize("side", [0, 1])
-@pytest.mark.usefixtures("near")
 def test_marks_from_blocks_hold_at_the_edge_of_zero(side):
     rows, n_fits = make_ring(7, 3).codes, 200
     *alphas, is_edge = find_edge(rows, 0.02, 0.024)
     problem = make_l1(rows, alphas[side], True)
-    found = count_errors(problem, n_fits, Simulation(4000), gap=0.05)
+    found = count_errors(problem, n_fits, Simulation(4000), gap=0.05, policy=NEAR)
     assert_each_is_rare(found.n_wrong, n_fits)
     assert found.n_other[is_edge[np.triu_indices(7)]] > largest_count(found.n_wrong, n_fits)
     assert found.n_marked.min() < n_fits / 20
@@ -209,47 +208,44 @@ def hide_graph(monkeypatch):
     monkeypatch.setattr(_block_marks, "find_near", lambda *given: find_near(np.ones_like(given[0]), *given[1:]))
 
 
-def compare_both(problem, theta, draws, estimate):
+def compare_both(problem, theta, draws, estimate, policy):
     """Return marks from blocks and from the whole covariance, and how far nonzeros are from their margins."""
-    whole = _find_optimum(problem, theta, draws, estimate)
+    whole = find_whole_optimum(problem, theta, draws, estimate, policy=policy)
     a, b = whole.quadratic.first, whole.quadratic.second
-    found = replace(whole, quadratic=NearModel(problem, theta, draws, a, b, 1).quadratic)
+    found = replace(whole, quadratic=near_curvature(problem, theta, draws, a, b, 1))
     weights = problem.penalty.weights[a, b]
-    expected = _compare(theta[a, b], whole, _covariance(problem, whole.quadratic), weights)
-    own = NearMarks(problem, theta, draws, found).compare(10)
+    expected = find_open(WholeMargins(theta[a, b], whole, Covariance.of(whole.quadratic), weights), policy=policy)
+    own = find_open(BlockMargins(problem, theta, draws, found, policy=policy), policy=policy)
     return own, expected, distances(problem, theta, draws, estimate)[a, b]
 
 
 def test_draws_find_what_matters_outside_a_block(monkeypatch):
     hide_graph(monkeypatch)
-    monkeypatch.setattr(_block_marks, "_MOST_EXCESS", np.inf)
+    policy = replace(POLICY, most_excess=np.inf)
     wrong, without = 0, 0
     for seed in (91, 7, 12, 33):
         problem = make_l1(make_copies(seed), 0.02, True)
         theta = theta_of(fit_newton(problem, PerfectDraws(), Simulation(4000, 1), gap=0.01))
         draws, _, estimate = draw(problem, theta, 4000, 2)
-        own, expected, ratios = compare_both(problem, theta, draws, estimate)
+        own, expected, ratios = compare_both(problem, theta, draws, estimate, policy)
         wrong += np.count_nonzero(expected & ~own & (np.abs(ratios - 1) > 0.05))
         with monkeypatch.context() as blind:
-            blind.setattr(NearMarks, "_probe", lambda *_: (0.0, np.zeros(0, dtype=np.int64)))
-            own, *_ = compare_both(problem, theta, draws, estimate)
+            blind.setattr(BlockMargins, "_probe", lambda *_: (0.0, np.zeros(0, dtype=np.int64)))
+            own, *_ = compare_both(problem, theta, draws, estimate, policy)
             without += np.count_nonzero(expected & ~own & (np.abs(ratios - 1) > 0.05))
     assert wrong == 0
     assert without > 0  # blocks alone leave out what counts
 
 
-@pytest.mark.usefixtures("near")
 def test_where_much_matters_outside_blocks_the_whole_covariance_serves(monkeypatch):
     problem = make_l1(make_copies(91), 0.02, True)
     theta = theta_of(fit_newton(problem, PerfectDraws(), Simulation(4000, 1), gap=0.01))
     draws, _, estimate = draw(problem, theta, 4000, 2)
-    with monkeypatch.context() as usual:
-        usual.setattr(_curvatures, "_WHOLE_IS_CHEAP", 10**9)
-        expected = find_undecided(problem, theta, draws, estimate)
+    expected = find_undecided(problem, theta, draws, estimate)
     hide_graph(monkeypatch)
     with pytest.raises(NotLocalError):
-        compare_both(problem, theta, draws, estimate)
-    np.testing.assert_array_equal(find_undecided(problem, theta, draws, estimate), expected)
+        compare_both(problem, theta, draws, estimate, NEAR)
+    np.testing.assert_array_equal(find_undecided(problem, theta, draws, estimate, policy=NEAR), expected)
 
 
 def test_blocks_are_inverted_one_by_one():

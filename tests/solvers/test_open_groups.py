@@ -1,7 +1,5 @@
 """Marks of groups: which of them the noise of draws leaves open, zero or not."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from scipy import optimize, stats
@@ -11,9 +9,12 @@ from plain_backend import Plain
 from problems import make_problem
 from sparsefield.gradients import ExactMoments, PerfectDraws, Point, Simulation
 from sparsefield.marks import fit_newton
-from sparsefield.marks._group_marks import OpenGroups, _largest_norm
+from sparsefield.marks._covariance import Covariance
+from sparsefield.marks._group_marks import GroupMargins, _largest_norm
+from sparsefield.marks._narrowing import find_open
 from sparsefield.marks._optimum import Optimum
 from sparsefield.marks._parameter_marks import find_undecided
+from sparsefield.marks._policy import POLICY
 from sparsefield.objective import Group, Problem
 from sparsefield.solvers import UNDECIDED, find_move
 from sparsefield.solvers._decrease import Stand
@@ -110,13 +111,13 @@ def test_each_answer_of_a_group_with_normal_noise_is_as_rare_as_it_should_be(rat
     axes = np.linalg.qr(rng.normal(size=(4, 4)))[0]
     curvature = axes @ np.diag([1.0, 0.5, 0.2, 0.1]) @ axes.T
     alpha = ratio * np.sqrt([1.0, 0.5, 0.2, 0.1][axis] / n)
-    quadratic = SimpleNamespace(first=np.zeros(4, dtype=int), second=np.arange(4), n=10**8)
     n_differ = n_vanish = 0
     for noise in rng.multivariate_normal(np.zeros(4), curvature / n, n_trials):
         slope = alpha * axes[:, axis] + noise
         x = minimise_group(curvature, slope, alpha)
-        found = Optimum(x, curvature @ x - slope, quadratic, n, 0.0, np.ones(4))
-        is_open = OpenGroups(x, found, curvature, np.full(4, alpha), np.zeros(4, dtype=int)).compare()
+        found = Optimum(x, curvature @ x - slope, None, n, 0.0, np.ones(4))
+        margins = GroupMargins(x, found, Covariance(curvature, 10**8), np.full(4, alpha), np.zeros(4, dtype=int))
+        is_open = margins.spread(find_open(margins, policy=POLICY))
         assert is_open.all() or not is_open.any()
         n_differ += x.any() and not is_open.any()
         n_vanish += not x.any() and not is_open.any()

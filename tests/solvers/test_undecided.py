@@ -1,5 +1,7 @@
 """Marks: which parameters the noise of draws leaves open, zero or not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -13,6 +15,7 @@ from sparsefield.fits import Fit
 from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Simulation
 from sparsefield.marks import _mark, fit_newton
 from sparsefield.marks._parameter_marks import find_undecided
+from sparsefield.marks._policy import POLICY
 from sparsefield.marks._reweighted_optimum import reweight_to_optimum
 from sparsefield.objective import Problem
 from sparsefield.pseudolikelihood import solve_pseudo_likelihood
@@ -121,7 +124,7 @@ def test_fits_with_draws_have_marks_unless_their_time_is_up(monkeypatch):
 
 
 def test_an_interrupt_while_marks_are_found_keeps_the_fit(monkeypatch):
-    def stop(*_):
+    def stop(*_given, **_options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(_mark, "find_undecided", stop)
@@ -135,7 +138,7 @@ def test_reweighted_draws_lead_to_their_optimum():
     problem = make_problem(5, 0.02, seed=3)
     theta = theta_of(fit_newton(problem, ExactMoments(), tol=1e-3))
     draws, x, estimate = draw(problem, theta, 4000, 1)
-    there, gradient, n = reweight_to_optimum(problem, theta, draws, estimate, theta != 0)
+    there, gradient, n = reweight_to_optimum(problem, theta, draws, estimate, theta != 0, policy=POLICY)
     move = there - theta
     assert np.abs(move).max() > 0
     weights = np.exp(x @ np.diagonal(move) + ((x @ np.triu(move, 1)) * x).sum(axis=1))
@@ -155,7 +158,7 @@ def test_marks_are_those_of_plain_linear_algebra():
     problem = make_problem(5, 0.02, seed=3)
     theta = theta_of(fit_newton(problem, PerfectDraws(), Simulation(500, 1), gap=0.02))
     draws, x, estimate = draw(problem, theta, 2000, 2)
-    there, gradient, n = reweight_to_optimum(problem, theta, draws, estimate, theta != 0)
+    there, gradient, n = reweight_to_optimum(problem, theta, draws, estimate, theta != 0, policy=POLICY)
     a, b = np.triu_indices(5)
     covariance = np.cov((x[:, a] * x[:, b]).T, bias=True)
     here, there, gradient, alpha = theta[a, b], there[a, b], gradient[a, b], problem.penalty.weights[a, b]
@@ -234,15 +237,16 @@ def test_marks_need_draws_without_bias_to_speak_of():
     assert few.undecided is None
 
 
-def test_where_draws_leave_most_edges_open_more_of_them_look_again(monkeypatch):
+def test_where_draws_leave_most_edges_open_more_of_them_look_again():
     table = sf.datasets.make_field(40, degree=3, strength=(0.5, 1.0), seed=1).sample(2000, method="perfect", seed=1)
-    asked = {"gap": 0.5, "n_chains": 500, "schedule": BestDraws(max_states=0), "seed": 1}
-    fit = sf.learn(table, 0.02, **asked)
+    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.02, False)
+    asked = {"start": start_of(table.codes, 0.02, False), "gap": 0.5}
+    fit = fit_newton(problem, BestDraws(max_states=0), Simulation(500, 1), **asked)
     is_edge = np.triu(fit.model.interactions != 0, 1)
     assert is_edge.sum() > 20
     assert np.count_nonzero(fit.undecided & is_edge) < is_edge.sum() / 2
     # The same fit, and its marks by the draws at hand alone.
-    monkeypatch.setattr(_mark, "_MOST_LOOKS", 0)
-    few = sf.learn(table, 0.02, **asked)
+    policy = replace(POLICY, most_looks=0)
+    few = fit_newton(problem, BestDraws(max_states=0), Simulation(500, 1), **asked, policy=policy)
     np.testing.assert_array_equal(few.model.interactions, fit.model.interactions)
     assert np.count_nonzero(few.undecided & is_edge) > np.count_nonzero(fit.undecided & is_edge)

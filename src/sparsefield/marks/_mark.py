@@ -5,22 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparsefield._deadline import OutOfTimeError, until
 from sparsefield._rounding import at_most
-from sparsefield._typing import Matrix
+from sparsefield._typing import Mask, Matrix
 from sparsefield.data import count
 from sparsefield.fits import Fit, Status
 from sparsefield.gradients import Schedule, Simulation
 from sparsefield.marks._parameter_marks import find_undecided
+from sparsefield.marks._policy import POLICY, MarksPolicy
 from sparsefield.objective import Problem
 from sparsefield.solvers import MOST_DRAWS, Limits, NewtonEnd, find_edge_noise, find_spread, run_newton
 from sparsefield.solvers import WatchSteps as Watch
-
-# Where draws leave more than this share of the edges open, four times as many look again, and so on so many times: a
-# mark on everything says nothing.
-_MOST_MARKED, _GROWTH, _MOST_LOOKS = 0.5, 4, 2
 
 
 def fit_newton(
@@ -36,21 +32,22 @@ def fit_newton(
     max_seconds: float | None = None,
     began: float | None = None,
     watch: Watch | None = None,
+    policy: MarksPolicy = POLICY,
 ) -> Fit:
     """Make Newton steps as `solve_newton` does, and mark what simulation error leaves open."""
     limits = Limits(max_iter, tol, max_seconds, began)
     end = run_newton(problem, schedule, simulation or Simulation(), limits, start, gap, agreement, watch)
-    return mark(end, limits)
+    return mark(end, limits, policy=policy)
 
 
-def mark(end: NewtonEnd, limits: Limits) -> Fit:
+def mark(end: NewtonEnd, limits: Limits, *, policy: MarksPolicy = POLICY) -> Fit:
     """Return the fit at the end of Newton steps, with marks where there is time for them."""
     status, undecided, spread = end.status, None, None
     try:
         if status.code not in ("interrupted", "time"):
             with until(limits.end):
                 spread = _find_spread(end)
-                undecided = _find_undecided(end)
+                undecided = _find_undecided(end, policy=policy)
     except OutOfTimeError:
         status = replace(status, sentence=f"{status.sentence} There was no time to mark what noise leaves open.")
     except KeyboardInterrupt:
@@ -62,7 +59,7 @@ def mark(end: NewtonEnd, limits: Limits) -> Fit:
     return replace(replace(end, status=status).fit(), undecided=undecided, spread=spread)
 
 
-def _find_undecided(end: NewtonEnd) -> NDArray[np.bool_] | None:
+def _find_undecided(end: NewtonEnd, *, policy: MarksPolicy) -> Mask | None:
     """Mark what noise leaves open, by the draws at the end of the last step, which had no say in it.
 
     None where that is not known: of exact moments whose optimum was not reached, or with missing values whose draws
@@ -78,14 +75,14 @@ def _find_undecided(end: NewtonEnd) -> NDArray[np.bool_] | None:
         return nothing
     if here.estimate.is_exact:
         return None
-    n_first = here.n_asked
+    most = min(policy.growth**policy.most_looks * here.n_asked, MOST_DRAWS)
     while True:
-        marks = find_undecided(here.problem, here.theta, here.draws, here.estimate, here.counts)
-        n = end.afford(_GROWTH * here.n_asked)
-        if marks is None or n <= here.n_asked or n > _GROWTH**_MOST_LOOKS * n_first or n > MOST_DRAWS:
+        marks = find_undecided(here.problem, here.theta, here.draws, here.estimate, here.counts, policy=policy)
+        n = end.afford(policy.growth * here.n_asked)
+        if marks is None or n <= here.n_asked or n > most:
             return marks
         is_edge = np.triu(end.problem.model(here.theta).interactions != 0, 1)
-        if np.count_nonzero(marks & is_edge) <= _MOST_MARKED * np.count_nonzero(is_edge):
+        if np.count_nonzero(marks & is_edge) <= policy.most_marked * np.count_nonzero(is_edge):
             return marks
         here = end.more(here, n)
 

@@ -1,4 +1,4 @@
-"""The optimum that draws at some parameters lead to: what the exact one is, but for their noise."""
+"""The optimum that draws at some parameters lead to, by the whole covariance: what the exact one is, but for noise."""
 
 from __future__ import annotations
 
@@ -6,34 +6,50 @@ from functools import partial
 
 import numpy as np
 
-from sparsefield._deadline import check_time
-from sparsefield._typing import Mask, Matrix
+from sparsefield._typing import Mask, Matrix, Values
+from sparsefield.certificates import Certificate
 from sparsefield.gradients import Estimate
 from sparsefield.inference import Draws
-from sparsefield.marks._curvatures import WholeModel, is_feasible
-from sparsefield.model import count_once, scatter
-from sparsefield.objective import RARE, Penalty, Problem
+from sparsefield.marks._curvatures import Curvature, decrement, is_feasible, whole_curvature
+from sparsefield.marks._optimum import Optimum, find_free, margin, may_differ
+from sparsefield.marks._policy import MarksPolicy
+from sparsefield.marks._reweighting import finest_tol, follow_weights
+from sparsefield.model import count_once, norm, scatter
+from sparsefield.objective import Penalty, Problem, rest_variances, spans
 from sparsefield.solvers import move_gradients
 
-# This share of the draws must still count at the optimum that they lead to; else they say little of it, and all is
-# marked.
-LEAST_SHARE = 0.3
 
-# Moves whose norm by the curvature is below a fifth of 1 / sqrt(n) change no parameter and no gradient by more than a
-# fifth of its standard error (the inequality of Cauchy and Schwarz). All of that in one of them would make 0.991 of a
-# confidence of 0.995.
-SETTLED = 0.2
-MOST_ROUNDS = 30
-
-# The curvature is that of the draws as they are, and not as they are reweighted. Where it is too small by up to a half,
-# whole moves go there and back again with errors that fall slowly: moves are halved where the squared norm of a move is
-# more than half that of the last one. (The Senate at alpha 0.12 takes 8 rounds in place of 20, and at 0.15 they went on
-# for ever.)
-SLOWEST, SHORTEST = 0.5, 0.25
-
-# Quadratic models are minimised to this share of the largest violation, and once a round moves no parameter by more
-# than its standard error, to a fifth of the noise, 2 / n, of a mean over n draws to which four of them contribute.
-INNER_TOL = 0.03
+def find_whole_optimum(
+    problem: Problem, theta: Matrix, draws: Draws, estimate: Estimate, counts: float = 1.0, *, policy: MarksPolicy
+) -> Optimum[Curvature] | None:
+    """Find the optimum that draws at theta lead to, and all that may differ from zero; None if it is out of reach."""
+    weights, certificate = problem.penalty.weights, estimate.certificate
+    assert weights is not None
+    assert certificate is not None
+    is_free = find_free(problem)
+    variances, each = rest_variances(problem, estimate.moments, np.diagonal(is_free)), spans(problem)
+    penalty, bias = problem.penalty, _bias(problem, certificate)
+    n, sizes = counts * estimate.n_chains, penalty.sizes(problem.gradient(problem.see(estimate.moments)))
+    is_held = (penalty.sizes(theta) > 0) | is_free
+    # About as many as at the optimum: where these are too many, the way there is not made.
+    possible = is_held | may_differ(sizes, weights, _margins(variances, each, n, bias))
+    if not is_feasible(count_once(possible), draws, policy.most_whole):
+        return None
+    active = is_held | ((weights > 0) & (sizes > weights - np.sqrt(variances / n)))
+    # No fewer draws count at the optimum than the least share of them: margins are no larger there.
+    margins = _margins(variances, each, policy.least_share * n, bias)
+    found = reweight_to_optimum(problem, theta, draws, estimate, active, margins, policy=policy)
+    if found is None:
+        return None
+    there, gradient, left = found
+    left *= counts
+    possible = is_held | (penalty.sizes(there) > 0)
+    possible = possible | may_differ(penalty.sizes(gradient), weights, _margins(variances, each, left, bias))
+    if not is_feasible(count_once(possible), draws, policy.most_whole):
+        return None
+    curvature = whole_curvature(problem, draws, possible)
+    a, b = curvature.first, curvature.second
+    return Optimum(there[a, b], gradient[a, b], curvature, left, bias, each[a, b])
 
 
 def reweight_to_optimum(
@@ -43,11 +59,10 @@ def reweight_to_optimum(
     estimate: Estimate,
     active: Mask,
     margins: Matrix | float = 0.0,
+    *,
+    policy: MarksPolicy,
 ) -> tuple[Matrix, Matrix, float] | None:
-    """Find the optimum that draws at theta lead to, by Newton steps on the draws as they are reweighted.
-
-    Gradients are followed over a working set. Once the optimum over that is found, those of all others say whether any
-    of them is to join it.
+    """Find the optimum that draws at theta lead to, by Newton steps on the draws with importance weights.
 
     Parameters
     ----------
@@ -63,52 +78,104 @@ def reweight_to_optimum(
         What the first step is about. Others join where they violate optimality.
     margins : ndarray of shape (size, size) or float
         Gradients of zeros may be rough where they are further than this from what parameters pay.
+    policy : MarksPolicy
+        When steps end.
 
     Returns
     -------
     tuple of ndarray, ndarray and float, or None
-        The optimum, the gradient of the smooth part there, and the number of draws that count there. None if the draws
-        do not reach that far.
+        The optimum, the gradient of the smooth part there, and the effective sample size. None if the draws do not
+        reach that far.
     """
-    n = estimate.n_chains
-    size, finest = SETTLED / np.sqrt(n), SETTLED * np.sqrt(RARE) / n
-    start = problem.gradient(problem.see(estimate.moments))
-    gradient = start.copy()
-    there, model, is_near = theta, None, False
-    stride, last = 1.0, np.inf
-    for _ in range(MOST_ROUNDS):
-        check_time()
-        if model is None or not is_near:
-            violation = problem.penalty.sizes(problem.subgradient(there, gradient))
-        if model is None:
-            active = active | (violation > finest)
-            if not is_feasible(count_once(active), draws, WholeModel):
-                return None
-            model = WholeModel(problem, draws, active)
-            a, b = model.quadratic.first, model.quadratic.second
-        tol = finest if is_near else max(finest, INNER_TOL * float(violation[a, b].max(initial=0.0)))
-        moves, decrement = model.minimise(there, gradient, tol)
-        is_settled, is_near = tol == finest and decrement <= size**2, decrement <= 1 / n
-        if decrement > SLOWEST * last:
-            stride = max(SHORTEST, stride / 2)
-        last = decrement
-        there = there + scatter(a, b, stride * moves, len(theta))
-        values = draws.along(there - theta)
-        log_mean, share = draws.reweight(values)
-        if share < LEAST_SHARE:
-            return None
-        ratios = np.exp(values - log_mean)
-        gradient[a, b] = gradient[b, a] = start[a, b] + draws.project_onto(ratios, a, b)
-        if is_settled:
-            gradient = move_gradients(start, draws, ratios, partial(_find_near, problem.penalty, active, margins))
-            violation = problem.penalty.sizes(problem.subgradient(there, gradient))
-            if not np.any(~active & (violation > finest)):
-                return there, gradient, share * n
-            model = None
-    return None
+    steps = _WholeSteps(problem, theta, draws, estimate, active, margins, policy)
+    n = follow_weights(steps, estimate.n_chains, policy=policy)
+    return None if n is None else (steps.there, steps.gradient, n)
+
+
+class _WholeSteps:
+    """Newton steps with the covariances of all statistics of a working set.
+
+    Attributes
+    ----------
+    there, gradient : ndarray of shape (size, size)
+        Where the steps are, and the gradient of the smooth part there; outside the working set it is that of the last
+        look at all parameters.
+    """
+
+    forgets = False
+
+    def __init__(
+        self,
+        problem: Problem,
+        theta: Matrix,
+        draws: Draws,
+        estimate: Estimate,
+        active: Mask,
+        margins: Matrix | float,
+        policy: MarksPolicy,
+    ) -> None:
+        self._problem, self._theta, self._draws, self._policy = problem, theta, draws, policy
+        self._active, self._margins, self._finest = active, margins, finest_tol(estimate.n_chains, policy=policy)
+        self._start = problem.gradient(problem.see(estimate.moments))
+        self.there, self.gradient = theta, self._start.copy()
+        self._grow()
+
+    def begin(self) -> bool:
+        """Model the objective over the working set, and say whether draws and memory allow for it."""
+        if not is_feasible(count_once(self._active), self._draws, self._policy.most_whole):
+            return False
+        self._model = whole_curvature(self._problem, self._draws, self._active)
+        return True
+
+    def violation(self) -> float:
+        """Return the largest violation of optimality in the working set."""
+        return float(self._violations()[self._model.first, self._model.second].max(initial=0.0))
+
+    def minimise(self, tol: float) -> tuple[Values, float]:
+        """Return the step to the minimum of the model, and its squared Newton decrement."""
+        penalty, most_epochs = self._problem.penalty, self._policy.most_epochs
+        moves, bends = penalty.minimise(self._model, self.there, self.gradient, tol=tol, max_epochs=most_epochs)
+        return moves, decrement(self._model, moves, bends)
+
+    def move(self, moves: Values, stride: float) -> tuple[float, float]:
+        """Make such a share of a step, and find gradients over the working set."""
+        a, b = self._model.first, self._model.second
+        self.there = self.there + scatter(a, b, stride * moves, len(self._theta))
+        values = self._draws.along(self.there - self._theta)
+        log_mean, share = self._draws.reweight(values)
+        self._weights = np.exp(values - log_mean)
+        self.gradient[a, b] = self.gradient[b, a] = self._start[a, b] + self._draws.project_onto(self._weights, a, b)
+        return stride, share
+
+    def join(self) -> bool:
+        """Find the gradients of all parameters that matter; let those join that violate optimality, if any do."""
+        find_near = partial(_find_near, self._problem.penalty, self._active, self._margins)
+        self.gradient = move_gradients(self._start, self._draws, self._weights, find_near)
+        return self._grow()
+
+    def _grow(self) -> bool:
+        joins = ~self._active & (self._violations() > self._finest)
+        self._active = self._active | joins
+        return bool(joins.any())
+
+    def _violations(self) -> Matrix:
+        return self._problem.penalty.sizes(self._problem.subgradient(self.there, self.gradient))
 
 
 def _find_near(penalty: Penalty, active: Mask, margins: Matrix | float, rough: Matrix, error: float) -> Mask:
     """Mark the gradients of a working set, and those that rough ones do not show to be far from what parameters pay."""
     assert penalty.weights is not None
     return np.asarray(active | (penalty.sizes(rough) + (margins + error) >= penalty.weights))
+
+
+def _bias(problem: Problem, certificate: Certificate) -> float:
+    """Return a bound on the norm of the bias of the gradient."""
+    if problem.coordinates.is_plain or certificate.total == 0:
+        return certificate.total
+    return norm(problem.coordinates.pull_bounds(certificate.pair))
+
+
+def _margins(variances: Matrix, each: Matrix, n: float, bias: float) -> Matrix:
+    """Return how far from its penalty the gradient of a zero must be over n draws, by its own variance."""
+    # A regression on one or two free main effects adds at most as much again of the bias of each.
+    return np.asarray(margin(np.sqrt(variances / n), each / n) + np.sqrt(3) * bias)

@@ -6,49 +6,35 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsefield._deadline import check_time
 from sparsefield._typing import Index, Mask, Matrix, Values
 from sparsefield.data import Moments
 from sparsefield.gradients import Estimate
 from sparsefield.inference import Draws
-from sparsefield.marks._curvatures import NearModel, NotLocalError, is_feasible
-from sparsefield.marks._optimum import Optimum, margin
-from sparsefield.marks._reweighted_optimum import INNER_TOL, LEAST_SHARE, MOST_ROUNDS, SETTLED, SHORTEST, SLOWEST
-from sparsefield.objective import RARE, Problem, rest_of_some
+from sparsefield.marks._curvatures import NearCurvature, NotLocalError, decrement, is_feasible, near_curvature
+from sparsefield.marks._optimum import Optimum, margin, may_differ
+from sparsefield.marks._policy import MarksPolicy
+from sparsefield.marks._reweighting import finest_tol, follow_weights
+from sparsefield.objective import Problem, rest_of_some
 from sparsefield.solvers import find_candidates, subgradient_of_some
-
-# Rough gradients are right to this share of the least that a parameter pays: those that are far from their penalties
-# need not be found exactly then.
-_ROUGH = 1 / 8
-
-# A step of which a thousandth does not lead down has a direction that does not.
-_MOST_HALVINGS = 10
-
-_ROUNDING = 1e-12  # more than sums over millions of draws are rounded by
 
 
 def find_near_optimum(
-    problem: Problem, theta: Matrix, draws: Draws, estimate: Estimate, reach: int = 1
-) -> Optimum | None:
+    problem: Problem, theta: Matrix, draws: Draws, estimate: Estimate, reach: int = 1, *, policy: MarksPolicy
+) -> Optimum[NearCurvature] | None:
     """Find the optimum that draws at theta lead to, and all that may differ from zero; None if it is out of reach.
 
     The penalty is a sum over parameters of slots, and the draws have no bias. Steps have the covariances of statistics
-    that are near each other, `reach` neighbours apart at most (`NearModel`), over a working set. Once the optimum over
-    that is found, rough gradients of all others say which of them to look at.
+    that are near each other, `reach` neighbours apart at most (`SparseSteps`), over a working set. Once the optimum
+    over that is found, rough gradients of all others say which of them to look at.
     """
     screen, n = _Screen.of(problem, theta, estimate.moments), estimate.n_chains
     a, b = screen.find(n)
-    if not is_feasible(len(a), draws, NearModel):  # about as many as at the optimum
+    if not is_feasible(len(a), draws, policy.most_near):  # about as many as at the optimum
         return None
     keep = screen.is_held(a, b) | (np.abs(screen.gradient(a, b)) > screen.pays(a, b) - screen.errors(a, b, n))
-    steps = _Steps(problem, theta, draws, screen, a[keep], b[keep], n, reach)
-    for _ in range(MOST_ROUNDS):
-        check_time()
-        if not is_feasible(len(steps.a), draws, NearModel) or not steps.advance():
-            return None
-        if steps.is_settled and not steps.join():
-            return steps.end()
-    return None
+    steps = SparseSteps(problem, theta, draws, screen, a[keep], b[keep], n, reach, policy)
+    left = follow_weights(steps, n, policy=policy)
+    return None if left is None else steps.end(left)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,58 +102,79 @@ class _Screen:
 
     def may_differ(self, a: Index, b: Index, sizes: Values, n: float) -> Mask:
         """Say which parameters are held, or have gradients of such sizes that they may differ from zero."""
-        weights = self.pays(a, b)
-        return self.is_held(a, b) | ((weights > 0) & (sizes + margin(self.errors(a, b, n), 1 / n) >= weights))
+        return self.is_held(a, b) | may_differ(sizes, self.pays(a, b), margin(self.errors(a, b, n), 1 / n))
 
 
-class _Steps:
-    """Newton steps on draws as they are reweighted, over lists of parameters.
+class SparseSteps:
+    """Newton steps with the covariances that are near in the graph, each of which remembers the last one: heavy balls.
+
+    What the curvature leaves out is the noise of the draws: the covariance of w statistics over n of them has
+    eigenvalues from (1 - sqrt(w / n))^2 to (1 + sqrt(w / n))^2 times what they are (Marchenko and Pastur 1967). Of
+    steps with so wrong a curvature the best are those that keep a share w / n of the last one (Polyak 1964): errors
+    fall by sqrt(w / n).
 
     Attributes
     ----------
     a, b : ndarray of shape (w,)
         The working set, in the order of (a, b).
-    is_settled : bool
-        Whether the optimum over the working set is found.
     """
 
+    forgets = True
+
     def __init__(
-        self, problem: Problem, theta: Matrix, draws: Draws, screen: _Screen, a: Index, b: Index, n: int, reach: int
+        self,
+        problem: Problem,
+        theta: Matrix,
+        draws: Draws,
+        screen: _Screen,
+        a: Index,
+        b: Index,
+        n: int,
+        reach: int,
+        policy: MarksPolicy,
     ) -> None:
-        self.a, self.b, self.is_settled = a, b, False
+        self.a, self.b = a, b
         self._problem, self._theta, self._draws, self._screen, self._n = problem, theta, draws, screen, n
-        self._reach = reach
-        self._finest = SETTLED * np.sqrt(RARE) / n
+        self._reach, self._policy, self._finest = reach, policy, finest_tol(n, policy=policy)
         self._there, self._gradient = theta[a, b], screen.gradient(a, b)
-        self._model: NearModel | None = None
-        self._is_near, self._stride, self._last, self._share = False, 1.0, np.inf, 1.0
+        self._stride = 1.0  # the share of the last step that was made
         # What draws have along the way, and the objective at its end, less what it has in common everywhere.
         self._values, self._objective = np.zeros(draws.n or 0), float(screen.pays(a, b) @ np.abs(self._there))
-        # Gradients of the others: what draws have moved them by when their ratios were last looked at.
-        self._ratios, self._seen = np.ones(draws.n or 0), np.ones(draws.n or 0)
+        # Gradients of the others: what draws have moved them by when their weights were last looked at.
+        self._weights, self._seen = np.ones(draws.n or 0), np.ones(draws.n or 0)
         self._moved: Matrix | None = None
         self._error = 0.0
-        self._others: tuple[Index, Index, Values] | None = None
 
-    def advance(self) -> bool:
-        """Make a step, and find gradients at its end; say whether the draws reach as far."""
-        if self._model is None:
-            self._model = NearModel(self._problem, self._theta, self._draws, self.a, self.b, self._reach)
-        weights, finest = self._screen.pays(self.a, self.b), self._finest
-        violation = np.abs(subgradient_of_some(self._there, self._gradient, weights)).max(initial=0.0)
-        tol = finest if self._is_near else max(finest, INNER_TOL * float(violation))
-        moves, decrement = self._model.minimise(self._there, self._gradient, tol, self._stride)
-        self.is_settled = tol == finest and decrement <= SETTLED**2 / self._n
-        self._is_near = decrement <= 1 / self._n
-        if decrement > SLOWEST * self._last:
-            self._stride = max(SHORTEST, self._stride / 2)
-        self._last = decrement
-        self._go(moves)
-        self._gradient = self._find_gradient(self.a, self.b)
-        return self._share >= LEAST_SHARE
+    def begin(self) -> bool:
+        """Model the objective over the working set, and say whether draws and memory allow for it."""
+        if not is_feasible(len(self.a), self._draws, self._policy.most_near):
+            return False
+        self._model = self._find_curvature(self.a, self.b)
+        self._bends = np.zeros(len(self.a))  # what the covariance makes of the last step
+        return True
 
-    def _go(self, moves: Values) -> None:
-        """Make the largest share of a step, the last one or a half, a quarter, ... of it, that leads down.
+    def violation(self) -> float:
+        """Return the largest violation of optimality in the working set."""
+        pays = self._screen.pays(self.a, self.b)
+        return float(np.abs(subgradient_of_some(self._there, self._gradient, pays)).max(initial=0.0))
+
+    def minimise(self, tol: float) -> tuple[Values, float]:
+        """Return the step to the minimum and its decrement, NotLocalError where there is no minimum."""
+        kept = len(self._there) / self._model.n * self._stride * self._bends
+        moves, self._bends, has_minimum = self._model.descend(
+            self._there,
+            self._gradient - kept,
+            self._screen.pays(self.a, self.b),
+            tol=tol,
+            max_epochs=self._policy.most_epochs,
+            most=self._policy.most_fall,
+        )
+        if not has_minimum:
+            raise NotLocalError
+        return moves, decrement(self._model, moves, self._bends)
+
+    def move(self, moves: Values, stride: float) -> tuple[float, float]:
+        """Make a share of a step by backtracking: the largest one, `stride` or a half, a quarter, ... of it, downhill.
 
         The objective is that of the draws as they are reweighted, which is convex. Where covariances that were left out
         matter, a whole step may lead up.
@@ -175,27 +182,30 @@ class _Steps:
         start, weights = self._theta[self.a, self.b], self._screen.pays(self.a, self.b)
         made, slopes = moves != 0, self._screen.gradient(self.a, self.b)
         along = self._draws.along_some(moves[made], self.a[made], self.b[made])
-        for _ in range(_MOST_HALVINGS):
-            there = self._there + self._stride * moves
-            values = self._values + self._stride * along
-            log_mean, self._share = self._draws.reweight(values)
+        for _ in range(self._policy.most_halvings):
+            there = self._there + stride * moves
+            values = self._values + stride * along
+            log_mean, share = self._draws.reweight(values)
             objective = float(log_mean - values.mean() + slopes @ (there - start) + weights @ np.abs(there))
-            if objective <= self._objective + _ROUNDING * (1 + abs(self._objective)):
+            if objective <= self._objective + self._policy.rounding * (1 + abs(self._objective)):
                 break
-            self._stride /= 2
+            stride /= 2
         else:
             raise NotLocalError
-        self._there, self._values, self._objective = there, values, objective
-        self._ratios = np.exp(values - log_mean)
+        self._there, self._values, self._objective, self._stride = there, values, objective, stride
+        self._weights = np.exp(values - log_mean)
+        self._gradient = self._find_gradient(self.a, self.b)
+        return stride, share
 
     def join(self) -> bool:
         """Look at all other parameters; let those join the working set that violate optimality, and say if any do."""
-        rough, error = self._draws.project_roughly(self._ratios - self._seen, _ROUGH * self._screen.least)
+        within = self._policy.rough * self._screen.least
+        rough, error = self._draws.project_roughly(self._weights - self._seen, within)
         if self._moved is not None:
             rough += self._moved
-        self._moved, self._error, self._seen = rough, self._error + error, self._ratios
+        self._moved, self._error, self._seen = rough, self._error + error, self._weights
         # No fewer draws count at the optimum than the least share of them: margins are no larger there.
-        a, b = self._screen.find(LEAST_SHARE * self._n, self._moved, self._error)
+        a, b = self._screen.find(self._policy.least_share * self._n, self._moved, self._error)
         is_other = np.isin(self._key(a, b), self._key(self.a, self.b), invert=True)
         a, b = a[is_other], b[is_other]
         gradient = self._find_gradient(a, b)
@@ -204,27 +214,26 @@ class _Steps:
         if not joins.any():
             return False
         a, b, there = self._merge(a[joins], b[joins], np.zeros(np.count_nonzero(joins)), self._there)
-        self.a, self.b, self._there, self._model = a, b, there, None
-        self._last = np.inf
+        self.a, self.b, self._there = a, b, there
         self._gradient = self._find_gradient(a, b)
         return True
 
-    def end(self) -> Optimum | None:
-        """Return the optimum, and all that may differ from zero there."""
-        assert self._others is not None
+    def end(self, n: float) -> Optimum[NearCurvature] | None:
+        """Return the optimum, at which n draws count, and all that may differ from zero there."""
         a, b, gradient = self._others
-        left = self._share * self._n
         there = self._merge(a, b, np.zeros(len(a)), self._there)[2]
         a, b, gradient = self._merge(a, b, gradient, self._gradient)
-        keep = (there != 0) | self._screen.may_differ(a, b, np.abs(gradient), left)
+        keep = (there != 0) | self._screen.may_differ(a, b, np.abs(gradient), n)
         a, b = a[keep], b[keep]
-        if not is_feasible(len(a), self._draws, NearModel):
+        if not is_feasible(len(a), self._draws, self._policy.most_near):
             return None
-        curvature = NearModel(self._problem, self._theta, self._draws, a, b, self._reach).quadratic
-        return Optimum(there[keep], gradient[keep], curvature, left, 0.0, np.ones(len(a)))
+        return Optimum(there[keep], gradient[keep], self._find_curvature(a, b), n, 0.0, np.ones(len(a)))
+
+    def _find_curvature(self, a: Index, b: Index) -> NearCurvature:
+        return near_curvature(self._problem, self._theta, self._draws, a, b, self._reach)
 
     def _find_gradient(self, a: Index, b: Index) -> Values:
-        return self._screen.gradient(a, b) + self._draws.project_onto(self._ratios, a, b)
+        return self._screen.gradient(a, b) + self._draws.project_onto(self._weights, a, b)
 
     def _key(self, a: Index, b: Index) -> Index:
         return len(self._theta) * a + b
