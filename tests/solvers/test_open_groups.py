@@ -151,6 +151,13 @@ def test_marks_are_of_whole_groups_and_all_are_set_where_draws_are_few():
     assert few[across].all()
 
 
+def test_where_all_groups_pay_far_too_much_to_differ_from_zero_none_is_open():
+    problem = make_level_problem("three", 50.0, penalize_main=True, seed=1)
+    fit = fit_newton(problem, PerfectDraws(), Simulation(5000, 1, backend=Plain()), gap=0.5)
+    assert not fit.model.interactions.any()
+    assert not fit.undecided.any()
+
+
 def test_the_furthest_point_of_an_ellipsoid_is_found():
     rng, z = np.random.default_rng(1), stats.norm.ppf((1 + UNDECIDED) / 2)
     for k in (1, 2, 3):

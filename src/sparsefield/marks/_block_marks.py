@@ -60,14 +60,15 @@ class BlockMargins:
         self._a, self._b, self._draws, self._found, self._policy = a, b, draws, found, policy
         self._variances = self._rows.variances + least_ridge(self._rows.variances)
 
-    def value_margins(self, possible: Mask, wanted: Mask) -> Values:
-        """Return how far from zero each one wanted must be to differ from it, NotLocalError where blocks fail.
+    def value_margins(self, some: Index, possible: Mask) -> Values:
+        """Return how far from zero each of some must be to differ from it, NotLocalError where blocks fail.
 
-        Those that are beyond the margins of their blocks have what matters outside these in theirs.
+        Those that are beyond the margins of their blocks have what matters outside these in theirs; of others margins
+        are infinite.
         """
-        some, margins = np.flatnonzero(wanted), np.full(len(possible), np.inf)
         inverses, members, solutions = self._invert(some, possible)
-        own_margins = self._margins(some, inverses, (members >= 0).sum(axis=1), possible)
+        sizes, margins = (members >= 0).sum(axis=1), np.full(len(some), np.inf)
+        own_margins = self._margins(some, inverses, sizes, possible)
         for batch in self._batches(self.candidates.sizes[some] / own_margins):
             excess, outside = self._probe(some[batch], inverses[batch], members[batch], solutions[batch], possible)
             if excess > self._policy.most_excess or len(outside) > self._policy.most_outside:
@@ -75,23 +76,20 @@ class BlockMargins:
             own = inverses[batch]
             if len(outside):
                 own = np.array([self._invert_with(members[k], outside) for k in batch])
-            sizes = (members[batch] >= 0).sum(axis=1) + len(outside)
-            margins[some[batch]] = self._margins(some[batch], own * (1 + excess), sizes, possible)
+            margins[batch] = self._margins(some[batch], own * (1 + excess), sizes[batch] + len(outside), possible)
         return margins
 
-    def largest_gradients(self, certain: Mask, wanted: Mask) -> Values:
-        """Return how large the gradient of each one wanted may be, if only what is certain differs from zero.
+    def largest_gradients(self, some: Index, certain: Mask) -> Values:
+        """Return how large the gradient of each of some may be, if only what is certain differs from zero.
 
         A regression on those near it leaves no less than one on all of them.
         """
-        others, largest = np.flatnonzero(wanted), np.full(len(certain), np.inf)
-        inverses, members, _ = self._invert(others, certain)
+        inverses, members, _ = self._invert(some, certain)
         sizes = (members >= 0).sum(axis=1) - 1
         # Where a block has no inverse the variance itself serves.
-        left = np.where(np.isfinite(inverses), self._n / (self._n - sizes) / inverses, self._variances[others])
-        margins = margin(np.sqrt(left / self._found.n), self._found.spans[others] / self._found.n)
-        largest[others] = np.abs(self._found.gradient[others]) + margins
-        return largest
+        left = np.where(np.isfinite(inverses), self._n / (self._n - sizes) / inverses, self._variances[some])
+        margins = margin(np.sqrt(left / self._found.n), self._found.spans[some] / self._found.n)
+        return np.asarray(np.abs(self._found.gradient[some]) + margins)
 
     def _invert(self, some: Index, among: Mask) -> tuple[Values, Index, Values]:
         """Return entries of inverse covariances, blocks that they are from, and the columns that they are in."""

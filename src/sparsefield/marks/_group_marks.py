@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from scipy.linalg import cho_solve
 from scipy.optimize import brentq
@@ -39,8 +41,8 @@ class GroupMargins:
         self.candidates = Candidates(
             np.array([np.linalg.norm(there[own]) for own in self._members]),
             np.array([weights[own[0]] for own in self._members]),
-            np.array([theta[own] @ there[own] > 0 for own in self._members]),
-            np.array([not theta[own].any() and not there[own].any() for own in self._members]),
+            np.array([theta[own] @ there[own] > 0 for own in self._members], dtype=bool),
+            np.array([not theta[own].any() and not there[own].any() for own in self._members], dtype=bool),
         )
 
     def spread(self, marked: Mask) -> Mask:
@@ -50,19 +52,23 @@ class GroupMargins:
             found[own] = True
         return found
 
-    def value_margins(self, possible: Mask, wanted: Mask) -> Values:
-        """Return how far from zero each group wanted must be to differ from it, whichever of those possible do."""
-        chosen, margins = np.flatnonzero(wanted), np.full(len(possible), np.inf)
-        own = np.concatenate([self._members[g] for g in chosen])
-        factor, root = self._covariance.factor(self.spread(possible), own)
+    def _parts(self, chosen: Index) -> Iterator[tuple[int, Index, slice]]:
+        """Run through groups: each with its parameters, and their places where those of all groups are in a row."""
         start = 0
         for g in map(int, chosen):
-            part = slice(start, start + len(self._members[g]))
+            own = self._members[g]
+            yield g, own, slice(start, start + len(own))
+            start += len(own)
+
+    def value_margins(self, some: Index, possible: Mask) -> Values:
+        """Return how far from zero each of some groups must be to differ from it, whichever of those possible do."""
+        last = np.concatenate([self._members[g] for g in some])
+        factor, root = self._covariance.factor(self.spread(possible), last)
+        places, margins = np.arange(len(factor) - len(last), len(factor)), []
+        for g, _, part in self._parts(some):
             columns = root[:, part]
-            held = np.arange(len(factor) - len(own), len(factor))[part]
-            margins[g] = self._margin(g, np.asarray(columns.T @ columns), factor, held)
-            start = part.stop
-        return margins
+            margins.append(self._margin(g, np.asarray(columns.T @ columns), factor, places[part]))
+        return np.array(margins)
 
     def _margin(self, g: int, inverse: Matrix, factor: Matrix, held: Index) -> float:
         """Return how far from zero noise explains that a group is, from its block of the inverse covariance.
@@ -88,22 +94,18 @@ class GroupMargins:
             along += self._found.bias * float(np.linalg.norm(cho_solve((factor, True), unit)))
         return float(along)
 
-    def largest_gradients(self, certain: Mask, wanted: Mask) -> Values:
-        """Return how large the gradient of each group wanted may be, if only what is certain differs from zero."""
-        chosen, largest = np.flatnonzero(wanted), np.full(len(certain), np.inf)
-        some, others = np.flatnonzero(self.spread(certain)), np.concatenate([self._members[g] for g in chosen])
-        across, slopes, grown = self._covariance.regress(others, some, self._stiffness(certain)[np.ix_(some, some)])
-        start = 0
-        for g in chosen:
-            own = self._members[g]
-            part = slice(start, start + len(own))
+    def largest_gradients(self, some: Index, certain: Mask) -> Values:
+        """Return how large the gradient of each of some groups may be, if only what is certain differs from zero."""
+        others, held, found = np.concatenate([self._members[g] for g in some]), self.spread(certain), self._found
+        stiffness = self._stiffness(certain)[np.ix_(held, held)]
+        across, slopes, grown = self._covariance.regress(others, np.flatnonzero(held), stiffness)
+        largest = []
+        for _, own, part in self._parts(some):
             left = self._covariance.matrix[np.ix_(own, own)] - across[:, part].T @ slopes[:, part]
-            left *= grown
-            largest[g] = _largest_norm(self._found.gradient[own], left, self._found.n, self._found.spans[own[0]])
-            if self._found.bias > 0:
-                largest[g] += self._found.bias * np.sqrt(1 + np.linalg.norm(slopes[:, part], 2) ** 2)
-            start = part.stop
-        return largest
+            size = _largest_norm(found.gradient[own], left * grown, found.n, found.spans[own[0]])
+            bias = found.bias * np.sqrt(1 + np.linalg.norm(slopes[:, part], 2) ** 2) if found.bias > 0 else 0.0
+            largest.append(size + bias)
+        return np.array(largest)
 
     def _stiffness(self, certain: Mask) -> Matrix:
         """Return the curvature of the penalty at the groups that differ from zero: across them, alpha / norm."""

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from sparsefield._typing import Mask, Values
+from sparsefield._typing import Index, Mask, Values
 from sparsefield.marks._policy import MarksPolicy
 
 
@@ -49,18 +49,12 @@ class Margins(Protocol):
 
     candidates: Candidates
 
-    def value_margins(self, possible: Mask, wanted: Mask) -> Values:
-        """Return how large each one wanted must be to differ from zero, whichever of those possible do.
-
-        Those wanted are among those possible. Of others the margin is infinite.
-        """
+    def value_margins(self, some: Index, possible: Mask) -> Values:
+        """Return how large each of some must be to differ from zero, whichever of those possible do."""
         ...
 
-    def largest_gradients(self, certain: Mask, wanted: Mask) -> Values:
-        """Return how large the gradient of each one wanted may be, if only what is certain differs from zero.
-
-        None of those wanted is certain. Of others it is infinite.
-        """
+    def largest_gradients(self, some: Index, certain: Mask) -> Values:
+        """Return how large the gradient of each of some may be, if only what is certain differs from zero."""
         ...
 
 
@@ -79,12 +73,12 @@ def possible_and_certain(margins: Margins, *, most_rounds: int) -> tuple[Mask, M
     possible, certain = np.ones(len(given.sizes), dtype=bool), given.weights == 0
     for _ in range(most_rounds):
         n_open = np.count_nonzero(possible & ~certain)
-        wanted = possible & ~certain & given.is_same
-        if wanted.any():
-            certain = certain | (given.sizes > margins.value_margins(possible, wanted))
-        wanted = possible & ~certain & given.is_zero
-        if wanted.any():
-            possible = possible & ~(margins.largest_gradients(certain, wanted) < given.weights)
+        some = np.flatnonzero(possible & ~certain & given.is_same)
+        if len(some):
+            certain[some] = given.sizes[some] > margins.value_margins(some, possible)
+        some = np.flatnonzero(possible & ~certain & given.is_zero)
+        if len(some):
+            possible[some] = ~(margins.largest_gradients(some, certain) < given.weights[some])
         if np.count_nonzero(possible & ~certain) == n_open:
             break
     return possible, certain

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import cho_solve
 
-from sparsefield._typing import Mask, Values
+from sparsefield._typing import Index, Mask, Values
 from sparsefield.marks._covariance import Covariance
 from sparsefield.marks._curvatures import Curvature
 from sparsefield.marks._narrowing import Candidates
@@ -31,26 +31,23 @@ class WholeMargins:
         self.candidates = Candidates.of(theta, found.theta, weights)
         self._found, self._covariance = found, covariance
 
-    def value_margins(self, possible: Mask, wanted: Mask) -> Values:
-        """Return how far from zero each one wanted must be to differ from it, whichever of those possible do."""
-        own, found = np.flatnonzero(wanted), self._found
-        factor, root = self._covariance.factor(possible, own)
+    def value_margins(self, some: Index, possible: Mask) -> Values:
+        """Return how far from zero each of some must be to differ from it, whichever of those possible do."""
+        found = self._found
+        factor, root = self._covariance.factor(possible, some)
         variances = (root**2).sum(axis=0) / found.n
-        margins = np.full(len(possible), np.inf)
-        margins[own] = margin(np.sqrt(variances), variances * found.spans[own])
+        margins = margin(np.sqrt(variances), variances * found.spans[some])
         if found.bias > 0:
-            inverse = cho_solve((factor, True), np.eye(len(factor))[:, -len(own) :], overwrite_b=True)
-            margins[own] += found.bias * np.linalg.norm(inverse, axis=0)
+            inverse = cho_solve((factor, True), np.eye(len(factor))[:, -len(some) :], overwrite_b=True)
+            margins += found.bias * np.linalg.norm(inverse, axis=0)
         return margins
 
-    def largest_gradients(self, certain: Mask, wanted: Mask) -> Values:
-        """Return how large the gradient of each one wanted may be, if only what is certain differs from zero."""
-        others, found = np.flatnonzero(wanted), self._found
-        across, slopes, grown = self._covariance.regress(others, np.flatnonzero(certain))
-        variances = self._covariance.matrix[others, others]
+    def largest_gradients(self, some: Index, certain: Mask) -> Values:
+        """Return how large the gradient of each of some may be, if only what is certain differs from zero."""
+        found = self._found
+        across, slopes, grown = self._covariance.regress(some, np.flatnonzero(certain))
+        variances = self._covariance.matrix[some, some]
         left = np.maximum(variances - (across * slopes).sum(axis=0), 0.0) * grown
         bias = found.bias * np.sqrt(1 + (slopes**2).sum(axis=0))
-        largest = np.full(len(certain), np.inf)
-        margins = margin(np.sqrt(left / found.n), found.spans[others] / found.n) + bias
-        largest[others] = np.abs(found.gradient[others]) + margins
-        return largest
+        margins = margin(np.sqrt(left / found.n), found.spans[some] / found.n) + bias
+        return np.asarray(np.abs(found.gradient[some]) + margins)
