@@ -1,4 +1,4 @@
-"""Marks: which zeros and edges of a fit the noise of its draws leaves open."""
+"""Marks: which zeros and edges of a fit the simulation error of its draws leaves open."""
 
 from sparsefield.marks._mark import fit_newton, mark
 

@@ -1,4 +1,4 @@
-"""Margins of parameters where covariances of statistics far apart in the graph are simulation error."""
+"""Margins of parameters where covariances of statistics far apart in the graph are simulation error alone."""
 
 from __future__ import annotations
 

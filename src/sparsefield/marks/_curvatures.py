@@ -1,4 +1,4 @@
-"""Curvatures of the objective that draws give: of all covariances, or of those that are near in the graph."""
+"""Curvatures (Hessians) of the objective that draws give: of all covariances, or of those near in the graph."""
 
 from __future__ import annotations
 

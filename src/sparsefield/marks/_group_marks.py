@@ -1,4 +1,4 @@
-"""Margins of groups of parameters, which are zero together or not at all."""
+"""Margins of groups of parameters (group lasso), which are zero together or not at all."""
 
 from __future__ import annotations
 
@@ -71,11 +71,11 @@ class GroupMargins:
         return np.array(margins)
 
     def _margin(self, g: int, inverse: Matrix, factor: Matrix, held: Index) -> float:
-        """Return how far from zero noise explains that a group is, from its block of the inverse covariance.
+        """Return the margin of the norm of a group, from its standard error by the inverse covariance.
 
-        With R the inverse of that block, what the others leave of its covariance, and u the direction of the group, its
-        norm has the variance 1 / (n u . R u). Noise across u adds to it on average: of a gradient of norm alpha the
-        norm grows by the variance across it over 2 alpha. Where alpha is small that is more than the norm of all noise.
+        With R the inverse of its block of that, what the others leave of its covariance, and u its direction, its norm
+        has the variance 1 / (n u . R u). Noise across u adds to it on average: of a gradient of norm alpha the norm
+        grows by the variance across it over 2 alpha. Where alpha is small that is more than the norm of all noise.
         """
         n, own = self._found.n, self._members[g]
         span, block = self._found.spans[own[0]], self._covariance.matrix[np.ix_(own, own)]

@@ -41,7 +41,7 @@ def fit_newton(
 
 
 def mark(end: NewtonEnd, limits: Limits, *, policy: MarksPolicy = POLICY) -> Fit:
-    """Return the fit at the end of Newton steps, with marks where there is time for them."""
+    """Return the fit at the end of Newton steps, with marks and simulation error where there is time for them."""
     status, undecided, spread = end.status, None, None
     try:
         if status.code not in ("interrupted", "time"):
@@ -60,7 +60,7 @@ def mark(end: NewtonEnd, limits: Limits, *, policy: MarksPolicy = POLICY) -> Fit
 
 
 def _find_undecided(end: NewtonEnd, *, policy: MarksPolicy) -> Mask | None:
-    """Mark what noise leaves open, by the draws at the end of the last step, which had no say in it.
+    """Mark what simulation error leaves open, by the draws at the end of the last step, which had no say in it.
 
     None where that is not known: of exact moments whose optimum was not reached, or with missing values whose draws
     alone are noise, and where there were no draws.

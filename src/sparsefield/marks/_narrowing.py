@@ -1,4 +1,4 @@
-"""Two sets that close in on what differs from zero: what may, whatever the noise of the draws, and what must."""
+"""Two sets that close in on what differs from zero: what may, whatever the simulation error, and what must."""
 
 from __future__ import annotations
 

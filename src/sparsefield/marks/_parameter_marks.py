@@ -1,4 +1,4 @@
-"""Which parameters the noise of the draws leaves open: zero, or not."""
+"""Which parameters the simulation error of the draws leaves open: zero, or not."""
 
 from __future__ import annotations
 

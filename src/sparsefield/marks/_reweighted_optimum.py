@@ -1,4 +1,4 @@
-"""The optimum that draws at some parameters lead to, by the whole covariance: what the exact one is, but for noise."""
+"""The optimum that draws with importance weights lead to, by the whole covariance: the exact one, but for noise."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sparsefield.solvers import move_gradients
 def find_whole_optimum(
     problem: Problem, theta: Matrix, draws: Draws, estimate: Estimate, counts: float = 1.0, *, policy: MarksPolicy
 ) -> Optimum[Curvature] | None:
-    """Find the optimum that draws at theta lead to, and all that may differ from zero; None if it is out of reach."""
+    """Find the optimum of draws with importance weights, and all that may differ from zero; None if out of reach."""
     weights, certificate = problem.penalty.weights, estimate.certificate
     assert weights is not None
     assert certificate is not None

@@ -1,4 +1,4 @@
-"""The optimum that draws lead to, where parameters are too many for matrices of them: lists of those that matter."""
+"""The optimum that draws with importance weights lead to, where parameters are too many for matrices of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sparsefield.solvers import find_candidates, subgradient_of_some
 def find_near_optimum(
     problem: Problem, theta: Matrix, draws: Draws, estimate: Estimate, reach: int = 1, *, policy: MarksPolicy
 ) -> Optimum[NearCurvature] | None:
-    """Find the optimum that draws at theta lead to, and all that may differ from zero; None if it is out of reach.
+    """Find the optimum of draws with importance weights, and all that may differ from zero; None if out of reach.
 
     The penalty is a sum over parameters of slots, and the draws have no bias. Steps have the covariances of statistics
     that are near each other, `reach` neighbours apart at most (`SparseSteps`), over a working set. Once the optimum
@@ -39,7 +39,7 @@ def find_near_optimum(
 
 @dataclass(frozen=True, eq=False)
 class _Screen:
-    """All parameters of a fit, and which of them may differ from zero.
+    """Screening of all parameters of a fit: which of them may differ from zero.
 
     Parameters
     ----------
