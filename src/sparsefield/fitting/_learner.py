@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsefield._deadline import until
+from sparsefield._seeds import Use, derive_seed
 from sparsefield._typing import Matrix
 from sparsefield.data import CountedTable, Rows, Table
 from sparsefield.fits import Fit
@@ -46,10 +47,6 @@ from sparsefield.solvers import (
     solve_summed,
 )
 from sparsefield.solvers import WatchSteps as Watch
-
-# Missing values that are drawn to compare a fit with its start have this use of the seeds of iteration 0, of which
-# certificates have 1 to 8 and those from 10 on.
-_COMPARED = 9
 
 # Where edges are known and only their weights are to be found, simulation error adds this part to the variance that the
 # rows leave of them: of parameters / (2 n) in the objective.
@@ -204,7 +201,7 @@ class Learner:
         else:
             common = _as_arguments(limits, theta, watch)
             fit = solve(problem, options.way, self._simulation, step_size=options.step_size, **common)
-            fresh = problem.with_data(self._make_data(self._simulation.seed_of(0, _COMPARED)))
+            fresh = problem.with_data(self._make_data(self._simulation.seed_of(Use.ITERATION_ZERO, Use.COMPARED)))
             fit = keep_if_lower(fresh, fit, theta, self._simulation, limits)
         return _Solved(fit, problem, limits, theta, end, kind=penalty, is_begun=start is None)
 
@@ -249,8 +246,7 @@ class Learner:
     def _turn_seeds(self) -> None:
         """Take random numbers that no fit has had, so that none judges what they chose."""
         if self._n_learned:
-            words = np.random.SeedSequence(self.options.seed, spawn_key=(self._n_learned,)).generate_state(1, np.uint64)
-            self._simulation = replace(self._simulation, seed=int(words[0]))
+            self._simulation = replace(self._simulation, seed=derive_seed(self.options.seed, self._n_learned))
         self._n_learned += 1
 
     def _make_data(self, seed: int) -> DataTerm:

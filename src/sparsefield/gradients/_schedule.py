@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from sparsefield._kernels._seeds import MOST_SEED, find_seed
+from sparsefield._seeds import Use, derive_seed
 from sparsefield._typing import Matrix
 from sparsefield.certificates import Certificate, Disagreement
 from sparsefield.data import Moments
@@ -72,11 +73,10 @@ class Simulation:
     backend: Backend = field(default_factory=Cpu)
     n_total: int | None = None
 
-    def seed_of(self, iteration: int, use: int = 0) -> int:
+    def seed_of(self, iteration: int, use: int = Use.DRAWS) -> int:
         """Return the seed of an iteration, for one of several independent uses."""
         if not 0 <= self.seed < MOST_SEED:
-            words = np.random.SeedSequence(self.seed, spawn_key=(iteration, use)).generate_state(1, np.uint64)
-            return int(words[0])
+            return derive_seed(self.seed, iteration, use)
         low, high = np.uint64(int(self.seed) & (2**64 - 1)), np.uint64(int(self.seed) >> 64)
         return int(find_seed(low, high, np.array([iteration, use], dtype=np.uint32)))
 
@@ -85,8 +85,8 @@ class Simulation:
         n = self.n_chains if n_chains is None else n_chains
         if self.persist and point.chains is not None and n_chains in (None, point.chains.n_chains):
             return point.chains.copy()
-        # Use 1 is that of bounding chains.
-        seed = self.seed_of(point.iteration, attempt + (attempt > 0))
+        use = Use.MORE_CHAINS + attempt - 1 if attempt else Use.DRAWS
+        seed = self.seed_of(point.iteration, use)
         return self.backend.chains(point.model.domain, n, seed=seed)
 
 

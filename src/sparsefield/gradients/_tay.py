@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield._seeds import Use
 from sparsefield.certificates import Disagreement, chains_needed, check_confidence, concentration
 from sparsefield.data import Moments
 from sparsefield.gradients._best import LESS
@@ -155,7 +156,7 @@ class Tay:
         if self.certificate == "coalescence":
             # The conservative form leaves half of the risk to simulation error.
             confidence = (1 + self.confidence) / 2 if self.conservative else self.confidence
-            seed = simulation.seed_of(point.iteration, 1)
+            seed = simulation.seed_of(point.iteration, Use.BOUNDING_CHAINS)
             needed = None if point.last_step is None else point.last_step / 2
             watched = Watched(point.model, seed, confidence, simulation.backend, needed)
             return watched, simulation.begin(point, n_chains, attempt)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._kernels._bytes import BLOCK
+from sparsefield._seeds import Use, derive_seed
 from sparsefield.data import MISSING
 from sparsefield.inference import MAX_STATES, MOST_STATES, Backend, Given, OutOfReachError, count_states, split_by_reach
 from sparsefield.model._layout import as_theta, sum_once
@@ -99,8 +100,7 @@ def _enumerate(model: PairwiseMRF, backend: Backend) -> float:
 def _draw(model: PairwiseMRF, n_draws: int | None, seed: int, backend: Backend) -> Entropy:
     """Return the entropy as the log-partition function plus the mean energy, both by draws of their own."""
     partition = find_log_partition(model, "draws", n_draws=n_draws, seed=seed, backend=backend)
-    # The log-partition function takes its seeds one by one from the same source: these have another.
-    seeds = make_seeds(int(np.random.SeedSequence(seed, spawn_key=(0, 0)).generate_state(1, np.uint64)[0]))
+    seeds = make_seeds(derive_seed(seed, Use.ENERGIES, 0))
     energy = np.concatenate(list(_draw_energies(model, n_draws, seeds, backend)))
     check_error([energy - energy.mean()], f"there are {len(energy)} draws", "entropy")
     n = len(energy)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtri
 
 from sparsefield._kernels._bytes import BLOCK
+from sparsefield._seeds import derive_seed
 from sparsefield._typing import Values
 from sparsefield.data import MISSING
 from sparsefield.inference import MAX_STATES, Backend, Given, OutOfReachError, count_states
@@ -113,9 +114,8 @@ def _check(n_draws: int | None, seed: int) -> None:
 
 def make_seeds(seed: int) -> Iterator[int]:
     """Yield seeds of independent random numbers, for as many uses as there are."""
-    source = np.random.SeedSequence(seed)
-    while True:
-        yield int(source.spawn(1)[0].generate_state(1, np.uint64)[0])
+    for use in count():
+        yield derive_seed(seed, use)
 
 
 def _anneal(model: PairwiseMRF, n_draws: int | None, seeds: Iterator[int], backend: Backend) -> LogPartition:

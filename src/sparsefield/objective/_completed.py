@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield._seeds import Use, derive_seed
 from sparsefield._typing import Matrix
 from sparsefield.data import MISSING, Moments, Table, Unseen, distinct_rows, weighted_moments
 from sparsefield.inference import Backend, ChainStates, Field, Given, OutOfReachError, count_ways, is_cheap
@@ -149,7 +150,7 @@ class Completed:
         assert self._model is not None
         rows, shares = self._rows[is_hard], self._shares[is_hard]
         codes = np.repeat(rows, n_copies, axis=0)
-        seed, limit = self._seed_of(0), self._max_sweeps
+        seed, limit = self._seed_of(Use.MISSING_DRAWS), self._max_sweeps
         try:
             chains, _ = self._backend.clamped_draw(self._model, codes, seed=seed, max_sweeps=limit)
         except OutOfReachError as error:
@@ -163,7 +164,7 @@ class Completed:
         """Sweep chains of rows towards the model: those of the last one, or new ones."""
         assert self._model is not None
         if self._chains is None:
-            chains = self._backend.clamped_chains(self._domain, codes, seed=self._seed_of(1))
+            chains = self._backend.clamped_chains(self._domain, codes, seed=self._seed_of(Use.MISSING_CHAINS))
         else:
             chains = self._chains.copy()
         chains.sweep(self._backend.prepare(self._model), _GIBBS_SWEEPS)
@@ -171,9 +172,7 @@ class Completed:
 
     def _seed_of(self, use: int) -> int:
         """Return the seed for this model, for one of two uses."""
-        # Simulations of the model have keys (iteration, use), from iteration 1 on.
-        key = (0, self._n_given, use)
-        return int(np.random.SeedSequence(self._seed, spawn_key=key).generate_state(1, np.uint64)[0])
+        return derive_seed(self._seed, Use.ITERATION_ZERO, self._n_given, use)
 
     def _fill_uniformly(self) -> Matrix:
         """Return what rows with missing values contribute where these are uniform and independent."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sparsefield._deadline import OutOfTimeError
 from sparsefield._rounding import as_confidence, at_most
+from sparsefield._seeds import Use
 from sparsefield._typing import Matrix
 from sparsefield.data import Moments, Table, TableError, count
 from sparsefield.fits import Fit, Status
@@ -123,7 +124,7 @@ def _attempts(
             entropy,
             confidence=1 - (1 - CONFIDENCE) / (attempt * (attempt + 1)),
             n_draws=n_draws,
-            seed=simulation.seed_of(0, attempt),
+            seed=simulation.seed_of(Use.ITERATION_ZERO, Use.ATTEMPTS + attempt - 1),
             backend=simulation.backend,
             watch=watch,
         )
@@ -141,7 +142,8 @@ def _attempts(
                 return
             wanted /= _GROWTH
             start = problem.theta(fit.model) if found.better is None else found.better
-            fit = _go_on(fit, solve(start, wanted, simulation.seed_of(0, _MOST_ATTEMPTS + attempt), n_left))
+            seed = simulation.seed_of(Use.ITERATION_ZERO, Use.FURTHER_STEPS + attempt - 1)
+            fit = _go_on(fit, solve(start, wanted, seed, n_left))
             if fit.status.code == "interrupted":
                 raise KeyboardInterrupt
         n_draws = min(MOST_DRAWS, _GROWTH * n_draws)
@@ -156,7 +158,7 @@ def certify_slope(
     """
 
     def attempt() -> Iterator[Fit]:
-        seed, backend = simulation.seed_of(0, 1), simulation.backend
+        seed, backend = simulation.seed_of(Use.ITERATION_ZERO, Use.ATTEMPTS), simulation.backend
         problem = problem_of(fit, table, weights, backend)
         n_draws = _choose_draws(problem, fit, gap, None)
         found = assess_slope(problem, fit.model, confidence=CONFIDENCE, n_draws=n_draws, seed=seed, backend=backend)

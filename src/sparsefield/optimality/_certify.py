@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sparsefield._seeds import Use
 from sparsefield.certificates import check_confidence
 from sparsefield.data import (
     CountedTable,
@@ -198,7 +199,7 @@ def assess(
         return _state(problem, found, _largest_entry(problem, model, backend), found.bound, found.bound, 0), found
     share = _ENTROPY * (1 - confidence) / USES
     try:
-        here = Means(problem, model, n_draws, seed, 1, share, backend)
+        here = Means(problem, model, n_draws, seed, Use.HERE, share, backend)
     except OutOfReachError:
         return Optimality(np.inf, np.inf, confidence, 0, _OUT_OF_REACH), None
     # The data themselves are feasible only where the penalty is a norm.
@@ -226,7 +227,7 @@ def assess_slope(
     if count_entries(problem.domain) <= min(max_states, MOST_ENTRIES):
         return Optimality(np.inf, _largest_entry(problem, model, backend), 1.0, 0, _NOT_CONVEX, "exact")
     try:
-        here = Means(problem, model, n_draws, seed, 1, (1 - confidence) / USES, backend)
+        here = Means(problem, model, n_draws, seed, Use.HERE, (1 - confidence) / USES, backend)
     except OutOfReachError:
         return Optimality(np.inf, np.inf, confidence, 0, _OUT_OF_REACH)
     return Optimality(np.inf, _bound_entry(problem, here), confidence, n_draws, _NOT_CONVEX)

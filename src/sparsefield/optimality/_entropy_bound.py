@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield._seeds import Use, derive_seed
 from sparsefield._typing import Matrix
 from sparsefield.certificates import Disagreement
 from sparsefield.data import CountedTable, Table, distinct_rows
@@ -102,7 +103,7 @@ class Means:
         self, problem: Problem, model: PairwiseMRF, n: int, seed: int, use: int, risk: float, backend: Backend
     ) -> None:
         self._problem, self._risk, self._n, self.theta = problem, risk, n, problem.theta(model)
-        chains, bias = _draw(model, n, Simulation(seed=seed).seed_of(0, use), backend)
+        chains, bias = _draw(model, n, derive_seed(seed, Use.ITERATION_ZERO, use), backend)
         self._bias = pull_bounds(problem, bias)
         moments = chains.moments()
         self.pair = problem.see(moments).pair
@@ -156,13 +157,14 @@ def _fit_tighter(
         return []
     kind = Group if known["penalty"] == "Group" else L1
     tighter = replace(problem, penalty=kind(problem.domain, alpha - margin, 1.0))
-    simulation = Simulation(max(1, n_draws // 4), Simulation(seed=seed).seed_of(0, 3), backend=backend)
+    own = derive_seed(seed, Use.ITERATION_ZERO, Use.TIGHTER_FIT)
+    simulation = Simulation(max(1, n_draws // 4), own, backend=backend)
     gap = max(1, count_once(here.theta)) / (2 * n_draws)
     second = solve_newton(tighter, BestDraws(), simulation, start=here.theta, gap=gap, max_iter=6, watch=watch)
     if second.status.code == "interrupted":
         raise KeyboardInterrupt
     try:
-        return [Means(problem, second.model, n_draws, seed, 2, risk, backend)]
+        return [Means(problem, second.model, n_draws, seed, Use.TIGHTER, risk, backend)]
     except OutOfReachError:
         return []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtri
 
+from sparsefield._seeds import Use
 from sparsefield._typing import Matrix
 from sparsefield.gradients import Simulation
 from sparsefield.inference import Backend, OutOfReachError
@@ -39,9 +40,6 @@ _SMALL_EXCESS = 0.003
 
 # A Newton step squares the distance from the optimum once it is small; eight are enough from far away.
 _MOST_STEPS = 8
-
-# Batches have uses of the seeds of iteration 0 from here on. A fit has iterations from 1 on, and `certify` uses 1 to 3.
-_FIRST_USE = 10
 
 
 class Walk:
@@ -97,7 +95,7 @@ class Walk:
             chose = self._step(made)
 
     def _draw(self, theta: Matrix) -> Batch:
-        seed = self._seeds.seed_of(0, _FIRST_USE + self._n_batches)
+        seed = self._seeds.seed_of(Use.ITERATION_ZERO, Use.GAP + self._n_batches)
         batch = Batch(self._problem, theta, self._n, seed, self._backend)
         self._n_batches += 1
         self._n_drawn += batch.n

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
+from sparsefield._seeds import Use
 from sparsefield._typing import Values
 from sparsefield.data import Domain, count
 from sparsefield.fits import Fit
@@ -233,7 +234,7 @@ def bootstrap(
         drops=share is not None,
         options=options,
     )
-    pieces = [Piece(seed, (0, k), share) for k in range(n)]
+    pieces = [Piece(seed, (Use.BOOTSTRAP, k), share) for k in range(n)]
     identity = {"what": "bootstrap", "share": share}
     results = refit.run(pieces, identity, n_jobs=n_jobs, checkpoint=checkpoint, watch=watch)
     return _collect(fit, results, refit.n_rows, share)

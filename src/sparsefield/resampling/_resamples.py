@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
+from sparsefield._seeds import make_generator
 from sparsefield._typing import Matrix
 from sparsefield.data import Domain, Rows, Table, describe_rows, distinct_rows, find_unseen
 from sparsefield.fits import Fit
@@ -94,7 +95,7 @@ class Refit:
 
     def draw(self, piece: Piece) -> tuple[NDArray[np.float64], int]:
         """Draw how often each distinct row is in a resample, and the seed of its fit."""
-        rng = np.random.default_rng(np.random.SeedSequence(piece.seed, spawn_key=piece.key))
+        rng = make_generator(piece.seed, *piece.key)
         if piece.share is None:
             counts = rng.multinomial(self.n_rows, self.counts / self.counts.sum())
         else:

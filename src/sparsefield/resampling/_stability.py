@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
+from sparsefield._seeds import Use
 from sparsefield._typing import Matrix, Values
 from sparsefield.data import count
 from sparsefield.fits import Fit
@@ -146,7 +147,7 @@ def stability(
     domain = fit.model.domain
     if domain.n_variables < 3:
         raise ValueError(f"The table has {count(domain.n_variables, 'variable')}: correlations need three at least.")
-    pieces = [Piece(seed, (j + 1, k), float(share)) for j, share in enumerate(shares) for k in range(n)]
+    pieces = [Piece(seed, (Use.STABILITY + j, k), float(share)) for j, share in enumerate(shares) for k in range(n)]
     identity = {"what": "stability", "shares": tuple(float(share) for share in shares)}
     results = refit.run(pieces, identity, n_jobs=n_jobs, checkpoint=checkpoint, watch=watch)
     whole = pair_weights(domain, fit.model.interactions)

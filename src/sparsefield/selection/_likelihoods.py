@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparsefield._seeds import Use, derive_seed
 from sparsefield.fits import Fit
 from sparsefield.fitting import Learner
 from sparsefield.inference import OutOfReachError, make_backend
@@ -27,9 +28,6 @@ _LEAST_OVERLAP = 0.2
 
 
 Known = Stand | ExactStand | None  # what is known at a fit
-
-# Missing values are drawn with random numbers of their own: the first word of those of fits is their number.
-_MISSING = 2**32 - 1
 
 
 @dataclass(frozen=True)
@@ -136,4 +134,4 @@ def has_exact_draws(stand: Stand | None) -> bool:
 
 def seed_of_missing(seed: int) -> int:
     """Return where the random numbers of missing values start, beside those of fits from the same seed."""
-    return int(np.random.SeedSequence(seed, spawn_key=(_MISSING,)).generate_state(1, np.uint64)[0])
+    return derive_seed(seed, Use.MISSING_OF_PATH)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield._seeds import Use, derive_seed, make_generator
 from sparsefield.data import Rows, Table
 from sparsefield.fits import Fit
 from sparsefield.fitting import Options
@@ -38,9 +39,6 @@ _DRAWS_A_ROW, _LARGEST_GAP, _LEAST_GAP = 4, 0.05, 0.001
 # and noise grows with d. Of ten six-point questions as categories (d = 25), edges came in at every second penalty with
 # the gap of two levels, and seeds chose among 6 to 9 edges; with a fifth of it paths of four seeds differ by one edge
 # or two, in 4.5 s in place of 2.
-
-# Seeds of parts have a first word of their own, beside those that the fits of one path take from the same seed.
-_FITS, _ROWS = 0, 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,11 +78,11 @@ def make_subsamples(n_rows: int, n_subsamples: int, size: int, seed: int) -> lis
 
 def seed_of_part(seed: int, index: int) -> int:
     """Return where the random numbers of a part start; index 0 is the whole table."""
-    return int(np.random.SeedSequence(seed, spawn_key=(_FITS, index)).generate_state(1, np.uint64)[0])
+    return derive_seed(seed, Use.FITS_OF_PARTS, index)
 
 
 def _generator(seed: int) -> np.random.Generator:
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_ROWS, 0)))
+    return make_generator(seed, Use.ROWS_OF_PARTS, 0)
 
 
 def _find_gap(table: Table, weights: NDArray[np.float64] | None, penalty: Penalty) -> float:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from sparsefield._kernels._bytes import BLOCK
+from sparsefield._seeds import Use
 from sparsefield.certificates import Certificate, hold_together
 from sparsefield.data import Moments
 from sparsefield.gradients import Estimate, Point, Schedule, Simulation
@@ -27,10 +28,6 @@ _HELD_EACH, _HELD_ALWAYS = 32, 2**16
 # bench-certificates`), so that four million take seconds. A mean is then right to 0.5 / 2^11 = 0.00024.
 MOST_DRAWS = 2**22
 
-# Batch k of an iteration has use 10 + k of its seeds, k from 1 on. Use 0 is that of draws, 1 that of bounding chains,
-# and 2 to 10 are those of attempts with more chains, which double at least: nine times from 2000 to a million.
-_BATCHES = 10
-
 
 def estimate_in_batches(problem: Problem, point: Point, schedule: Schedule, simulation: Simulation) -> Estimate:
     """Return moments of many draws, of which no more are kept than the curvature needs and memory allows."""
@@ -44,7 +41,7 @@ def estimate_in_batches(problem: Problem, point: Point, schedule: Schedule, simu
     found = [first]
     n = first.n_chains
     while held <= n < total:
-        seed = simulation.seed_of(point.iteration, _BATCHES + len(found))
+        seed = simulation.seed_of(point.iteration, Use.BATCHES + len(found))
         some = replace(simulation, n_chains=min(most, total - n), n_total=total, seed=seed)
         found.append(schedule.estimate(problem, point, some))
         n += found[-1].n_chains

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield import _threads
+from sparsefield._seeds import Use
 from sparsefield._typing import Matrix
 from sparsefield.data import Domain
 from sparsefield.gradients import Point, Simulation
@@ -54,7 +55,8 @@ def rough_curvature(problem: Problem, chains: ChainStates) -> tuple[Matrix, floa
 
 def initial_curvature(problem: Problem, simulation: Simulation) -> tuple[Matrix, float]:
     """Return the curvature where chains start, at independent uniform levels."""
-    return rough_curvature(problem, simulation.backend.chains(problem.domain, _N_CHAINS, seed=simulation.seed_of(0)))
+    seed = simulation.seed_of(Use.ITERATION_ZERO, Use.STEP_SIZE)
+    return rough_curvature(problem, simulation.backend.chains(problem.domain, _N_CHAINS, seed=seed))
 
 
 def follow_curvature(
