@@ -28,6 +28,7 @@ import sparsefield as sf
 from measure import name_machine, store
 from sparsefield import PairwiseMRF, Table
 from sparsefield._typing import Matrix
+from sparsefield.data import Rows
 from sparsefield.gradients import BestDraws, ExactMoments
 from sparsefield.inference import MOST_ENTRIES, Cpu, OutOfReachError, count_entries, enumerate_states
 from sparsefield.learning import learn
@@ -170,7 +171,7 @@ def measure_case(case: Case, seed: int) -> Row:
         return row | {"rise": None, "rise_error": 0.0}
     if row["has_missing"]:
         return row | {"rise": compare_observed(fit, case.table, first.model), "rise_error": 0.0}
-    problem = problem_of(fit, case.table, None)
+    problem = problem_of(fit, Rows(case.table))
     start, end = problem.theta(first.model), problem.theta(fit.model)
     rise, error = compare(problem, start, end, seed)
     row |= {"rise": rise, "rise_error": error}

@@ -8,7 +8,7 @@ import pytest
 import naive
 import sparsefield as sf
 from problems import theta_of
-from sparsefield.data import Unseen, find_unseen, weighted_moments
+from sparsefield.data import Rows, Unseen, find_unseen, weighted_moments
 from sparsefield.fitting import Learner, Options
 from sparsefield.objective import L1
 from sparsefield.optimality._entropy_bound import entropy_of
@@ -333,4 +333,4 @@ def test_half_rows_take_nothing_from_the_entropy_of_the_data(n_levels, n_seen, n
     assert shares.sum() == pytest.approx(1, abs=1e-12)
     assert shares.min() >= 0
     shares = shares[shares > 0]
-    assert -(shares * np.log(shares)).sum() >= entropy_of(table, weights) - 1e-12
+    assert -(shares * np.log(shares)).sum() >= entropy_of(Rows(table, weights)) - 1e-12

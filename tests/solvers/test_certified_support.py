@@ -10,6 +10,7 @@ import sparsefield as sf
 from exact_chains import least_objective
 from noise import enumerate_statistics
 from problems import make_table, theta_of
+from sparsefield.data import Rows
 from sparsefield.datasets import make_field
 from sparsefield.fits import Fit
 from sparsefield.fitting import Learner, Options
@@ -37,7 +38,7 @@ TABLES = {
 
 def lowest_of(fit, table):
     """Return the least objective over main effects and the interactions of the support: there are no others."""
-    problem = problem_of(fit, table, None)
+    problem = problem_of(fit, Rows(table))
     is_real = across_variables(table.domain, 1.0) > 0
     kept = np.nonzero(np.triu(is_real & (fit.support | np.eye(len(fit.support), dtype=bool))))
     _, psi, pairs = enumerate_statistics(fit.model)
@@ -49,7 +50,7 @@ def lowest_of(fit, table):
 
 
 def gap_of(fit, table):
-    return problem_of(fit, table, None).objective(theta_of(fit)) - lowest_of(fit, table)
+    return problem_of(fit, Rows(table)).objective(theta_of(fit)) - lowest_of(fit, table)
 
 
 def relaxed_fit(table, alpha=0.05, **options):
@@ -62,7 +63,7 @@ def moved(fit, table, seed, size):
     rng = np.random.default_rng(seed)
     noise = np.triu(rng.normal(0, size, fit.support.shape))
     noise = (noise + np.triu(noise, 1).T) * (fit.support | np.eye(len(noise), dtype=bool))
-    problem = problem_of(fit, table, None)
+    problem = problem_of(fit, Rows(table))
     return replace(fit, model=problem.model(theta_of(fit) + noise * (across_variables(table.domain, 1.0) > 0)))
 
 
@@ -121,7 +122,7 @@ def test_bounds_of_supports_from_draws_hold_as_often_as_they_say(penalize_main):
         fit = relaxed_fit(table, 0.04, **options, seed=seed)
         found = sf.certify(fit, table, confidence=0.99, n_draws=10_000, seed=seed, max_states=0).optimality
         gap = gap_of(fit, table)
-        problem = problem_of(fit, table, None)
+        problem = problem_of(fit, Rows(table))
         largest = np.abs(problem.subgradient(theta_of(fit), problem.gradient(fit.model.moments()))).max()
         n_broken += gap > found.gap or largest > found.subgradient or found.lower > gap
         n_finite += found.gap < 1.0

@@ -1,5 +1,7 @@
 """Bounds on gaps, by enumeration and from draws, against optima of an independent solver."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -13,7 +15,7 @@ from sparsefield.gradients import PerfectDraws, Simulation
 from sparsefield.inference import Cpu
 from sparsefield.marks import fit_newton
 from sparsefield.objective import Problem
-from sparsefield.optimality import _fresh_draws, bound_gap
+from sparsefield.optimality import GAP_POLICY, bound_gap
 from statistics_ import FALSE_ALARM
 from zoo import LEVELS, ZOO
 
@@ -46,13 +48,13 @@ def test_enumerated_gaps_enclose_the_gap(penalize_main):
                 assert problem.objective(found.better) < problem.objective(theta)
 
 
-def test_draws_that_memory_does_not_hold_are_not_counted_on(monkeypatch):
+def test_draws_that_memory_does_not_hold_are_not_counted_on():
     # What is chosen and judged on fewer draws than were asked for is what that many give.
     problem = make_problem(8, 0.03, 300, seed=1)
     theta = theta_of(fit_newton(problem, PerfectDraws(), Simulation(2000, 1), gap=0.001))
     few = bound_gap(problem, theta, n_draws=2048, seed=1, max_states=0)
-    monkeypatch.setattr(_fresh_draws, "_MOST_BITS", 8 * 2048)
-    many = bound_gap(problem, theta, n_draws=1_000_000, seed=1, max_states=0)
+    little = replace(GAP_POLICY, most_bits=8 * 2048)
+    many = bound_gap(problem, theta, n_draws=1_000_000, seed=1, max_states=0, policy=little)
     assert (many.bound, many.proven, many.n_draws) == (few.bound, few.proven, few.n_draws)
 
 
@@ -106,7 +108,7 @@ def test_proven_bounds_hold_where_draws_are_many():
     assert n_proven > 6  # only so that the test is not empty: an infinite bound holds
 
 
-def test_bounds_are_refused_with_a_reason(monkeypatch):
+def test_bounds_are_refused_with_a_reason():
     problem = make_problem(5, 0.05)
     theta = starts(problem, 1)[0]
     with pytest.raises(ValueError, match="n_draws is 1"):
@@ -122,10 +124,10 @@ def test_bounds_are_refused_with_a_reason(monkeypatch):
     data = sf.moments_of_table(model.sample(100, n_sweeps=5, seed=1))
     dependent = Problem.with_l1(data, model.domain, 0.05)
     assert "depend on each other" in bound_gap(dependent, theta_of(model), max_states=0).why
-    monkeypatch.setattr("sparsefield.optimality._dual_point._MOST_ACTIVE", 11)
-    full = bound_gap(problem, np.ones((5, 5)), n_draws=1000, max_states=0)
+    small = replace(GAP_POLICY, most_active=11)
+    full = bound_gap(problem, np.ones((5, 5)), n_draws=1000, max_states=0, policy=small)
     assert "15 parameters are not zero or free, of at most 11" in full.why
-    near = bound_gap(problem, np.zeros((5, 5)), n_draws=50, max_states=0)
+    near = bound_gap(problem, np.zeros((5, 5)), n_draws=50, max_states=0, policy=small)
     assert "15 statistics are near their penalties, of at most 11" in near.why
 
 

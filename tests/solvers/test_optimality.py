@@ -10,13 +10,15 @@ from scipy import stats
 import sparsefield as sf
 from noise import largest_excess
 from problems import Undrawn, theta_of
-from sparsefield.data import find_unseen
+from sparsefield.data import Rows, TableError, find_unseen
 from sparsefield.datasets import make_field
 from sparsefield.fits import Fit, Optimality
 from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Simulation
 from sparsefield.marks import fit_newton
 from sparsefield.objective import Problem, expected_moments
+from sparsefield.optimality import certify_rows
 from sparsefield.optimality._entropy_bound import entropy_of
+from sparsefield.optimality._gap_bound import GapBound
 from statistics_ import FALSE_ALARM
 from zoo import LEVELS
 
@@ -218,6 +220,27 @@ def test_fits_with_missing_values_are_certified_as_stationary(penalize_main):
         sf.certify(strong, wide)
 
 
+@pytest.mark.parametrize("max_states", [0, 2**14])
+def test_rows_that_are_read_have_the_certificate_of_their_table(max_states):
+    table = make_field(6, seed=1).sample(300, method="perfect", seed=1)
+    weights = np.random.default_rng(1).uniform(0, 3, 300)
+    fit = sf.learn(table, 0.05, sample_weight=weights, seed=1)
+    options = {"n_draws": 5000, "seed": 2, "max_states": max_states}
+    read = certify_rows(fit, Rows.of(table, weights), **options)
+    assert read.optimality == sf.certify(fit, table, sample_weight=weights, **options).optimality
+    with pytest.raises(ValueError, match="n_draws is 1"):
+        certify_rows(fit, Rows.of(table, weights), n_draws=1)
+    with pytest.raises(TableError, match="have weights, and none are given"):
+        certify_rows(fit, Rows.of(table), **options)
+
+
+def test_the_smaller_of_two_bounds_says_of_which_kind_it_is():
+    far, near = (GapBound(0.2, proven=0.5).or_proven(other) for other in (0.3, 0.1))
+    assert (far.bound, far.proven, far.kind) == (0.2, 0.3, "asymptotic")
+    assert (near.bound, near.proven, near.kind) == (0.1, 0.1, "proven")
+    assert GapBound().or_proven(np.inf).kind == "proven"  # of no kind: there is none
+
+
 @pytest.mark.parametrize("weights", [None, np.random.default_rng(2).uniform(0, 3, 300)], ids=["no weights", "weights"])
 def test_the_entropy_of_the_data_is_that_of_the_shares_of_their_rows(weights):
     table = make_field(4, seed=1).sample(300, method="perfect", seed=1)
@@ -226,7 +249,7 @@ def test_the_entropy_of_the_data_is_that_of_the_shares_of_their_rows(weights):
         total[tuple(row)] += weight
     shares = np.array(list(total.values())) / sum(total.values())
     assert 1 < len(shares) < 300
-    assert entropy_of(table, weights) == pytest.approx(-(shares * np.log(shares)).sum(), rel=1e-12)
+    assert entropy_of(Rows(table, weights)) == pytest.approx(-(shares * np.log(shares)).sum(), rel=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore::sparsefield.data.ConstantColumnWarning")

@@ -9,13 +9,13 @@ from scipy import stats
 import sparsefield as sf
 from clock import Clock
 from problems import make_problem, make_table, theta_of
-from sparsefield.fits import Optimality, Status
+from sparsefield.data import Rows
+from sparsefield.fits import Status
 from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Simulation
 from sparsefield.inference import MOST_ENTRIES, Cpu, count_entries
 from sparsefield.marks import fit_newton
 from sparsefield.objective import Problem
-from sparsefield.optimality import _certified_solve, bound_gap
-from sparsefield.optimality._certified_solve import keep_gap
+from sparsefield.optimality import GAP_POLICY, Promise, _certified_solve, bound_gap
 from sparsefield.optimality._certify import assess
 from sparsefield.optimality._clt_bound import draws_for_targets, outside_quantile
 from sparsefield.optimality._dual_point import choose_targets, count_targets
@@ -73,23 +73,23 @@ class Attempts:
         self.bounds, self.estimates, self.better, self.kind = bounds, estimates, better, kind
         self.asked, self.solved, self.models = [], [], []
 
-    def assess(self, _problem, model, _entropy, **asked):
+    def assess(self, _problem, model, _entropy, simulation, **asked):
         bound, estimate = (values[len(self.asked)] for values in (self.bounds, self.estimates))
-        self.asked.append(asked)
+        self.asked.append({"n_draws": simulation.n_chains, "seed": simulation.seed, **asked})
         self.models.append(model)
         sure = 1.0 if self.kind == "exact" else asked["confidence"]
-        found = GapBound(bound, self.kind, bound, 0.0, estimate, sure, asked["n_draws"], self.better, "no bound")
-        return Optimality(bound, 0.1, sure, asked["n_draws"], "no bound", kind=self.kind, estimate=estimate), found
+        known = {"confidence": sure, "n_draws": simulation.n_chains, "better": self.better, "why": "no bound"}
+        return GapBound(bound, self.kind, bound, estimate=estimate, subgradient=0.1, **known)
 
     def solve(self, start, gap, seed, n_left):
         self.solved.append((start, gap, seed, n_left))
         return replace(FIT, model=PROBLEM.model(np.eye(5) * len(self.solved)))
 
-    def run(self, monkeypatch, gap, max_seconds=None):
+    def run(self, monkeypatch, gap, max_seconds=None, policy=GAP_POLICY):
         monkeypatch.setattr(_certified_solve, "assess", self.assess)
         limits = Limits(100, max_seconds=max_seconds)
-        others = {"simulation": Simulation(100, 7), "limits": limits}
-        return keep_gap(PROBLEM, FIT, TABLE, None, gap, self.solve, **others)
+        promise = Promise(PROBLEM, Rows(TABLE), gap, self.solve, Simulation(100, 7), limits, policy=policy)
+        return promise.keep(FIT)
 
 
 PROBLEM = make_problem(5)
@@ -124,6 +124,24 @@ def test_draws_grow_to_a_limit(monkeypatch):
     assert draws[1:] == [4 * draws[0], 2**22, 2**22]
 
 
+def test_a_policy_says_how_often_and_with_how_many_draws_it_is_tried(monkeypatch):
+    tried = Attempts([1.0] * 2, [0.0] * 2)
+    policy = replace(GAP_POLICY, most_attempts=2, fewest_draws=70_000, growth=3, confidence=0.95)
+    fit = tried.run(monkeypatch, 0.1, policy=policy)
+    assert [asked["n_draws"] for asked in tried.asked] == [70_000, 210_000]
+    assert [(1 - asked["confidence"]) / 0.05 for asked in tried.asked] == pytest.approx([1 / 2, 1 / 6])
+    assert fit.optimality.confidence == 0.95
+
+
+def test_nothing_more_is_tried_where_no_draws_can_be_had(monkeypatch):
+    tried = Attempts([np.inf], [None])
+    found = GapBound(kind="proven", confidence=0.99, why="there are no draws")
+    monkeypatch.setattr(tried, "assess", lambda *_, **asked: tried.asked.append(asked) or found)
+    fit = tried.run(monkeypatch, 0.1)
+    assert len(tried.asked) == 1
+    assert fit.status.sentence.endswith("is not certified: there are no draws.")
+
+
 @pytest.mark.parametrize("better", [None, np.eye(5)])
 def test_further_steps_are_made_exactly_where_the_gap_seems_above_half_of_what_was_asked(monkeypatch, better):
     # Where nothing is known of the gap, steps are made too.
@@ -154,9 +172,9 @@ def test_batches_have_a_hundred_draws_for_each_statistic_that_they_leave_open(is
     problem = make_problem(8, 0.02, penalize_main=False)
     theta = theta_of(fit_newton(problem, ExactMoments(), tol=1e-10))
     moments = problem.see(problem.model(theta).moments()) if is_known else None
-    n = draws_for_targets(problem, theta, moments, 0.01, 100)
+    n = draws_for_targets(problem, theta, moments)
     gradient = problem.gradient(moments) if is_known else np.zeros_like(theta)
-    z = outside_quantile(problem, 0.01)
+    z = outside_quantile(problem, 1 - GAP_POLICY.confidence)
     enough, fewer = (count_targets(problem, theta, gradient, z, k) for k in (n, (n - 1) / 2**0.01))
     assert 100 * enough <= n
     assert 100 * fewer > (n - 1) / 2**0.01
@@ -168,7 +186,7 @@ def test_batches_leave_open_what_their_draws_choose():
     problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.03, penalize_main=False)
     theta = theta_of(sf.learn(table, 0.03, seed=1))
     z = outside_quantile(problem, 0.01)
-    batch = Batch(problem, theta, 50_000, 7, Cpu())
+    batch = Batch.draw(problem, theta, 50_000, 7, Cpu())
     active = choose_targets(problem, theta, batch, z).n
     counted = count_targets(problem, theta, batch.gradient, z, batch.n)
     # A regression on all parameters that are not zero, in place of main effects, leaves less open.
@@ -238,5 +256,5 @@ def test_gaps_that_need_several_attempts_hold(monkeypatch, gap, options):
         assert fit.optimality.kind == "asymptotic"
         assert fit.optimality.gap <= gap
         n_broken += bound_gap(problem, theta_of(fit)).lower > fit.optimality.gap
-    assert n_broken <= stats.binom.isf(FALSE_ALARM, n_fits, 1 - _certified_solve.CONFIDENCE)
+    assert n_broken <= stats.binom.isf(FALSE_ALARM, n_fits, 1 - GAP_POLICY.confidence)
     assert n_attempts > n_fits  # at least one of them needed a second one: without that nothing is tested here

@@ -33,7 +33,7 @@ from sparsefield.objective import (
     describe_penalty,
     make_penalty,
 )
-from sparsefield.optimality import OWN_SHARE, certify_slope, keep_gap
+from sparsefield.optimality import GAP_POLICY, Promise, certify_slope
 from sparsefield.pseudolikelihood import solve_pseudo_likelihood
 from sparsefield.solvers import (
     ExactStand,
@@ -215,7 +215,7 @@ class Learner:
         """Return how far above its optimum the objective may be."""
         options, own = self.options, problem.penalty
         # A gap that cannot be certified has no share to leave to that.
-        gap = options.largest_gap * (OWN_SHARE if options.certify and problem.data.is_fixed else 1.0)
+        gap = options.largest_gap * (GAP_POLICY.own_share if options.certify and problem.data.is_fixed else 1.0)
         if isinstance(own, Ridge) and options.gap == "auto":
             gap = min(gap, max(1, own.n_parameters) / (2 * _DRAWS_EACH_ROW * self.unseen.n))
         return gap
@@ -303,7 +303,7 @@ class Learner:
 
     def _certify(self, fit: Fit, problem: Problem, limits: Limits, watch: Watch | None) -> Fit:
         """Make the gap a promise: further steps, by Newton's way, and draws until it is certified."""
-        gap, simulation, table, weights = self.options.largest_gap, self._simulation, self.table, self.weights
+        gap, simulation = self.options.largest_gap, self._simulation
 
         def go_on(start: Matrix, smaller: float, seed: int, n_left: int) -> Fit:
             is_newton, most = self.options.solver == "newton", self.options.max_sweeps
@@ -316,10 +316,9 @@ class Learner:
             limits = replace(limits, max_iter=len(fit.steps) + MAX_ITER["newton"])
         with until(limits.end):
             if not problem.data.is_fixed:
-                return certify_slope(fit, table, weights, gap, simulation)
+                return certify_slope(fit, self.rows, gap, simulation)
             known = self.stand.moments if isinstance(self.stand, Stand) else None
-            ways: dict[str, Any] = {"simulation": simulation, "limits": limits, "moments": known, "watch": watch}
-            return keep_gap(problem, fit, table, weights, gap, go_on, **ways)
+            return Promise(problem, self.rows, gap, go_on, simulation, limits, watch).keep(fit, known)
 
 
 def _as_arguments(limits: Limits, start: Matrix | None, watch: Watch | None) -> dict[str, Any]:

@@ -1,14 +1,17 @@
 """Optimality: how far above its optimum a fit is, proved or by draws."""
 
-from sparsefield.optimality._certified_solve import OWN_SHARE, certify_slope, keep_gap
-from sparsefield.optimality._certify import certify, problem_of
+from sparsefield.optimality._certified_solve import Promise, certify_slope
+from sparsefield.optimality._certify import certify, certify_rows, problem_of
 from sparsefield.optimality._gap import bound_gap
+from sparsefield.optimality._policy import GAP_POLICY, GapPolicy
 
 __all__ = [
-    "OWN_SHARE",
+    "GAP_POLICY",
+    "GapPolicy",
+    "Promise",
     "bound_gap",
     "certify",
+    "certify_rows",
     "certify_slope",
-    "keep_gap",
     "problem_of",
 ]

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparsefield._deadline import OutOfTimeError
 from sparsefield._rounding import as_confidence, at_most
 from sparsefield._seeds import Use
 from sparsefield._typing import Matrix
-from sparsefield.data import Moments, Table, TableError, count
+from sparsefield.data import Moments, Rows, TableError, count
 from sparsefield.fits import Fit, Status
 from sparsefield.gradients import Simulation
 from sparsefield.model import count_once
@@ -20,57 +19,24 @@ from sparsefield.objective import Problem
 from sparsefield.optimality._certify import assess, assess_slope, problem_of
 from sparsefield.optimality._clt_bound import draws_for_targets
 from sparsefield.optimality._entropy_bound import entropy_of
+from sparsefield.optimality._gap_bound import GapBound
+from sparsefield.optimality._policy import GAP_POLICY, GapPolicy
 from sparsefield.solvers import MOST_DRAWS, Limits
 from sparsefield.solvers import WatchSteps as Watch
-
-CONFIDENCE = 0.99  # a convention, as for `certify`
-
-# A fit that is to be certified gets this share of the gap for itself; what is left is for the noise of the certificate.
-OWN_SHARE = 1 / 3
-
-# Bounds from n draws are above the gap by about z sqrt(2 k) / (2 n) for the noise of k parameters that are not zero,
-# and by u / (2 n) for u zeros near their penalties, of which there are about as many: together k / n, at most. With
-# fewer than 100 draws for each parameter bounds are often refused, since tails are too long (docs/math/optimality.md).
-# Zeros that so many draws leave near their penalties count as well.
-_EACH = 100
-_FEWEST = 50_000
-
-# Draws grow by this factor from attempt to attempt, and the gap of further steps falls by it.
-_GROWTH = 4
-
-# Four attempts have 64 times the draws of the first, which brings a bound of order sqrt(k) / n down by as much.
-_MOST_ATTEMPTS = 4
 
 Solve = Callable[[Matrix, float, int, int], Fit]
 
 
-def keep_gap(
-    problem: Problem,
-    fit: Fit,
-    table: Table,
-    weights: NDArray[np.float64] | None,
-    gap: float,
-    solve: Solve,
-    *,
-    simulation: Simulation,
-    limits: Limits,
-    moments: Moments | None = None,
-    watch: Watch | None = None,
-) -> Fit:
-    """Certify the gap of a fit, and make further steps and draws until it is at most what was asked for.
-
-    Where time is up, or somebody interrupts, the last fit of which a bound is known is what there is.
-
-    Attempt t has the share 1 / (t (t + 1)) of the risk, so that what the last one says holds with the whole confidence.
+@dataclass(frozen=True, eq=False)
+class Promise:
+    """A gap that is to be certified, and what further steps and draws for it are made with.
 
     Parameters
     ----------
     problem : Problem
         What was minimised.
-    fit : Fit
-        The fit.
-    table, weights
-        The rows that were fitted, and how often each counts.
+    rows : Rows
+        The rows that were fitted.
     gap : float
         What was asked for.
     solve : callable
@@ -79,13 +45,109 @@ def keep_gap(
         Where seeds and draws come from.
     limits : Limits
         When to end at the latest.
-    moments : Moments, optional
-        Those of the features at the fit, where draws there are at hand: they say how many zeros are near.
     watch : callable, optional
         Called with each StepInfo.
+    policy : GapPolicy
+        Tuning constants.
     """
-    n_draws = _choose_draws(problem, fit, gap, moments)
-    return _conclude(fit, gap, _attempts(problem, fit, table, weights, gap, solve, simulation, limits, n_draws, watch))
+
+    problem: Problem
+    rows: Rows
+    gap: float
+    solve: Solve
+    simulation: Simulation
+    limits: Limits
+    watch: Watch | None = None
+    policy: GapPolicy = GAP_POLICY
+
+    def keep(self, fit: Fit, moments: Moments | None = None) -> Fit:
+        """Certify the gap of a fit, and make further steps and draws until it is at most what was asked for.
+
+        Where time is up, or somebody interrupts, the last fit of which a bound is known is what there is.
+
+        Attempt t has the share 1 / (t (t + 1)) of the risk, so that what the last one says holds with the whole
+        confidence.
+
+        Parameters
+        ----------
+        fit : Fit
+            The fit.
+        moments : Moments, optional
+            Those of the features at the fit, where draws there are at hand: they say how many zeros are near.
+        """
+        return _conclude(fit, self.gap, self._attempts(fit, moments))
+
+    def _attempts(self, fit: Fit, moments: Moments | None) -> Iterator[Fit]:
+        """Return one fit after the other of which a bound is known, as `keep` says."""
+        policy, entropy = self.policy, entropy_of(self.rows)
+        n_draws = _choose_draws(self.problem, fit, self.gap, moments, policy)
+        wanted = policy.own_share * self.gap
+        for attempt in range(1, policy.most_attempts + 1):
+            found = self._assess(fit, entropy, attempt, n_draws)
+            fit = replace(fit, optimality=found.as_optimality(self.problem))
+            yield fit
+            is_last = attempt == policy.most_attempts or found.is_out_of_reach or self.limits.is_over
+            if found.bound <= self.gap or is_last:
+                return
+            if self._is_too_far(found, attempt):
+                n_left = self.limits.max_iter - len(fit.steps)
+                if n_left < 1:
+                    return
+                wanted /= policy.growth
+                fit = self._go_on(fit, found.better, wanted, attempt, n_left)
+            n_draws = min(MOST_DRAWS, policy.growth * n_draws)
+
+    def _assess(self, fit: Fit, entropy: float, attempt: int, n_draws: int) -> GapBound:
+        """Bound the gap of a fit with the share of an attempt of the risk."""
+        most = self.policy.confidence
+        seed = self.simulation.seed_of(Use.ITERATION_ZERO, Use.ATTEMPTS + attempt - 1)
+        found = assess(
+            self.problem,
+            fit.model,
+            entropy,
+            Simulation(n_draws, seed, backend=self.simulation.backend),
+            confidence=1 - (1 - most) / (attempt * (attempt + 1)),
+            watch=self.watch,
+            policy=self.policy,
+        )
+        return found if found.kind == "exact" else replace(found, confidence=min(most, found.confidence))
+
+    def _is_too_far(self, found: GapBound, attempt: int) -> bool:
+        """Say whether the fit itself is too far from its optimum, and not only the bound from the gap."""
+        # Draws that are too few to say how far the fit is off say nothing against it, the first time.
+        known = (0.0 if attempt == 1 else np.inf) if found.estimate is None else found.estimate
+        return known > self.gap / 2 or found.kind == "exact"
+
+    def _go_on(self, fit: Fit, better: Matrix | None, wanted: float, attempt: int, n_left: int) -> Fit:
+        """Make further steps, from parameters that are known to be better where there are some."""
+        start = self.problem.theta(fit.model) if better is None else better
+        seed = self.simulation.seed_of(Use.ITERATION_ZERO, Use.FURTHER_STEPS + attempt - 1)
+        further = _join(fit, self.solve(start, wanted, seed, n_left))
+        if further.status.code == "interrupted":
+            raise KeyboardInterrupt
+        return further
+
+
+def certify_slope(fit: Fit, rows: Rows, gap: float, simulation: Simulation, *, policy: GapPolicy = GAP_POLICY) -> Fit:
+    """Certify the smallest subgradient of a fit with missing values that the model fills, and say that this is all.
+
+    No draws would certify a gap there: that it is not is a fact about the table, and nothing went wrong.
+    """
+
+    def attempt() -> Iterator[Fit]:
+        seed, backend = simulation.seed_of(Use.ITERATION_ZERO, Use.ATTEMPTS), simulation.backend
+        problem = problem_of(fit, rows, backend)
+        n_draws = _choose_draws(problem, fit, gap, None, policy)
+        fresh = Simulation(n_draws, seed, backend=backend)
+        found = assess_slope(problem, fit.model, fresh, confidence=policy.confidence, policy=policy)
+        yield replace(fit, optimality=found.as_optimality(problem))
+
+    try:
+        known = _conclude(fit, gap, attempt())
+    except TableError as error:  # too many missing values in a row
+        known = replace(fit, status=_refuse(fit, gap, f"{error.problem}; {error.remedy}"))
+    ended = fit.status if known.status.code == "not certified" else known.status
+    return replace(known, status=Status(ended.code, known.status.sentence))
 
 
 def _conclude(fit: Fit, gap: float, attempts: Iterable[Fit]) -> Fit:
@@ -102,84 +164,14 @@ def _conclude(fit: Fit, gap: float, attempts: Iterable[Fit]) -> Fit:
     return replace(fit, status=_say(fit, gap, why))
 
 
-def _attempts(
-    problem: Problem,
-    fit: Fit,
-    table: Table,
-    weights: NDArray[np.float64] | None,
-    gap: float,
-    solve: Solve,
-    simulation: Simulation,
-    limits: Limits,
-    n_draws: int,
-    watch: Watch | None,
-) -> Iterator[Fit]:
-    """Return one fit after the other of which a bound is known, as `keep_gap` says."""
-    entropy = entropy_of(table, weights)
-    wanted = OWN_SHARE * gap
-    for attempt in range(1, _MOST_ATTEMPTS + 1):
-        optimality, found = assess(
-            problem,
-            fit.model,
-            entropy,
-            confidence=1 - (1 - CONFIDENCE) / (attempt * (attempt + 1)),
-            n_draws=n_draws,
-            seed=simulation.seed_of(Use.ITERATION_ZERO, Use.ATTEMPTS + attempt - 1),
-            backend=simulation.backend,
-            watch=watch,
-        )
-        is_exact = optimality.kind == "exact"
-        confidence = optimality.confidence if is_exact else min(CONFIDENCE, optimality.confidence)
-        fit = replace(fit, optimality=replace(optimality, confidence=confidence))
-        yield fit
-        if optimality.gap <= gap or attempt == _MOST_ATTEMPTS or found is None or limits.is_over:
-            return
-        # Draws that are too few to say how far the fit is off say nothing against it, the first time.
-        known = (0.0 if attempt == 1 else np.inf) if found.estimate is None else found.estimate
-        if known > gap / 2 or is_exact:
-            n_left = limits.max_iter - len(fit.steps)
-            if n_left < 1:
-                return
-            wanted /= _GROWTH
-            start = problem.theta(fit.model) if found.better is None else found.better
-            seed = simulation.seed_of(Use.ITERATION_ZERO, Use.FURTHER_STEPS + attempt - 1)
-            fit = _go_on(fit, solve(start, wanted, seed, n_left))
-            if fit.status.code == "interrupted":
-                raise KeyboardInterrupt
-        n_draws = min(MOST_DRAWS, _GROWTH * n_draws)
-
-
-def certify_slope(
-    fit: Fit, table: Table, weights: NDArray[np.float64] | None, gap: float, simulation: Simulation
-) -> Fit:
-    """Certify the smallest subgradient of a fit with missing values that the model fills, and say that this is all.
-
-    No draws would certify a gap there: that it is not is a fact about the table, and nothing went wrong.
-    """
-
-    def attempt() -> Iterator[Fit]:
-        seed, backend = simulation.seed_of(Use.ITERATION_ZERO, Use.ATTEMPTS), simulation.backend
-        problem = problem_of(fit, table, weights, backend)
-        n_draws = _choose_draws(problem, fit, gap, None)
-        found = assess_slope(problem, fit.model, confidence=CONFIDENCE, n_draws=n_draws, seed=seed, backend=backend)
-        yield replace(fit, optimality=found)
-
-    try:
-        known = _conclude(fit, gap, attempt())
-    except TableError as error:  # too many missing values in a row
-        known = replace(fit, status=_refuse(fit, gap, f"{error.problem}; {error.remedy}"))
-    ended = fit.status if known.status.code == "not certified" else known.status
-    return replace(known, status=Status(ended.code, known.status.sentence))
-
-
-def _choose_draws(problem: Problem, fit: Fit, gap: float, moments: Moments | None) -> int:
+def _choose_draws(problem: Problem, fit: Fit, gap: float, moments: Moments | None, policy: GapPolicy) -> int:
     """Return the draws of a batch with which a bound is about the gap above what it bounds."""
     theta = problem.theta(fit.model)
-    wanted = draws_for_targets(problem, theta, moments, 1 - CONFIDENCE, _EACH)
-    return int(np.clip(max(wanted, count_once(theta) / gap), _FEWEST, MOST_DRAWS))
+    wanted = draws_for_targets(problem, theta, moments, policy=policy)
+    return int(np.clip(max(wanted, count_once(theta) / gap), policy.fewest_draws, MOST_DRAWS))
 
 
-def _go_on(fit: Fit, further: Fit) -> Fit:
+def _join(fit: Fit, further: Fit) -> Fit:
     """Return a fit that goes on from another, with the iterations of both where they are of one kind."""
     n = len(fit.steps)
     is_same = {type(step) for step in fit.steps} == {type(step) for step in further.steps}

@@ -6,51 +6,23 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sparsefield._seeds import Use
 from sparsefield.certificates import check_confidence
-from sparsefield.data import (
-    CountedTable,
-    Table,
-    TableError,
-    check_rows,
-    find_unseen,
-    resolve_missing,
-    take_counted,
-    weighted_moments,
-)
-from sparsefield.fits import Fit, Fitted, GapKind, Optimality, as_fit
-from sparsefield.inference import (
-    MOST_ENTRIES,
-    Backend,
-    DeviceName,
-    OutOfReachError,
-    check_seed,
-    count_entries,
-    make_backend,
-)
+from sparsefield.data import CountedTable, Rows, Table, TableError, check_rows, resolve_missing, take_counted
+from sparsefield.fits import Fit, Fitted, Optimality, as_fit
+from sparsefield.gradients import Simulation
+from sparsefield.inference import MOST_ENTRIES, Backend, Cpu, DeviceName, OutOfReachError, check_seed, make_backend
 from sparsefield.model import PairwiseMRF
-from sparsefield.objective import (
-    L1,
-    Group,
-    GroupSupport,
-    Observed,
-    Problem,
-    Ridge,
-    Support,
-    expected_moments,
-    make_penalty,
-)
+from sparsefield.objective import L1, Group, Observed, Problem, Ridge, expected_moments, make_penalty
 from sparsefield.optimality._entropy_bound import USES, Means, bound_by_entropy, entropy_of
-from sparsefield.optimality._exact_gap import rounding
+from sparsefield.optimality._exact_gap import can_enumerate, rounding
 from sparsefield.optimality._gap import bound_gap
 from sparsefield.optimality._gap_bound import GapBound
+from sparsefield.optimality._policy import GAP_POLICY, GapPolicy
 from sparsefield.solvers import WatchSteps as Watch
 from sparsefield.tables import open_rows
-
-# Of the risk this share goes to the errors of all moments and the bound by entropies; the rest to the decrement.
-_ENTROPY = 0.05
 
 _OUT_OF_REACH = "there are neither exact draws nor a certificate for Gibbs chains at these parameters"
 _NOT_CONVEX = "missing values that the model fills make the objective not convex"
@@ -128,10 +100,58 @@ def certify(
     >>> certified.optimality.kind, certified.optimality.gap < 0.02
     ('exact', True)
     """
-    check_confidence(confidence)
-    check_seed(seed)
     backend = make_backend(backend, n_threads, device)
     fit = as_fit(fit)
+    _check(fit, confidence, n_draws, seed)  # before a long table is read
+    rows = _read_rows(fit, data, sample_weight)
+    options: dict[str, Any] = {"confidence": confidence, "n_draws": n_draws, "seed": seed, "max_states": max_states}
+    return certify_rows(fit, rows, backend=backend, watch=watch, **options)
+
+
+def certify_rows(
+    fit: Fit,
+    rows: Rows,
+    *,
+    confidence: float = 0.99,
+    n_draws: int = 200_000,
+    seed: int = 0,
+    backend: Backend | None = None,
+    watch: Watch | None = None,
+    max_states: int = MOST_ENTRIES,
+    policy: GapPolicy = GAP_POLICY,
+) -> Fit:
+    """Bound how far the objective of a fit is above its optimum (duality gap), given the rows that it was fitted to.
+
+    Parameters
+    ----------
+    fit : Fit
+        A fit of penalised likelihood, or a relaxed one.
+    rows : Rows
+        The rows that count, in the codes of the fit, with missing values treated as the fit was told to; other rows are
+        refused.
+    confidence, n_draws, seed, backend, watch, max_states
+        As for `certify`.
+    policy : GapPolicy
+        Tuning constants.
+    """
+    _check(fit, confidence, n_draws, seed)
+    check_rows(fit.settings, rows.table, rows.weights)
+    if rows.table.domain.n_slots == 0:  # nothing to fit
+        return replace(fit, optimality=Optimality(0.0, 0.0, 1.0, 0, kind="exact"))
+    simulation = Simulation(n_draws, seed, backend=Cpu() if backend is None else backend)
+    problem = problem_of(fit, rows, simulation.backend)
+    options: dict[str, Any] = {"confidence": confidence, "max_states": max_states, "policy": policy}
+    if rows.table.n_missing.any():
+        found = assess_slope(problem, fit.model, simulation, **options)
+    else:
+        found = assess(problem, fit.model, entropy_of(rows), simulation, watch=watch, **options)
+    return replace(fit, optimality=found.as_optimality(problem))
+
+
+def _check(fit: Fit, confidence: float, n_draws: int, seed: int) -> None:
+    """Refuse what cannot be certified, and draws that are none."""
+    check_confidence(confidence)
+    check_seed(seed)
     if _penalty_of(fit) is None:
         raise ValueError(
             "This fit is not one of the likelihood with an L1 or a group penalty on all parameters or on interactions "
@@ -139,27 +159,34 @@ def certify(
         )
     if n_draws < 2:
         raise ValueError(f"n_draws is {n_draws}: use at least two.")
-    table, weights = _read_table(fit, data, sample_weight)
-    if table.domain.n_slots == 0:  # nothing to fit
-        return replace(fit, optimality=Optimality(0.0, 0.0, 1.0, 0, kind="exact"))
-    problem = problem_of(fit, table, weights, backend)
-    ways: dict[str, Any] = {"confidence": confidence, "n_draws": n_draws, "seed": seed, "backend": backend}
-    if table.n_missing.any():
-        return replace(fit, optimality=assess_slope(problem, fit.model, **ways, max_states=max_states))
-    optimality, _ = assess(problem, fit.model, entropy_of(table, weights), **ways, max_states=max_states, watch=watch)
-    return replace(fit, optimality=optimality)
 
 
-def problem_of(fit: Fit, table: Table, weights: NDArray[np.float64] | None, backend: Backend | None = None) -> Problem:
+def _read_rows(fit: Fit, data: Any, sample_weight: ArrayLike | None) -> Rows:
+    """Read the rows that count, in the codes of the fit, and do with missing values what the fit was told to."""
+    domain = fit.model.domain
+    missing = fit.settings.get("missing", "model")
+    if not (isinstance(data, Table) and data.domain == domain):
+        if isinstance(data, CountedTable):
+            raise TableError(
+                "These counts are of other variables or levels than those of the fit",
+                "give count_data the domain of its model",
+            )
+        data = open_rows(data.to_frame() if isinstance(data, Table) else data, missing=missing, domain=domain)
+    table, weights = take_counted(data, sample_weight)
+    try:
+        return Rows(*resolve_missing(table, missing, weights))
+    except TableError as error:  # its remedy is an option of fits
+        raise TableError(error.problem, "give the table that the field was fitted to", column=error.column) from error
+
+
+def problem_of(fit: Fit, rows: Rows, backend: Backend | None = None) -> Problem:
     """Return the problem that a fit solved, with what the model expects of missing values given the observed cells."""
     penalty = _penalty_of(fit)
     assert penalty is not None
-    unseen = find_unseen(table, weights, is_free=bool(penalty.frees_main))
-    if table.n_missing.any():
-        ones = np.ones(table.n_rows)
-        moments = expected_moments(fit.model, table, ones if weights is None else weights, backend)
-    else:
-        moments = weighted_moments(table, weights)
+    moments, table, weights = rows.moments, rows.table, rows.weights
+    if moments is None:
+        moments = expected_moments(fit.model, table, np.ones(table.n_rows) if weights is None else weights, backend)
+    unseen = rows.unseen(is_free=bool(penalty.frees_main))
     return Problem(Observed(unseen.fill(moments)), table.domain, penalty)
 
 
@@ -172,15 +199,14 @@ def assess(
     problem: Problem,
     model: PairwiseMRF,
     entropy: float,
+    simulation: Simulation,
     *,
     confidence: float,
-    n_draws: int,
-    seed: int,
-    backend: Backend,
     max_states: int = MOST_ENTRIES,
     watch: Watch | None = None,
-) -> tuple[Optimality, GapBound | None]:
-    """Bound how far the objective of a model is above its optimum; also say what is known of better ones.
+    policy: GapPolicy = GAP_POLICY,
+) -> GapBound:
+    """Bound how far the objective of a model is above its optimum, and its smallest subgradient.
 
     Parameters
     ----------
@@ -190,73 +216,60 @@ def assess(
         A model that does not depend on the draws made here.
     entropy : float
         That of the data.
-    confidence, n_draws, seed, backend, max_states, watch
+    simulation : Simulation
+        Draws of each batch, where random numbers start, and what makes the draws.
+    confidence, max_states, watch
         As for `certify`.
+    policy : GapPolicy
+        Tuning constants.
     """
-    theta = problem.theta(model)
-    if count_entries(problem.domain) <= min(max_states, MOST_ENTRIES):
-        found = bound_gap(problem, theta, backend=backend)
-        return _state(problem, found, _largest_entry(problem, model, backend), found.bound, found.bound, 0), found
-    share = _ENTROPY * (1 - confidence) / USES
+    theta, n_draws, backend = problem.theta(model), simulation.n_chains, simulation.backend
+    if can_enumerate(problem, max_states):
+        return replace(bound_gap(problem, theta, backend=backend), subgradient=_largest_entry(problem, model, backend))
+    risk = policy.entropy * (1 - confidence) / USES
     try:
-        here = Means(problem, model, n_draws, seed, Use.HERE, share, backend)
+        here = Means(problem, model, simulation, Use.HERE, risk, policy=policy)
     except OutOfReachError:
-        return Optimality(np.inf, np.inf, confidence, 0, _OUT_OF_REACH), None
+        return GapBound(kind="proven", confidence=confidence, why=_OUT_OF_REACH)
     # The data themselves are feasible only where the penalty is a norm.
     by_entropy, n_second = np.inf, 0
     if problem.penalty.bends is None:
-        by_entropy, n_second = bound_by_entropy(problem, here, entropy, n_draws, seed, share, backend, watch)
-    left = 1 - (1 - _ENTROPY) * (1 - confidence)
-    found = bound_gap(problem, theta, n_draws=n_draws, confidence=left, seed=seed, backend=backend, max_states=0)
-    gap, proven = min(found.bound, by_entropy), min(found.proven, by_entropy)
-    said = _state(problem, found, _bound_entry(problem, here), gap, proven, n_draws + n_second + found.n_draws)
-    return replace(said, confidence=confidence), found
+        by_entropy, n_second = bound_by_entropy(problem, here, entropy, simulation, risk, watch, policy=policy)
+    left = 1 - (1 - policy.entropy) * (1 - confidence)
+    options: dict[str, Any] = {"seed": simulation.seed, "backend": backend, "max_states": 0, "policy": policy}
+    found = bound_gap(problem, theta, n_draws=n_draws, confidence=left, **options)
+    return replace(
+        found.or_proven(by_entropy),
+        subgradient=_bound_entry(problem, here),
+        confidence=confidence,
+        n_draws=n_draws + n_second + found.n_draws,
+    )
 
 
 def assess_slope(
     problem: Problem,
     model: PairwiseMRF,
+    simulation: Simulation,
     *,
     confidence: float,
-    n_draws: int,
-    seed: int,
-    backend: Backend,
     max_states: int = MOST_ENTRIES,
-) -> Optimality:
+    policy: GapPolicy = GAP_POLICY,
+) -> GapBound:
     """Bound the smallest subgradient alone: where the model fills missing values, there is no bound on the gap."""
-    if count_entries(problem.domain) <= min(max_states, MOST_ENTRIES):
-        return Optimality(np.inf, _largest_entry(problem, model, backend), 1.0, 0, _NOT_CONVEX, "exact")
+    if can_enumerate(problem, max_states):
+        entry = _largest_entry(problem, model, simulation.backend)
+        return GapBound(kind="exact", subgradient=entry, why=_NOT_CONVEX)
+    none = GapBound(kind="proven", confidence=confidence, why=_OUT_OF_REACH)
     try:
-        here = Means(problem, model, n_draws, seed, Use.HERE, (1 - confidence) / USES, backend)
+        here = Means(problem, model, simulation, Use.HERE, (1 - confidence) / USES, policy=policy)
     except OutOfReachError:
-        return Optimality(np.inf, np.inf, confidence, 0, _OUT_OF_REACH)
-    return Optimality(np.inf, _bound_entry(problem, here), confidence, n_draws, _NOT_CONVEX)
-
-
-def _state(
-    problem: Problem, found: GapBound, subgradient: float, gap: float, proven: float, n_draws: int
-) -> Optimality:
-    is_asymptotic = found.kind == "asymptotic" and gap < proven
-    kind: GapKind = "exact" if found.kind == "exact" else "asymptotic" if is_asymptotic else "proven"
-    return Optimality(
-        gap=gap,
-        subgradient=subgradient,
-        confidence=found.confidence,
-        n_draws=n_draws,
-        note=found.why,
-        kind=kind,
-        proven=proven,
-        lower=found.lower,
-        estimate=found.estimate,
-        n_parameters=problem.penalty.n_parameters
-        if isinstance(problem.penalty, Support | GroupSupport | Ridge)
-        else None,
-    )
+        return none
+    return replace(none, subgradient=_bound_entry(problem, here), n_draws=simulation.n_chains, why=_NOT_CONVEX)
 
 
 def _bound_entry(problem: Problem, here: Means) -> float:
     """Bound the largest entry of the smallest subgradient, from draws: by the largest norm of a group of them."""
-    violation = problem.subgradient(here.theta, here.pair - problem.target)
+    violation = problem.subgradient(here.theta, here.batch.gradient)
     return float((problem.penalty.sizes(violation) + here.errors).max(initial=0.0))
 
 
@@ -265,23 +278,3 @@ def _largest_entry(problem: Problem, model: PairwiseMRF, backend: Backend) -> fl
     theta = problem.theta(model)
     gradient = problem.gradient(problem.see(backend.enumerate(model)[1]))
     return float(np.abs(problem.subgradient(theta, gradient)).max(initial=0.0)) + rounding(problem, theta)
-
-
-def _read_table(fit: Fit, data: Any, sample_weight: ArrayLike | None) -> tuple[Table, NDArray[np.float64] | None]:
-    """Return the rows that count, in the codes of the fit, and their weights; refuse others than it was fitted to."""
-    domain = fit.model.domain
-    missing = fit.settings.get("missing", "model")
-    if not (isinstance(data, Table) and data.domain == domain):
-        if isinstance(data, CountedTable):
-            raise TableError(
-                "These counts are of other variables or levels than those of the fit",
-                "give count_data the domain of its model",
-            )
-        data = open_rows(data.to_frame() if isinstance(data, Table) else data, missing=missing, domain=domain)
-    table, weights = take_counted(data, sample_weight)
-    try:
-        table, weights = resolve_missing(table, missing, weights)
-    except TableError as error:  # its remedy is an option of fits
-        raise TableError(error.problem, "give the table that the field was fitted to", column=error.column) from error
-    check_rows(fit.settings, table, weights)
-    return table, weights

@@ -13,19 +13,8 @@ from sparsefield._typing import Index, Matrix, Values
 from sparsefield.model import count_once, scatter, sum_once
 from sparsefield.objective import RARE, Penalty, Problem, Quadratic, count_statements, members_of, rest_variances, spans
 from sparsefield.optimality._fresh_draws import Batch
+from sparsefield.optimality._policy import GAP_POLICY, GapPolicy
 from sparsefield.solvers import move_gradients
-
-# 8192 statistics have a covariance of 512 MiB; three or four such matrices are held at one time. A certificate of 5204
-# parameters of 2000 variables takes 190 s on two cores with AVX2 and 2.2 GiB, and one of 2561 of 1000 variables 24 s.
-_MOST_ACTIVE = 8192
-
-# The quadratic model is minimised to this share of the noise of a mean whose variance is 1/4: what is left changes
-# targets by as much, and adds to the decrement the square of it.
-_INNER_NOISE = 0.02
-_MOST_EPOCHS = 1000
-
-# Each round adds the statistics that the step led over the edge; one or two rounds are what it takes.
-_MOST_ROUNDS = 10
 
 
 class RefusalError(ValueError):
@@ -99,7 +88,9 @@ def count_targets(problem: Problem, theta: Matrix, gradient: Matrix, z: float, n
     return count_once(inside | near)
 
 
-def choose_targets(problem: Problem, theta: Matrix, batch: Batch, z: float) -> Targets:
+def choose_targets(
+    problem: Problem, theta: Matrix, batch: Batch, z: float, *, policy: GapPolicy = GAP_POLICY
+) -> Targets:
     """Choose S and t by a proximal Newton step on a batch of draws.
 
     S has all parameters that are not zero or free, and those zeros whose gradients after the step the draws that judge,
@@ -110,13 +101,14 @@ def choose_targets(problem: Problem, theta: Matrix, batch: Batch, z: float) -> T
         raise RefusalError("the penalty is not a sum over parameters")
     is_real = problem.coordinates.is_parameter
     inside = is_real & ((penalty.sizes(theta) > 0) | (weights == 0))
-    if count_once(inside) > _MOST_ACTIVE:
-        raise RefusalError(f"{count_once(inside)} parameters are not zero or free, of at most {_MOST_ACTIVE}")
+    most = policy.most_active
+    if count_once(inside) > most:
+        raise RefusalError(f"{count_once(inside)} parameters are not zero or free, of at most {most}")
     rest = rest_variances(problem, batch.slots, np.diagonal(inside))
     margin = _margin(problem, rest, z, batch.n)
     active = inside | (is_real & (penalty.sizes(batch.gradient) + margin > weights))
-    for _ in range(_MOST_ROUNDS):
-        quadratic, move = _find_step(problem, theta, batch, active)
+    for _ in range(policy.most_rounds):
+        quadratic, move = _find_step(problem, theta, batch, active, policy)
         gradients = _gradients_after(problem, batch, move, active, margin)
         more = is_real & ~active & (penalty.sizes(gradients) + margin > weights)
         if not more.any():
@@ -165,14 +157,17 @@ def _margin(problem: Problem, rest: Matrix, z: float, n: float) -> Matrix:
     return np.asarray(mean_error(problem, rest, z, n) + spare * np.sqrt(rest * (2 / n)))
 
 
-def _find_step(problem: Problem, theta: Matrix, batch: Batch, active: NDArray[np.bool_]) -> tuple[Quadratic, Matrix]:
+def _find_step(
+    problem: Problem, theta: Matrix, batch: Batch, active: NDArray[np.bool_], policy: GapPolicy
+) -> tuple[Quadratic, Matrix]:
     """Minimise the quadratic model over the active statistics."""
     a, b = np.nonzero(np.triu(active))
-    if len(a) > _MOST_ACTIVE:
-        raise RefusalError(f"{len(a)} statistics are near their penalties, of at most {_MOST_ACTIVE}: use more draws")
+    most = policy.most_active
+    if len(a) > most:
+        raise RefusalError(f"{len(a)} statistics are near their penalties, of at most {most}: use more draws")
     quadratic = Quadratic.of(batch.draws, a, b, problem.coordinates.units[a, b])
-    tol = _INNER_NOISE * 0.5 / np.sqrt(batch.n)
-    moves, _ = problem.penalty.minimise(quadratic, theta, batch.gradient, tol=tol, max_epochs=_MOST_EPOCHS)
+    tol = policy.inner_noise * 0.5 / np.sqrt(batch.n)
+    moves, _ = problem.penalty.minimise(quadratic, theta, batch.gradient, tol=tol, max_epochs=policy.most_epochs)
     return quadratic, scatter(a, b, moves, len(theta))
 
 

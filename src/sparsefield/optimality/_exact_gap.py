@@ -8,7 +8,7 @@ import numpy as np
 
 from sparsefield._typing import Matrix
 from sparsefield.gradients import ExactMoments, Simulation
-from sparsefield.inference import Backend, count_states
+from sparsefield.inference import MOST_ENTRIES, Backend, count_entries, count_states
 from sparsefield.model import scatter, sum_once
 from sparsefield.objective import Problem
 from sparsefield.solvers import solve_newton
@@ -20,6 +20,11 @@ _MOST_STEPS = 50
 
 # How near to zero 1 + h may come where a step is cut so that it stays above: any distribution will do.
 _NEARLY = 1 - 1e-9
+
+
+def can_enumerate(problem: Problem, max_states: int) -> bool:
+    """Say whether a field has no more states than are to be enumerated, and than can be."""
+    return count_entries(problem.domain) <= min(max_states, MOST_ENTRIES)
 
 
 def polish(problem: Problem, theta: Matrix, backend: Backend) -> tuple[Matrix, float]:

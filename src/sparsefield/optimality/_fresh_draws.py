@@ -1,4 +1,4 @@
-"""A batch of exact draws at some parameters, as a certificate of the gap asks for it."""
+"""A batch of draws at some parameters, as a certificate of the gap asks for it."""
 
 from __future__ import annotations
 
@@ -8,51 +8,42 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from sparsefield._kernels._bytes import BLOCK
 from sparsefield._typing import Index, Matrix, Values
-from sparsefield.inference import Backend
+from sparsefield.inference import Backend, ChainStates
 from sparsefield.model import scatter
 from sparsefield.objective import Frequencies, Problem, extremes
-
-# Sweeps within which half of the bounding chains of a pilot run must meet.
-_MOST_SWEEPS = 10_000
-
-# A batch has at most so many cells, which are bytes where every statistic of several levels is projected on values: 256
-# MiB. Cells of two levels are bits, or bytes of chains that are held so: 128 MiB, or 1 GiB.
-_MOST_CELLS, _MOST_BITS = 2**28, 2**30
-
-# From so many statistics on the least eigenvalue of their correlations is bounded by two Cholesky factors: with 1000
-# variables that takes 1.5 s of CPU for two covariances, where their tridiagonal forms take 5.8 s.
-_MANY = 1024
+from sparsefield.optimality._policy import GAP_POLICY, GapPolicy
 
 # An eigenvalue from power steps on the inverse is right to as much, and what Cholesky's factor shows is so much below.
 _EIGENVALUE_TOL, _BELOW = 1e-3, 0.01
 
 
 class Batch:
-    """Exact draws at theta.
+    """Draws at some parameters: their moments, and what a certificate asks of the statistics of each draw.
 
     Parameters
     ----------
     problem : Problem
         Whose gap is certified.
-    theta : ndarray of shape (n_slots, n_slots)
-        Where.
-    n : int
-        How many draws; fewer where memory allows no more.
-    seed : int
-        Where their random numbers start.
-    backend : Backend
-        What makes them; it may raise OutOfReachError.
+    chains : ChainStates
+        The draws.
     """
 
-    def __init__(self, problem: Problem, theta: Matrix, n: int, seed: int, backend: Backend) -> None:
-        most = _MOST_BITS if np.all(problem.domain.n_levels <= 2) else _MOST_CELLS
-        self.n = min(n, max(BLOCK, most // max(1, problem.domain.n_slots)))
-        chains, _ = backend.draw(problem.model(theta), self.n, seed=seed, max_sweeps=_MOST_SWEEPS)
-        self.draws = problem.coordinates.draws(chains.draws())
+    def __init__(self, problem: Problem, chains: ChainStates) -> None:
+        self.n, self.draws = chains.n_chains, problem.coordinates.draws(chains.draws())
         self._problem, self.slots = problem, chains.moments()
         self.moments = problem.see(self.slots)
         self.pair = self.moments.pair
         self.gradient = self.pair - problem.target
+
+    @classmethod
+    def draw(
+        cls, problem: Problem, theta: Matrix, n: int, seed: int, backend: Backend, *, policy: GapPolicy = GAP_POLICY
+    ) -> Batch:
+        """Make exact draws at theta, fewer where memory allows no more; OutOfReachError where there can be none."""
+        most = policy.most_bits if np.all(problem.domain.n_levels <= 2) else policy.most_cells
+        n = min(n, max(BLOCK, most // max(1, problem.domain.n_slots)))
+        chains, _ = backend.draw(problem.model(theta), n, seed=seed, max_sweeps=policy.most_sweeps)
+        return cls(problem, chains)
 
     def covariance(self, a: Index, b: Index) -> Matrix:
         """Return the covariance of the statistics s_a s_b, (k, k), with the divisor n - 1."""
@@ -91,12 +82,14 @@ class Factored:
     ----------
     covariance : ndarray of shape (k, k)
         The covariance, which is overwritten; LinAlgError where it is not positive.
+    policy : GapPolicy
+        From how many statistics on there is a bound in place of the eigenvalue.
     """
 
-    def __init__(self, covariance: Matrix) -> None:
+    def __init__(self, covariance: Matrix, *, policy: GapPolicy = GAP_POLICY) -> None:
         self.deviations = np.sqrt(np.diagonal(covariance))
         self._least: tuple[float, Values] | None = None
-        if 0 < len(covariance) < _MANY:
+        if 0 < len(covariance) < policy.many:
             correlations = covariance / np.outer(self.deviations, self.deviations)
             least, vectors = eigh(correlations, subset_by_index=[0, 0])
             self._least = float(least[0]), vectors[:, 0]

@@ -8,11 +8,13 @@ import numpy as np
 
 from sparsefield._typing import Matrix
 from sparsefield.certificates import check_confidence
-from sparsefield.inference import MOST_ENTRIES, Backend, Cpu, count_entries
+from sparsefield.gradients import Simulation
+from sparsefield.inference import MOST_ENTRIES, Backend, Cpu
 from sparsefield.objective import Problem
-from sparsefield.optimality._exact_gap import bound_by_states, polish, rounding
+from sparsefield.optimality._exact_gap import bound_by_states, can_enumerate, polish, rounding
 from sparsefield.optimality._gap_bound import GapBound
 from sparsefield.optimality._gap_by_draws import Walk
+from sparsefield.optimality._policy import GAP_POLICY, GapPolicy
 
 
 def bound_gap(
@@ -24,6 +26,7 @@ def bound_gap(
     seed: int = 0,
     backend: Backend | None = None,
     max_states: int = MOST_ENTRIES,
+    policy: GapPolicy = GAP_POLICY,
 ) -> GapBound:
     """Bound how far the objective at theta is above its optimum.
 
@@ -47,6 +50,8 @@ def bound_gap(
         What makes the draws; this machine's processors unless given.
     max_states : int
         Fields with no more states are enumerated.
+    policy : GapPolicy
+        Tuning constants.
 
     Examples
     --------
@@ -69,9 +74,10 @@ def bound_gap(
             "Missing values that the model fills make the objective not convex: there is no bound on gaps."
         )
     backend = Cpu() if backend is None else backend
-    if count_entries(problem.domain) <= min(max_states, MOST_ENTRIES):
+    if can_enumerate(problem, max_states):
         return _enumerate_gap(problem, theta, backend)
-    found = Walk(problem.linearised(theta), theta, n_draws, confidence, seed, backend).run()
+    simulation = Simulation(n_draws, seed, backend=backend)
+    found = Walk(problem.linearised(theta), theta, simulation, confidence, policy=policy).run()
     # That the linear problem is lower elsewhere does not say that this one is.
     return found if problem.penalty.bends is None else replace(found, lower=0.0)
 
@@ -79,11 +85,11 @@ def bound_gap(
 def _enumerate_gap(problem: Problem, theta: Matrix, backend: Backend) -> GapBound:
     """Walk to the optimum by exact steps, and bound what is left there."""
     if problem.penalty.weights is None:
-        why = "the penalty is not a sum over parameters"
-        return GapBound(np.inf, "exact", np.inf, 0.0, None, 1.0, 0, None, why)
+        return GapBound(kind="exact", why="the penalty is not a sum over parameters")
     end, fall = polish(problem, theta, backend)
     allowance = rounding(problem, theta, end)
     bound = max(0.0, fall + bound_by_states(problem.linearised(end), end, backend)) + allowance
     why = "" if np.isfinite(bound) else "free parameters have no optimum, or none that is found"
     lower = max(0.0, fall - allowance)
-    return GapBound(bound, "exact", bound, lower, max(0.0, fall), 1.0, 0, end if lower > 0 else None, why)
+    better = end if lower > 0 else None
+    return GapBound(bound, "exact", bound, lower, estimate=max(0.0, fall), better=better, why=why)

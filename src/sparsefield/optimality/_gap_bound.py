@@ -1,16 +1,19 @@
-"""A bound on a gap, as a value."""
+"""A bound on a gap, as a value: what every bound returns, and what is said of a fit is made of."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from sparsefield._typing import Matrix
-from sparsefield.fits import GapKind
+from sparsefield.fits import GapKind, Optimality
+from sparsefield.objective import GroupSupport, Problem, Ridge, Support
 
 
 @dataclass(frozen=True, eq=False)
 class GapBound:
-    """How far an objective can be above its optimum.
+    """How far an objective can be above its optimum (duality gap).
 
     Parameters
     ----------
@@ -24,6 +27,8 @@ class GapBound:
         Lower limit; zero where no walk has found one.
     estimate : float or None
         The gap itself, as far as the draws tell.
+    subgradient : float
+        Bound on the largest entry of the smallest subgradient; infinite where it is not known.
     confidence : float
         Probability with which all limits hold together.
     n_draws : int
@@ -34,12 +39,40 @@ class GapBound:
         Why there is no bound, as a clause.
     """
 
-    bound: float
-    kind: GapKind
-    proven: float
-    lower: float
-    estimate: float | None
-    confidence: float
-    n_draws: int
+    bound: float = np.inf
+    kind: GapKind = "asymptotic"
+    proven: float = np.inf
+    lower: float = 0.0
+    estimate: float | None = None
+    subgradient: float = np.inf
+    confidence: float = 1.0
+    n_draws: int = 0
     better: Matrix | None = None
     why: str = ""
+
+    @property
+    def is_out_of_reach(self) -> bool:
+        """Whether not even a subgradient is bounded: no draws can be had, and more of them would not help."""
+        return not np.isfinite(self.subgradient)
+
+    def or_proven(self, proven: float) -> GapBound:
+        """Return the smaller of this bound from draws and another one that holds for every number of them."""
+        bound, proven = min(self.bound, proven), min(self.proven, proven)
+        kind: GapKind = "asymptotic" if self.kind == "asymptotic" and bound < proven else "proven"
+        return replace(self, bound=bound, proven=proven, kind=kind)
+
+    def as_optimality(self, problem: Problem) -> Optimality:
+        """Return what is said of a fit of a problem."""
+        penalty = problem.penalty
+        return Optimality(
+            gap=self.bound,
+            subgradient=self.subgradient,
+            confidence=self.confidence,
+            n_draws=self.n_draws,
+            note=self.why,
+            kind=self.kind,
+            proven=self.proven,
+            lower=self.lower,
+            estimate=self.estimate,
+            n_parameters=penalty.n_parameters if isinstance(penalty, Support | GroupSupport | Ridge) else None,
+        )

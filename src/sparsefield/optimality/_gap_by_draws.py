@@ -2,44 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.special import ndtri
 
 from sparsefield._seeds import Use
 from sparsefield._typing import Matrix
 from sparsefield.gradients import Simulation
-from sparsefield.inference import Backend, OutOfReachError
+from sparsefield.inference import OutOfReachError
 from sparsefield.model import sum_once
 from sparsefield.objective import Problem, depends
-from sparsefield.optimality._clt_bound import Verdict, check_draws, judge, outside_quantile
+from sparsefield.optimality._clt_bound import check_draws, judge, outside_quantile
 from sparsefield.optimality._decrement import Tail, find_excess
 from sparsefield.optimality._dual_point import RefusalError, Targets, choose_targets
 from sparsefield.optimality._finite_bound import prove_gap
 from sparsefield.optimality._fresh_draws import Batch, Factored, bound_reach
 from sparsefield.optimality._gap_bound import GapBound
+from sparsefield.optimality._policy import GAP_POLICY, GapPolicy
 from sparsefield.solvers import LEAST_SHARE, find_move
-
-# Of the risk, this share goes to what holds for every number of draws, where it counts by its logarithm; the rest to
-# the central limit theorem.
-_PROVEN = 0.02
-
-# Of the rest, this share goes to either side of the fall of the objective along a walk, where there is one; and of
-# what is then left, this share to a second try, which is seldom made.
-_FALL = 0.15
-_SECOND = 0.05
-
-# A squared decrement above this is walked down first. Of a normal direction of norm delta the terms of higher order
-# add 0.27 delta + delta^2 to a bound, relative to delta^2 / 2: 8% here. A walk takes two more batches.
-_NEAR = 0.03
-
-# A step is made where its decrement is above its noise by this many standard errors. Steps on noise go uphill.
-_STANDARD_ERRORS = 2.0
-
-# An excess up to this costs a bound next to nothing; beyond, it may not be one at all on fresh draws.
-_SMALL_EXCESS = 0.003
-
-# A Newton step squares the distance from the optimum once it is small; eight are enough from far away.
-_MOST_STEPS = 8
 
 
 class Walk:
@@ -51,20 +32,25 @@ class Walk:
         Whose gap it is.
     theta : ndarray of shape (size, size)
         Where it begins.
-    n : int
-        Draws of each batch.
+    simulation : Simulation
+        Draws of each batch, where random numbers start, and what makes the draws.
     confidence : float
         Probability with which all limits are to hold.
-    seed : int
-        Where random numbers start.
-    backend : Backend
-        What makes the draws.
+    policy : GapPolicy
+        How the risk is shared, and when a step is made.
     """
 
-    def __init__(self, problem: Problem, theta: Matrix, n: int, confidence: float, seed: int, backend: Backend) -> None:
-        self._problem, self._theta, self._n = problem, theta, n
+    def __init__(
+        self,
+        problem: Problem,
+        theta: Matrix,
+        simulation: Simulation,
+        confidence: float,
+        *,
+        policy: GapPolicy = GAP_POLICY,
+    ) -> None:
+        self._problem, self._theta, self._simulation, self._policy = problem, theta, simulation, policy
         self._confidence, self._risk = confidence, 1 - confidence
-        self._seeds, self._backend = Simulation(seed=seed), backend
         self._n_batches, self._n_drawn = 0, 0
         # The fall so far, as it is measured from above and from below, and the squared standard errors of both.
         self._n_steps, self._falls, self._variances = 0, np.zeros(2), np.zeros(2)
@@ -72,22 +58,23 @@ class Walk:
     def run(self) -> GapBound:
         """Walk, and bound the gap at the end."""
         if depends(self._problem):
-            return self._refuse("statistics depend on each other where all levels have parameters")
+            return self._report(GapBound(why="statistics depend on each other where all levels have parameters"))
         try:
             targets, chose = self._approach()
             return self._conclude(targets, chose)
         except OutOfReachError:
-            return self._refuse("there are no exact draws")
+            return self._report(GapBound(why="there are no exact draws"))
         except RefusalError as error:
-            return self._refuse(str(error))
+            return self._report(GapBound(why=str(error)))
 
     def _approach(self) -> tuple[Targets, Batch]:
         """Make steps until none is worth it; return targets there, and the batch that they were chosen by."""
-        z = outside_quantile(self._problem, (1 - _PROVEN) * self._risk)
+        policy = self._policy
+        z = outside_quantile(self._problem, (1 - policy.proven) * self._risk, policy=policy)
         chose = self._draw(self._theta)
         while True:
-            targets = choose_targets(self._problem, self._theta, chose, z)
-            if self._n_steps >= _MOST_STEPS or not self._should_step(targets, chose):
+            targets = choose_targets(self._problem, self._theta, chose, z, policy=policy)
+            if self._n_steps >= policy.most_steps or not self._should_step(targets, chose):
                 return targets, chose
             made = find_move(self._problem, chose.draws, self._theta, chose.moments).made
             if not made.any():
@@ -95,29 +82,31 @@ class Walk:
             chose = self._step(made)
 
     def _draw(self, theta: Matrix) -> Batch:
-        seed = self._seeds.seed_of(Use.ITERATION_ZERO, Use.GAP + self._n_batches)
-        batch = Batch(self._problem, theta, self._n, seed, self._backend)
+        n, backend = self._simulation.n_chains, self._simulation.backend
+        seed = self._simulation.seed_of(Use.ITERATION_ZERO, Use.GAP + self._n_batches)
+        batch = Batch.draw(self._problem, theta, n, seed, backend, policy=self._policy)
         self._n_batches += 1
         self._n_drawn += batch.n
         return batch
 
     def _should_step(self, targets: Targets, chose: Batch) -> bool:
         """Say whether the decrement is too large to be judged here, and above its noise."""
-        k, n = targets.n, chose.n
+        k, n, policy = targets.n, chose.n, self._policy
         above = targets.decrement - k / n
-        if above <= _STANDARD_ERRORS * np.sqrt(2 * k + 4 * n * max(above, 0.0)) / n:
+        if above <= policy.standard_errors * np.sqrt(2 * k + 4 * n * max(above, 0.0)) / n:
             return False
-        check_draws(targets, chose)  # what no draw shows has no curvature, and a step on it no end
-        if above > _NEAR:
+        check_draws(targets, chose, policy=policy)  # what no draw shows has no curvature, and a step on it no end
+        if above > policy.largest_decrement:
             return True
         # Would the tails do on fresh draws, with as much noise as these add?
         a, b = targets.first, targets.second
         h = np.sqrt(1 + k / (n * targets.decrement)) * chose.along(targets.move)
         try:
-            reach = bound_reach(Factored(chose.covariance(a, b)), chose, a, b, _STANDARD_ERRORS)
+            factored = Factored(chose.covariance(a, b), policy=policy)
+            reach = bound_reach(factored, chose, a, b, policy.standard_errors)
         except np.linalg.LinAlgError:  # the draws do not tell all statistics apart
             return True
-        return find_excess(Tail.of(h), reach) > _SMALL_EXCESS
+        return find_excess(Tail.of(h), reach) > policy.small_excess
 
     def _step(self, made: Matrix) -> Batch:
         """Make a step, measure the fall on draws at both of its ends, and return those at the second one.
@@ -139,46 +128,45 @@ class Walk:
 
     def _conclude(self, targets: Targets, chose: Batch) -> GapBound:
         """Judge the end of the walk on draws that chose nothing."""
-        risk = (1 - _PROVEN) * self._risk * (1 - 2 * _FALL if self._n_steps else 1.0)
+        policy = self._policy
+        risk = (1 - policy.proven) * self._risk * (1 - 2 * policy.fall if self._n_steps else 1.0)
         fresh = self._draw(self._theta)
         proven = np.inf
         if self._n_steps == 0:
-            proven = prove_gap(self._problem, self._theta, targets, chose, fresh, _PROVEN * self._risk)
+            proven = prove_gap(self._problem, self._theta, targets, chose, fresh, policy.proven * self._risk)
         return self._report(self._judge(targets, chose, fresh, risk), proven)
 
-    def _judge(self, targets: Targets, chose: Batch, fresh: Batch, risk: float) -> Verdict:
+    def _judge(self, targets: Targets, chose: Batch, fresh: Batch, risk: float) -> GapBound:
         """Judge, a second time on other draws where a zero near its penalty is all that is in the way."""
+        problem, theta, policy = self._problem, self._theta, self._policy
         try:
-            found = judge(self._problem, self._theta, targets, chose, fresh, (1 - _SECOND) * risk)
-            if found.more is None:
-                return found
-            return judge(self._problem, self._theta, found.more, fresh, self._draw(self._theta), _SECOND * risk)
+            found, more = judge(problem, theta, targets, chose, fresh, (1 - policy.second) * risk, policy=policy)
+            if more is not None:
+                again = self._draw(theta)
+                found, _ = judge(problem, theta, more, fresh, again, policy.second * risk, policy=policy)
+            return found
         except RefusalError as error:
-            return Verdict(np.inf, None, str(error))
+            return GapBound(why=str(error))
 
-    def _refuse(self, why: str) -> GapBound:
-        """Return that there is no upper limit, and why."""
-        return self._report(Verdict(np.inf, None, why), np.inf)
-
-    def _report(self, found: Verdict, proven: float) -> GapBound:
-        """Add what the objective fell on the way."""
-        quantile = float(-ndtri(_FALL * (1 - _PROVEN) * self._risk)) if self._n_steps else 0.0
+    def _report(self, found: GapBound, proven: float = np.inf) -> GapBound:
+        """Add what the objective fell on the way, and what holds for every number of draws."""
+        policy = self._policy
+        quantile = float(-ndtri(policy.fall * (1 - policy.proven) * self._risk)) if self._n_steps else 0.0
         errors = quantile * np.sqrt(self._variances)
         most, lower = float(self._falls[0] + errors[0]), max(0.0, float(self._falls[1] - errors[1]))
-        bound = max(0.0, most + found.bound)
-        least = min(bound, proven)
-        if lower > least:  # one of both is wrong: a fall of weights whose few large ones no draw shows
+        above = replace(found, bound=max(0.0, most + found.bound))
+        if np.isfinite(proven):
+            above = above.or_proven(proven)
+        if lower > above.bound:  # one of both is wrong: a fall of weights whose few large ones no draw shows
             lower = 0.0
-        return GapBound(
-            bound=least,
-            kind="proven" if proven <= bound and np.isfinite(proven) else "asymptotic",
-            proven=proven,
+        return replace(
+            above,
             lower=lower,
             estimate=None if found.estimate is None else max(0.0, float(self._falls.mean()) + found.estimate),
             confidence=self._confidence,
             n_draws=self._n_drawn,
             better=self._theta if lower > 0 else None,
-            why="" if np.isfinite(least) else found.why,
+            why="" if np.isfinite(above.bound) else found.why,
         )
 
 
