@@ -6,12 +6,12 @@ import pytest
 import sparsefield as sf
 from host_device import needs_device
 from problems import make_table, theta_of
-from sparsefield import selection
+from sparsefield import resampling, selection
 from sparsefield.certificates import coalescence
 from sparsefield.datasets import make_field
 from sparsefield.gradients import BestDraws
 from sparsefield.inference import Cpu, Cuda
-from sparsefield.learning import _learn
+from sparsefield.learning import _choose
 
 MODEL = make_field(6, edge_probability=0.7, seed=1)
 TABLE = make_table(6, 300)
@@ -90,11 +90,11 @@ def hold_out_filled(**how):
 
 
 def resample(**how):
-    return selection.bootstrap(TABLE, 0.05, n=2, seed=1, **QUICK, **how).weights
+    return resampling.bootstrap(TABLE, 0.05, n=2, seed=1, **QUICK, **how).weights
 
 
 def drop_rows(**how):
-    return selection.stability(TABLE, 0.05, shares=(0.5,), n=2, seed=1, **QUICK, **how).edges
+    return resampling.stability(TABLE, 0.05, shares=(0.5,), n=2, seed=1, **QUICK, **how).edges
 
 
 def resample_estimator(**how):
@@ -188,7 +188,7 @@ def test_a_penalty_is_chosen_on_the_device_of_the_fit(monkeypatch):
         asked.update(options)
         return selection.select(*inputs, **options, n_alphas=3)
 
-    monkeypatch.setattr(_learn, "select", watched)
+    monkeypatch.setattr(_choose, "select", watched)
     sf.learn(TABLE, penalty="l1", seed=1, device="auto")
     assert asked["device"] == "auto"
 

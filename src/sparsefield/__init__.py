@@ -90,10 +90,9 @@ if TYPE_CHECKING:
     from sparsefield.data import CountedTable, Domain, Merged, Moments, Table, TableError, moments_of_table
     from sparsefield.estimators import PseudoLikelihood, SparseMRF, SparseMRFCV, bootstrap, stability
     from sparsefield.fits import Fit, Optimality, Status
-    from sparsefield.learning import infer, learn
+    from sparsefield.learning import certify, infer, learn
     from sparsefield.model import PairwiseMRF
     from sparsefield.network import centrality_table, edge_table, export, make_graph
-    from sparsefield.optimality import certify
     from sparsefield.pairs import Inference
     from sparsefield.proteins import rank_contacts, read_adabmdca, write_adabmdca
     from sparsefield.selection import alpha_max, path
@@ -111,10 +110,9 @@ else:
         "data": ("CountedTable", "Domain", "Merged", "Moments", "Table", "TableError", "moments_of_table"),
         "estimators": ("PseudoLikelihood", "SparseMRF", "SparseMRFCV", "bootstrap", "stability"),
         "fits": ("Fit", "Optimality", "Status"),
-        "learning": ("infer", "learn"),
+        "learning": ("certify", "infer", "learn"),
         "model": ("PairwiseMRF",),
         "network": ("centrality_table", "edge_table", "export", "make_graph"),
-        "optimality": ("certify",),
         "pairs": ("Inference",),
         "proteins": ("rank_contacts", "read_adabmdca", "write_adabmdca"),
         "selection": ("alpha_max", "path"),

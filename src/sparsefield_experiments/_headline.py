@@ -16,8 +16,8 @@ from sparsefield._typing import Matrix
 from sparsefield.estimators import SparseMRF
 from sparsefield.fits import Fit, GradientStep
 from sparsefield.gradients import Fixed, PerfectDraws, Simulation
+from sparsefield.learning import certify
 from sparsefield.model import PairwiseMRF, as_theta
-from sparsefield.optimality import certify
 from sparsefield_experiments import _headline_figures as figures
 from sparsefield_experiments._record import Record
 from sparsefield_experiments._senate import describe_links, describe_steps, fit_as_paper

@@ -86,7 +86,7 @@ def test_draws_are_made_on_the_gpu(known, tmp_path, gpu):
     ("command", "asked"),
     [
         ("fit", "sparsefield.learning.learn_rows"),
-        ("certify", "sparsefield.optimality.certify"),
+        ("certify", "sparsefield.learning.certify"),
         ("path", "sparsefield.selection.select"),
         ("bootstrap", "sparsefield.resampling.bootstrap"),
     ],

@@ -1,5 +1,6 @@
 """From rows to a fit: read, choose, solve, mark, certify."""
 
+from sparsefield.learning._certify import certify
 from sparsefield.learning._choose import choose, choose_alpha
 from sparsefield.learning._discoveries import take_discoveries
 from sparsefield.learning._infer import infer
@@ -12,6 +13,7 @@ __all__ = [
     "Chosen",
     "Quiet",
     "Show",
+    "certify",
     "choose",
     "choose_alpha",
     "infer",

@@ -1,7 +1,7 @@
 """Optimality: how far above its optimum a fit is, proved or by draws."""
 
 from sparsefield.optimality._certified_solve import Promise, certify_slope
-from sparsefield.optimality._certify import certify, certify_rows, problem_of
+from sparsefield.optimality._certify import certify_rows, check_certifiable, problem_of
 from sparsefield.optimality._gap import bound_gap
 from sparsefield.optimality._policy import GAP_POLICY, GapPolicy
 
@@ -10,8 +10,8 @@ __all__ = [
     "GapPolicy",
     "Promise",
     "bound_gap",
-    "certify",
     "certify_rows",
     "certify_slope",
+    "check_certifiable",
     "problem_of",
 ]

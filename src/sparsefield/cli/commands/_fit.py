@@ -203,7 +203,7 @@ class _Shown:
 
 
 def _certify(found: Fit, rows: LoadedTable, seed: int, out: Output, **how: Any) -> Fit:
-    from sparsefield.optimality import certify as certify_fit
+    from sparsefield.learning import certify as certify_fit
     from sparsefield.progress import ProgressBar
 
     with ProgressBar(out.progress, 6) as watch:
