@@ -14,8 +14,8 @@ from sparsefield.marks._curvatures import NearCurvature, NotLocalError, decremen
 from sparsefield.marks._optimum import Optimum, margin, may_differ
 from sparsefield.marks._policy import MarksPolicy
 from sparsefield.marks._reweighting import finest_tol, follow_weights
-from sparsefield.objective import Problem, rest_of_some
-from sparsefield.solvers import find_candidates, subgradient_of_some
+from sparsefield.objective import Problem, rest_of_some, smallest_subgradient
+from sparsefield.solvers import find_candidates
 
 
 def find_near_optimum(
@@ -156,7 +156,7 @@ class SparseSteps:
     def violation(self) -> float:
         """Return the largest violation of optimality in the working set."""
         pays = self._screen.pays(self.a, self.b)
-        return float(np.abs(subgradient_of_some(self._there, self._gradient, pays)).max(initial=0.0))
+        return float(np.abs(smallest_subgradient(self._there, self._gradient, pays)).max(initial=0.0))
 
     def minimise(self, tol: float) -> tuple[Values, float]:
         """Return the step to the minimum and its decrement, NotLocalError where there is no minimum."""

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sparsefield._typing import Mask, Matrix
+from sparsefield._typing import Mask, Matrix, Values
 from sparsefield.data import Domain, Moments
 from sparsefield.inference import Draws, expand
 from sparsefield.model import PairwiseMRF, across_variables
@@ -68,6 +68,12 @@ class Slots:
         return self.domain.slot_variables
 
     @cached_property
+    def blocks(self) -> tuple[Values, ...]:
+        """What each feature of each variable is at each of its levels, (n_levels of i, size of i)."""
+        variables, levels = self.domain.slot_variables, self.domain.slot_levels
+        return tuple(np.eye(n)[:, levels[variables == i]] for i, n in enumerate(self.domain.n_levels))
+
+    @cached_property
     def units(self) -> Matrix:
         """What a draw of a statistic that is hardly ever seen adds to its second moment, times the number of draws."""
         return np.broadcast_to(1.0, (self.size, self.size))
@@ -107,6 +113,15 @@ class Slots:
         """Return marks of parameters as marks of slots."""
         return marks
 
+    def gather(self, marks: Mask) -> Mask:
+        """Return marks of slots as marks of parameters."""
+        return marks
+
+    @property
+    def steepest(self) -> Matrix:
+        """What no gradient reaches in an interaction: frequencies differ by less than one."""
+        return np.ones((self.size, self.size))
+
 
 class Features:
     """Parameters of other features than the indicators of levels.
@@ -137,6 +152,11 @@ class Features:
     def variables(self) -> NDArray[np.int64]:
         """The variable of each feature."""
         return self._basis.variables
+
+    @property
+    def blocks(self) -> tuple[Values, ...]:
+        """What each feature of each variable is at each of its levels, (n_levels of i, size of i)."""
+        return self._basis.blocks
 
     @cached_property
     def units(self) -> Matrix:
@@ -230,6 +250,21 @@ class Features:
         found = np.asarray(touched @ (touched @ off.astype(np.float64)).T > 0)
         np.fill_diagonal(found, touched @ np.diagonal(marks).astype(np.float64) > 0)
         return found
+
+    def gather(self, marks: Mask) -> Mask:
+        """Return marks of slots as marks of parameters: those that a marked slot is part of."""
+        touched = np.abs(self._basis.rows) > 0
+        return np.asarray(touched.T @ (touched.T @ marks.astype(np.float64)).T > 0)
+
+    @property
+    def steepest(self) -> Matrix:
+        """What no gradient reaches in an interaction.
+
+        Means of products of features under distributions P and Q of two variables differ by C' (P - Q) D, with C and D
+        the features. Where these are orthogonal, of lengths c and d, the norm of the differences is at most c d times
+        that of P - Q, which is below sqrt(2) where all pairs of levels can occur.
+        """
+        return np.maximum(1.0, np.sqrt(2 * self.units))
 
 
 Coordinates = Slots | Features

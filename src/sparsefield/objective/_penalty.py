@@ -18,6 +18,7 @@ from sparsefield.data import Domain
 from sparsefield.model import MOST_AT_ONCE, norm, row_parts, sum_rows_once
 from sparsefield.objective._coordinates import Coordinates, Features, Slots
 from sparsefield.objective._quadratic import Quadratic
+from sparsefield.objective._soft_threshold import smallest_subgradient, soft_threshold
 
 
 class Penalty(ABC):
@@ -205,7 +206,7 @@ class L1(Penalty):
 
     def prox(self, theta: Matrix, step_size: float) -> Matrix:
         """Return theta with soft thresholds."""
-        return np.asarray(np.sign(theta) * np.maximum(np.abs(theta) - step_size * self.weights, 0.0))
+        return soft_threshold(theta, step_size * self.weights)
 
     def subgradient(self, theta: Matrix, gradient: Matrix) -> Matrix:
         """Return the smallest subgradient of the objective."""
@@ -218,9 +219,7 @@ class L1(Penalty):
     def _fill(self, find_gradient: Callable[[slice], Matrix], theta: Matrix) -> Matrix:
         found = np.empty_like(theta)
         for rows in row_parts(len(theta)):
-            own, weights = find_gradient(rows), self.weights[rows]
-            at_zero = np.sign(own) * np.maximum(np.abs(own) - weights, 0.0)
-            found[rows] = np.where(theta[rows] != 0, own + weights * np.sign(theta[rows]), at_zero)
+            found[rows] = smallest_subgradient(theta[rows], find_gradient(rows), self.weights[rows])
         return found
 
     def dual_norm(self, gradient: Matrix) -> float:

@@ -10,15 +10,16 @@ from scipy.linalg import cho_factor, cho_solve
 
 from sparsefield._typing import Mask, Matrix, Values
 from sparsefield.data import Domain
-from sparsefield.model import count_once, sum_rows_once
+from sparsefield.model import sum_rows_once
 from sparsefield.objective._coordinates import Coordinates, Features, Slots
 from sparsefield.objective._penalty import Penalty
 from sparsefield.objective._quadratic import Quadratic
-from sparsefield.objective._support import keep_pairs, raise_outside, soft_threshold
+from sparsefield.objective._soft_threshold import smallest_subgradient, soft_threshold
+from sparsefield.objective._support import Kept, keep_pairs
 
 
 @dataclass(frozen=True, eq=False)
-class Ridge(Penalty):
+class Ridge(Penalty, Kept):
     """Half of alpha times the sum of squares of the interactions of a support; all others are zero.
 
     With n rows the optimum is the most probable field where interactions have independent normal priors of mean zero
@@ -62,20 +63,9 @@ class Ridge(Penalty):
         has_two = np.all(self.domain.n_levels <= 2) and not self.domain.is_ordered.any()
         coordinates = Slots(self.domain) if has_two else Features(self.domain, "contrasts")
         kept = keep_pairs(coordinates, self.domain, self.support)
-        weights = raise_outside(np.zeros((coordinates.size,) * 2), coordinates, kept)
-        found = {"coordinates": coordinates, "weights": weights, "bends": self.alpha * kept, "kept": kept}
-        for name, value in found.items():
-            object.__setattr__(self, name, value)
-
-    @property
-    def interactions(self) -> Mask:
-        """The interactions of the support, (n_slots, n_slots): pairs of slots of two variables."""
-        return self.coordinates.spread(self.kept)
-
-    @property
-    def n_parameters(self) -> int:
-        """How many parameters there are: main effects, and those of the pairs of the support."""
-        return self.coordinates.size + count_once(self.kept)
+        object.__setattr__(self, "coordinates", coordinates)
+        object.__setattr__(self, "bends", self.alpha * kept)
+        self._keep(kept, np.zeros((coordinates.size,) * 2))
 
     def freed(self) -> Ridge:
         """Return the same support without a penalty."""
@@ -96,9 +86,7 @@ class Ridge(Penalty):
 
     def subgradient(self, theta: Matrix, gradient: Matrix) -> Matrix:
         """Return the smallest subgradient of the objective."""
-        whole = gradient + self.bends * theta
-        at_zero = soft_threshold(whole, self.weights)
-        return np.where(theta != 0, whole + self.weights * np.sign(theta), at_zero)
+        return smallest_subgradient(theta, gradient + self.bends * theta, self.weights)
 
     def direction(self, theta: Matrix) -> Matrix:
         """Return the gradient of the penalty where theta is not zero, and zero elsewhere."""

@@ -9,13 +9,42 @@ import numpy as np
 from sparsefield._typing import Mask, Matrix
 from sparsefield.data import Domain
 from sparsefield.model import across_variables, count_once, membership
-from sparsefield.objective._coordinates import Coordinates, Features
+from sparsefield.objective._coordinates import Coordinates
 from sparsefield.objective._group import Group
 from sparsefield.objective._penalty import L1
 
 
+class Kept:
+    """What penalties on a support have in common (a mixin): the parameters that may differ from zero.
+
+    Attributes
+    ----------
+    kept : ndarray of shape (size, size), bool
+        The parameters that are interactions of the support.
+    """
+
+    coordinates: Coordinates
+    kept: Mask
+
+    @property
+    def interactions(self) -> Mask:
+        """The interactions of the support, (n_slots, n_slots): pairs of slots of two variables."""
+        return self.coordinates.spread(self.kept)
+
+    @property
+    def n_parameters(self) -> int:
+        """How many parameters there are: main effects, and the interactions of the support."""
+        return self.coordinates.size + count_once(self.kept)
+
+    def _keep(self, kept: Mask, weights: Matrix) -> None:
+        """Keep some parameters, and let the others pay more than any gradient."""
+        outside = _between_variables(self.coordinates.is_parameter & ~kept)
+        object.__setattr__(self, "kept", kept)
+        object.__setattr__(self, "weights", np.where(outside, self.coordinates.steepest, weights))
+
+
 @dataclass(frozen=True, eq=False)
-class Support(L1):
+class Support(L1, Kept):
     """L1 with a weight of its own for each interaction: alpha on a support, and elsewhere more than a gradient can be.
 
     Frequencies differ by less than one, so that no gradient reaches the weight of what is outside: it stays zero, and
@@ -49,19 +78,8 @@ class Support(L1):
     def __post_init__(self) -> None:
         super().__post_init__()
         marks = _between_variables(self.support & (across_variables(self.domain, 1.0) > 0))
-        kept = _between_variables(self.coordinates.is_parameter & _gather(self.coordinates, marks))
-        object.__setattr__(self, "kept", kept)
-        object.__setattr__(self, "weights", raise_outside(self.weights, self.coordinates, kept))
-
-    @property
-    def interactions(self) -> Mask:
-        """The interactions of the support, (n_slots, n_slots): pairs of slots of two variables."""
-        return self.coordinates.spread(self.kept)
-
-    @property
-    def n_parameters(self) -> int:
-        """How many parameters there are: main effects, and the interactions of the support."""
-        return self.coordinates.size + count_once(self.kept)
+        kept = _between_variables(self.coordinates.is_parameter & self.coordinates.gather(marks))
+        self._keep(kept, self.weights)
 
     def dual_norm(self, gradient: Matrix) -> float:
         """Return the largest absolute entry, each divided by the multiple of alpha that it pays."""
@@ -70,7 +88,7 @@ class Support(L1):
 
 
 @dataclass(frozen=True, eq=False)
-class GroupSupport(Group):
+class GroupSupport(Group, Kept):
     """The group penalty on a support, and elsewhere a weight that no gradient reaches: those pairs stay zero.
 
     Parameters
@@ -101,19 +119,7 @@ class GroupSupport(Group):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        kept = keep_pairs(self.coordinates, self.domain, self.support)
-        object.__setattr__(self, "kept", kept)
-        object.__setattr__(self, "weights", raise_outside(self.weights, self.coordinates, kept))
-
-    @property
-    def interactions(self) -> Mask:
-        """The interactions of the support, (n_slots, n_slots): pairs of slots of two variables."""
-        return self.coordinates.spread(self.kept)
-
-    @property
-    def n_parameters(self) -> int:
-        """How many parameters there are: main effects, and those of the pairs of the support."""
-        return self.coordinates.size + count_once(self.kept)
+        self._keep(keep_pairs(self.coordinates, self.domain, self.support), self.weights)
 
     def dual_norm(self, gradient: Matrix) -> float:
         """Return the largest norm of a group, each divided by the multiple of alpha that it pays."""
@@ -128,35 +134,11 @@ def keep_pairs(coordinates: Coordinates, domain: Domain, support: Mask) -> Mask:
     return _between_variables(coordinates.is_parameter & is_kept[variables[:, None], variables])
 
 
-def soft_threshold(values: Matrix, thresholds: Matrix) -> Matrix:
-    """Return values moved towards zero by thresholds, and no further."""
-    return np.asarray(np.sign(values) * np.maximum(np.abs(values) - thresholds, 0.0))
-
-
 def _between_variables(marks: Mask) -> Mask:
     """Return marks without those of main effects."""
     found = np.array(marks, dtype=bool)
     np.fill_diagonal(found, val=False)
     return found
-
-
-def _gather(coordinates: Coordinates, marks: Mask) -> Mask:
-    """Return marks of slots as marks of parameters: those that a marked slot is part of."""
-    if not isinstance(coordinates, Features):
-        return marks
-    touched = np.abs(coordinates.basis.rows) > 0
-    return np.asarray(touched.T @ (touched.T @ marks.astype(np.float64)).T > 0)
-
-
-def raise_outside(weights: Matrix, coordinates: Coordinates, kept: Mask) -> Matrix:
-    """Return weights that no gradient reaches for interactions that are not kept.
-
-    Frequencies differ by less than one. Means of products of features under distributions P and Q of two variables
-    differ by C' (P - Q) D, with C and D the features. Where these are orthogonal, of lengths c and d, the norm of the
-    differences is at most c d times that of P - Q, which is below sqrt(2) where all pairs of levels can occur.
-    """
-    largest = np.ones_like(weights) if coordinates.is_plain else np.maximum(1.0, np.sqrt(2 * coordinates.units))
-    return np.where(_between_variables(coordinates.is_parameter & ~kept), largest, weights)
 
 
 def _weighted_dual_norm(sizes: Matrix, weights: Matrix, alpha: float) -> float:

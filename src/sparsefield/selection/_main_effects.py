@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from scipy.special import logsumexp
 
 from sparsefield._typing import Matrix, Values
 from sparsefield.model import sum_once
-from sparsefield.objective import L1, Features, Group, Quadratic
+from sparsefield.objective import L1, Features, Group, Quadratic, backtrack
 
 # Newton's steps double the digits of the main effects; they end where the objective falls no further than rounding.
 _MOST_STEPS, _MOST_HALVINGS, _MOST_EPOCHS = 100, 40, 1000
@@ -43,22 +44,21 @@ class MainEffects:
     def means(self, alpha: float) -> Values:
         """Return the frequencies of levels with a penalty, (n_slots,), from where the last one left them."""
         penalty, indices = replace(self._penalty, alpha=alpha), np.arange(self._coordinates.size)
-        theta = self._theta
-        value, gradient, curvature, means = self._evaluate(theta)
-        value += penalty.value(theta)
+
+        def go(start: Matrix, move: Matrix, share: float) -> tuple[float, tuple[Matrix, Matrix, Matrix, Values]]:
+            after = start + share * move
+            loss, gradient, curvature, means = self._evaluate(after)
+            return loss + penalty.value(after), (after, gradient, curvature, means)
+
+        value, (theta, gradient, curvature, means) = go(self._theta, np.zeros_like(self._theta), 0.0)
         for _ in range(_MOST_STEPS):
             quadratic = Quadratic(indices, indices, curvature, 1.0, np.zeros(len(indices)), None)
             moves, _ = penalty.minimise(quadratic, theta, gradient, tol=_PRECISE, max_epochs=_MOST_EPOCHS)
-            for halvings in range(_MOST_HALVINGS):
-                after = theta + 0.5**halvings * np.diag(moves)
-                loss, *rest = self._evaluate(after)
-                loss += penalty.value(after)
-                if loss <= value + _ROUNDING * abs(value):
-                    break
-            else:
+            made = backtrack(partial(go, theta, np.diag(moves)), value + _ROUNDING * abs(value), _MOST_HALVINGS)
+            if made is None:
                 break
-            moved, theta, value, (gradient, curvature, means) = np.abs(after - theta).max(), after, loss, rest
-            if moved <= _PRECISE:
+            last, (_, value, (theta, gradient, curvature, means)) = theta, made
+            if np.abs(theta - last).max() <= _PRECISE:
                 break
         self._theta = theta
         return np.asarray(means)

@@ -11,7 +11,7 @@ from sparsefield.solvers._proximal_gradient import State, begin, check_step_size
 from sparsefield.solvers._quasi_newton import ExactStand, follow
 from sparsefield.solvers._rough_gradients import move_gradients
 from sparsefield.solvers._safeguard import keep_if_lower
-from sparsefield.solvers._sparse_step import find_candidates, subgradient_of_some
+from sparsefield.solvers._sparse_step import find_candidates
 from sparsefield.solvers._summed_out import solve_summed
 
 __all__ = [
@@ -44,5 +44,4 @@ __all__ = [
     "solve_summed",
     "stalled",
     "step",
-    "subgradient_of_some",
 ]

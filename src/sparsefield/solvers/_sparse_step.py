@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 from sparsefield._typing import Index, Matrix, Values
 from sparsefield.data import Moments
 from sparsefield.inference import Draws
-from sparsefield.objective import RARE, Problem, SparseQuadratic, find_few_near
+from sparsefield.objective import (
+    RARE,
+    Problem,
+    SparseQuadratic,
+    count_zeros,
+    find_few_near,
+    pick_largest,
+    smallest_subgradient,
+)
 
 # Variables that are neighbours are near, and where that is wrong, neighbours of neighbours too. On random fields of 500
 # and 1000 variables with 4 neighbours each the true curvature along a step is 1.05 and 1.02 times the modelled one; on
@@ -116,7 +124,7 @@ def find_near_step(
     start, weights, gradient = theta[a, b], penalty.weights[a, b], moments.pair[a, b] - problem.target[a, b]
     bends = np.zeros(len(a)) if penalty.bends is None else penalty.bends[a, b]
     gradient += bends * start  # of the penalty too, where it has a curvature of its own
-    violation = subgradient_of_some(start, gradient, weights)
+    violation = smallest_subgradient(start, gradient, weights)
     inside = _choose(start, np.abs(violation), len(theta))
     means = np.clip(moments.pair[a, b], 0.0, 1.0)
     variances = np.maximum(means * (1 - means), units[a, b] * RARE / draws.n)
@@ -147,12 +155,6 @@ def find_near_step(
     bend = float(moves @ along)
     promised = -(float(moves @ (gradient - bends * start)) + bend / 2 + cost(1.0))
     return NearStep(quadratic, moves, promised, bend, missed, cost, has_minimum)
-
-
-def subgradient_of_some(theta: Values, gradient: Values, weights: Values) -> Values:
-    """Return the smallest subgradients of some parameters, given gradients of the smooth part and what they pay."""
-    at_zero = np.sign(gradient) * np.maximum(np.abs(gradient) - weights, 0.0)
-    return np.where(theta != 0, gradient + weights * np.sign(theta), at_zero)
 
 
 def find_candidates(
@@ -187,10 +189,6 @@ def find_candidates(
 def _choose(theta: Values, sizes: Values, n_slots: int) -> NDArray[np.bool_]:
     """Choose a working set as `choose_active` does: what is not zero, and as many zeros that are worst."""
     inside = np.asarray(theta != 0)
-    n_nonzero = int(np.count_nonzero(inside))
     others = np.flatnonzero(~inside)
-    n_new = max(2 * n_slots, n_nonzero)
-    if n_new < len(others):
-        others = others[np.argpartition(-sizes[others], n_new)[:n_new]]
-    inside[others] = True
+    inside[others[pick_largest(sizes[others], count_zeros(int(np.count_nonzero(inside)), n_slots))]] = True
     return inside
