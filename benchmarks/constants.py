@@ -13,6 +13,7 @@ import time
 import tracemalloc
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -32,7 +33,7 @@ from sparsefield.learning import learn
 from sparsefield.marks import fit_newton
 from sparsefield.model import as_theta, count_once, count_statistics, norm
 from sparsefield.objective import Problem, _completed, expected_moments
-from sparsefield.pseudolikelihood import solve_pseudo_likelihood
+from sparsefield.pseudolikelihood import POLICY, solve_pseudo_likelihood
 from sparsefield.solvers import _step_size, solve
 from tables_of_constants import STEP_DRAWS, write_tables
 from trials import (
@@ -216,13 +217,13 @@ def bench_pseudo() -> list[Row]:
     rows = []
     for p, table in tables.items():
         solve_pseudo_likelihood(table, ALPHA, penalize_main=True)  # compile
-        for choice in PSEUDO:
-            for value in choice.values:
+        for name, others in PSEUDO.items():
+            for value in sorted([getattr(POLICY, name), *others]):
                 clock = time.process_time()
-                with choice.set_to(value):
-                    fit = solve_pseudo_likelihood(table, ALPHA, penalize_main=True)
+                policy = replace(POLICY, **{name: value})
+                fit = solve_pseudo_likelihood(table, ALPHA, penalize_main=True, policy=policy)
                 own = {"steps": len(fit.steps), "seconds": time.process_time() - clock}
-                rows.append({"p": p, "name": choice.name, "value": value, **own})
+                rows.append({"p": p, "name": name, "value": value, **own})
     return rows
 
 

@@ -22,7 +22,7 @@ from sparsefield.inference import Cpu, Exact, Perfect
 from sparsefield.marks import _group_marks, _parameter_marks, _reweighting, fit_newton
 from sparsefield.model import as_theta, norm
 from sparsefield.objective import Problem, _completed, _quadratic
-from sparsefield.pseudolikelihood import _binary_solver, solve_pseudo_likelihood
+from sparsefield.pseudolikelihood import solve_pseudo_likelihood
 from sparsefield.solvers import (
     _decrease,
     _draw_budget,
@@ -97,11 +97,7 @@ POWER = [
     Choice("_ROUGH_SWEEPS", (_step_size,), (1, 3, 100)),
     Choice("_N_CHAINS", (_step_size,), (100, 10_000)),
 ]
-PSEUDO = [
-    Choice("_INNER_TOL", (_binary_solver,), (0.005, 0.5)),
-    Choice("_MOST_EPOCHS", (_binary_solver,), (5, 20, 500)),
-    Choice("_OUTER_TOL", (_binary_solver,), (0.01, 0.5)),
-]
+PSEUDO = {"inner_tol": (0.005, 0.5), "most_epochs": (5, 20, 500), "outer_tol": (0.01, 0.5)}  # fields of its policy
 
 
 def simulate(n_draws: int, seed: int) -> Simulation:

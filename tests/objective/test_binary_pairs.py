@@ -1,12 +1,14 @@
 """The pseudo-likelihood of binary tables in some of their pairs: against that of all pairs, and row by row."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import expit
 
 import sparsefield as sf
 from sparsefield.data import find_unseen
-from sparsefield.pseudolikelihood import BinaryPairLoss, Neighbours, PseudoLikelihoodLoss
+from sparsefield.pseudolikelihood import POLICY, BinaryPairLoss, Neighbours, PseudoLikelihoodLoss
 from sparsefield.pseudolikelihood._binary_loss import count_once
 
 UNIT = float(np.finfo(np.float32).eps) / 2  # what rounding makes of a number in single precision
@@ -135,17 +137,17 @@ def test_threads_give_the_same_bits(monkeypatch):
 def test_long_looks_are_cut_into_pieces(monkeypatch):
     table, weights, theta, main = make_case(70, 5000, seed=3)  # too many variables for rows to be counted once
     near, values = lay_out(theta)
-    loss = BinaryPairLoss(table, weights, find_unseen(table), 1e-4)
+    given = table, weights, find_unseen(table), 1e-4
     everything = np.ones(len(values), dtype=bool)
 
-    def look():
+    def look(loss):
         blocks, _ = loss.curvatures(near, main, values, everything)
         return [*loss.evaluate(near, main, values), blocks, loss.all_slopes(near, main, values)]
 
     calls, run = [], sf._threads.run
     monkeypatch.setattr("sparsefield._threads.run", lambda *given: (calls.append(given), run(*given))[1])
-    whole, n_calls = look(), len(calls)
-    monkeypatch.setattr("sparsefield.pseudolikelihood._binary_loss._WAIT", 1e-6)
-    for own, other in zip(whole, look(), strict=True):
+    whole, n_calls = look(BinaryPairLoss(*given)), len(calls)
+    cut = BinaryPairLoss(*given, policy=replace(POLICY, wait=1e-6))
+    for own, other in zip(whole, look(cut), strict=True):
         assert np.array_equal(own, other)
     assert len(calls) - n_calls > 3 * n_calls

@@ -1,28 +1,28 @@
 """The pseudo-likelihood: its value, slope and curvature."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import sparsefield as sf
 from problems import make_table
 from sparsefield.datasets import make_field
-from sparsefield.pseudolikelihood import PseudoLikelihoodLoss
+from sparsefield.pseudolikelihood import POLICY, PseudoLikelihoodLoss
 from zoo import ZOO
 
 
-def test_large_tables_are_not_held_as_floats(monkeypatch):
+def test_large_tables_are_not_held_as_floats():
     observed = make_table(6, 500)
     weights = np.ones(500)
     held = PseudoLikelihoodLoss(observed, weights)
-    monkeypatch.setattr("sparsefield.pseudolikelihood._loss._MOST_HELD", 0)
-    monkeypatch.setattr("sparsefield.pseudolikelihood._loss._ROWS_AT_ONCE", 64)
-    streamed = PseudoLikelihoodLoss(observed, weights)
+    policy = replace(POLICY, most_held=0, rows_at_once=64)
+    streamed = PseudoLikelihoodLoss(observed, weights, policy=policy)
     assert streamed._held is None
     theta = make_field(6, seed=3).interactions
     for own, other in zip(streamed.evaluate(theta), held.evaluate(theta), strict=True):
         np.testing.assert_allclose(own, other, rtol=1e-12)
-    monkeypatch.setattr("sparsefield.pseudolikelihood._loss._MOST_DOUBLE", 0)
-    single = PseudoLikelihoodLoss(observed, weights)
+    single = PseudoLikelihoodLoss(observed, weights, policy=replace(policy, most_double=0))
     assert single.dtype == np.float32
     for own, other in zip(single.evaluate(theta), held.evaluate(theta), strict=True):
         np.testing.assert_allclose(own, other, atol=500 * 2**-24)  # sums of 500 terms up to 1

@@ -1,5 +1,7 @@
 """Fits of the pseudo-likelihood of binary tables: against plain steps, and within time and memory."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ import sparsefield as sf
 from problems import make_table, theta_of
 from sparsefield._deadline import OutOfTimeError
 from sparsefield.datasets import make_field
-from sparsefield.pseudolikelihood import BinaryPairLoss, _binary_solver, solve_pseudo_likelihood
+from sparsefield.pseudolikelihood import POLICY, BinaryPairLoss, _binary_solver, solve_pseudo_likelihood
 
 
 def minimise_plainly(codes, weights, alpha, main_alpha, n_steps=20_000):
@@ -104,8 +106,8 @@ def test_models_of_curvature_that_do_not_fit_lead_to_the_same(monkeypatch):
     monkeypatch.setattr(_binary_solver, "descend_pairs", watched)
     whole, largest = solve_pseudo_likelihood(table, 0.005, tol=1e-8), max(sizes)
     sizes.clear()
-    monkeypatch.setattr(_binary_solver, "_MOST_CURVATURES", 150)
-    found = solve_pseudo_likelihood(table, 0.005, tol=1e-8, max_iter=500)
+    policy = replace(POLICY, most_curvatures=150)
+    found = solve_pseudo_likelihood(table, 0.005, tol=1e-8, max_iter=500, policy=policy)
     assert found.status.code == "converged"
     assert max(sizes) <= 150 < largest
     curvature = least_curvature(table.codes, np.ones(500), theta_of(whole))
@@ -143,8 +145,8 @@ def test_no_pair_is_missed_that_bounds_leave_out(monkeypatch, penalize_main):
     monkeypatch.setattr(BinaryPairLoss, "all_slopes", watched)
     with_bounds = solve_pseudo_likelihood(table, 0.02, penalize_main=penalize_main, tol=1e-7)
     n_with, n_looks = n_looks, 0
-    monkeypatch.setattr("sparsefield.pseudolikelihood._screening._FEWEST", 10**6)
-    without = solve_pseudo_likelihood(table, 0.02, penalize_main=penalize_main, tol=1e-7)
+    policy = replace(POLICY, fewest_screened=10**6)
+    without = solve_pseudo_likelihood(table, 0.02, penalize_main=penalize_main, tol=1e-7, policy=policy)
     assert n_with < n_looks == len(without.steps)
     assert with_bounds.status.code == without.status.code == "converged"
     # The same working sets lead to the same steps, but for the rounding of sums in another order.

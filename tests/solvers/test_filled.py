@@ -1,5 +1,7 @@
 """The pseudo-likelihood of tables with missing values."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -9,7 +11,7 @@ import naive
 import sparsefield as sf
 from problems import make_table, theta_of
 from sparsefield import PseudoLikelihood
-from sparsefield.pseudolikelihood import solve_pseudo_likelihood
+from sparsefield.pseudolikelihood import FILLING, solve_filled_pseudo_likelihood, solve_pseudo_likelihood
 from statistics_ import FALSE_ALARM
 from zoo import parts, random_field
 
@@ -26,6 +28,10 @@ def make_incomplete(truth, n=400, share=0.3, seed=1):
     codes = table.codes.copy()
     codes[np.random.default_rng(seed).random(codes.shape) < share] = MISSING
     return sf.Table(table.domain, codes)
+
+
+def solve_filled(table, filling=FILLING):
+    return solve_filled_pseudo_likelihood(table, ALPHA, weights=None, seed=1, filling=filling)
 
 
 def find_fixed_point(table, n_rounds=25):
@@ -72,14 +78,13 @@ def test_the_status_says_how_missing_values_were_filled():
 
 
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.6])
-def test_the_more_is_missing_the_more_often_it_is_drawn(share, monkeypatch):
-    monkeypatch.setattr("sparsefield.pseudolikelihood._imputed._FILLED_ROWS", 1)
+def test_the_more_is_missing_the_more_often_it_is_drawn(share):
     table = make_incomplete(TRUTHS["two levels"], share=share)
-    mrf = PseudoLikelihood(ALPHA, random_state=1).fit(table)
+    fit = solve_filled(table, replace(FILLING, filled_rows=1))
     seen = ~table.mask
     both = np.mean([(seen[:, i] & seen[:, j]).mean() for i in range(4) for j in range(i)])
     n = int(np.clip(np.ceil(10 * (1 - both) / both), 5, 30))
-    assert f"drawn {n} times from the fit itself" in mrf.status_.sentence
+    assert f"drawn {n} times from the fit itself" in fit.status.sentence
 
 
 def test_nothing_missing_is_the_same_fit_bit_for_bit():
@@ -130,21 +135,19 @@ def test_what_was_reached_before_an_interrupt_is_kept(monkeypatch):
 
     monkeypatch.setattr(sf.PairwiseMRF, "impute", interrupt)
     table = make_incomplete(TRUTHS["two levels"])
-    mrf = PseudoLikelihood(ALPHA, random_state=1).fit(table)
-    assert mrf.status_.code == "interrupted"
-    assert "in 2 rounds" in mrf.status_.sentence
-    monkeypatch.setattr("sparsefield.pseudolikelihood._imputed._MOST_ROUNDS", 2)
+    fit = solve_filled(table)
+    assert fit.status.code == "interrupted"
+    assert "in 2 rounds" in fit.status.sentence
     calls.clear()
-    np.testing.assert_array_equal(theta_of(PseudoLikelihood(ALPHA, random_state=1).fit(table)), theta_of(mrf))
+    np.testing.assert_array_equal(theta_of(solve_filled(table, replace(FILLING, most_rounds=2))), theta_of(fit))
 
 
-def test_rounds_end_where_draws_do_not_change(monkeypatch):
+def test_rounds_end_where_draws_do_not_change():
     table = make_incomplete(TRUTHS["two levels"], share=0.02)
-    mrf = PseudoLikelihood(ALPHA, random_state=1).fit(table)
-    assert "after which they would not change" in mrf.status_.sentence
-    monkeypatch.setattr("sparsefield.pseudolikelihood._imputed._MOST_ROUNDS", 1000)
-    again = PseudoLikelihood(ALPHA, random_state=1).fit(table)
-    np.testing.assert_array_equal(theta_of(mrf), theta_of(again))
+    fit = solve_filled(table)
+    assert "after which they would not change" in fit.status.sentence
+    again = solve_filled(table, replace(FILLING, most_rounds=1000))
+    np.testing.assert_array_equal(theta_of(fit), theta_of(again))
 
 
 def test_a_single_round_is_told_from_a_lack_of_time():

@@ -6,9 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._typing import Values
+from sparsefield.objective import backtrack
 from sparsefield.pseudolikelihood._pair_loss import PairLoss
 
-_SHORTER, _LONGER = 0.5, 1.1  # a step that goes too far is halved; the next one may be a little longer
+_LONGER = 1.1  # a step that goes too far is halved; the next one may be a little longer
+_MOST_HALVINGS = 1000  # which leave 1e-301 of a step: nothing, beside what moves
 _CLOSE = 1e-12  # of a loss: what rounding makes of it
 
 
@@ -66,14 +68,17 @@ class Accelerated:
         self, ahead: Values, value: float, slope: Values, step_size: float
     ) -> tuple[Values, tuple[float, Values], float]:
         """Make one proximal step whose length the loss allows: it stays below its quadratic model."""
-        while True:
-            after = self._shrink(ahead - step_size * slope, step_size)
-            step = after - ahead
-            new = self._loss.evaluate(after)
-            most = value + slope @ step + step @ step / (2 * step_size)
-            if new[0] <= most + _CLOSE * abs(value):
-                return after, new, step_size
-            step_size *= _SHORTER
+
+        def go(share: float) -> tuple[float, tuple[Values, tuple[float, Values], float]]:
+            size = share * step_size
+            after = self._shrink(ahead - size * slope, size)
+            step, new = after - ahead, self._loss.evaluate(after)
+            most = value + slope @ step + step @ step / (2 * size)
+            return float(new[0] - (most + _CLOSE * abs(value))), (after, new, size)
+
+        made = backtrack(go, 0.0, _MOST_HALVINGS)
+        assert made is not None  # since no step at all stays there
+        return made[2]
 
     def _norms(self, values: Values) -> Values:
         """Return the norm of the group of each parameter."""

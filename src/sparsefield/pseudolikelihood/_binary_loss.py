@@ -21,6 +21,7 @@ from sparsefield._kernels._logistic import (
 )
 from sparsefield._typing import Floats, Index, Values
 from sparsefield.data import Table, Unseen
+from sparsefield.pseudolikelihood._policy import POLICY, Policy
 
 # Tolerances from here on are for single precision, whose rounding leaves 4e-8 to 4e-7 in the norm of the gradient:
 # fields of 20 to 1000 variables, 28 to 1538 edges, 1000 to 1,000,000 rows.
@@ -32,8 +33,8 @@ _FEWER = 0.9
 _KEY_BITS = 64
 
 # What the kernels do in a second on one core of a Zen 4 with AVX-512 (`make bench-pseudolikelihood` on a quiet machine
-# says more): they are asked whether the time is up ten times a second. A cell is one value of one row.
-_PRODUCTS, _CELLS, _WAIT = 2e10, 1e9, 0.1
+# says more). A cell is one value of one row.
+_PRODUCTS, _CELLS = 2e10, 1e9
 _GROUP = 64  # variables whose residuals are held at one time where all pairs are looked at: 256 KiB
 
 
@@ -99,6 +100,8 @@ class BinaryPairLoss:
         How small a gradient is to be told from zero, which decides between single and double precision.
     n_threads : int, optional
         Threads to use; results do not depend on it.
+    policy : Policy, optional
+        How long a kernel may run.
     """
 
     def __init__(
@@ -108,6 +111,7 @@ class BinaryPairLoss:
         unseen: Unseen,
         tol: float = 0.0,
         n_threads: int | None = None,
+        policy: Policy = POLICY,
     ) -> None:
         codes, counted = count_once(np.ascontiguousarray(table.codes.T), weights)
         self.n_variables = len(codes)
@@ -115,7 +119,7 @@ class BinaryPairLoss:
         self._codes, self._weights = codes, (counted / counted.sum()).astype(self.dtype)
         self._kept, self._added = unseen.shares()
         self.is_alone = unseen.is_alone
-        self._n_threads = n_threads
+        self._n_threads, self._wait = n_threads, policy.wait
 
     @cached_property
     def norms(self) -> Values:
@@ -155,7 +159,7 @@ class BinaryPairLoss:
         nodes = np.argsort(-sizes, kind="stable")  # so that threads end at about the same time
         work = float(starts[-1]) / 2 / _PRODUCTS + self.n_variables / _CELLS
         side = 4 * (int(sizes.max(initial=0)) // 4 + 1)
-        n_calls = max(1, int(work * self._codes.shape[1] / _WAIT))
+        n_calls = max(1, int(work * self._codes.shape[1] / self._wait))
         for k in range(n_calls):
             given = self._codes, self._weights
             parts = [
@@ -178,7 +182,7 @@ class BinaryPairLoss:
         field = self._as_field(near, main, values)
         groups = np.arange(0, p, group)
         for rows in self._pieces(work):
-            n_calls = max(1, int(work * (rows[1] - rows[0]) / _WAIT))
+            n_calls = max(1, int(work * (rows[1] - rows[0]) / self._wait))
             for k in range(n_calls):
                 given = self._codes, self._weights, rows
                 parts = [
@@ -193,7 +197,7 @@ class BinaryPairLoss:
         found, ones = np.zeros(self.n_variables), np.ones(PIECE, dtype=self.dtype)
         both = self._as_field(*field), self._as_field(*other)
         work = sum(len(near.others) for near, _, _ in (field, other)) / _PRODUCTS + 2 * self.n_variables / _CELLS
-        n_calls = max(1, int(work * self._codes.shape[1] / _WAIT))
+        n_calls = max(1, int(work * self._codes.shape[1] / self._wait))
         for k in range(n_calls):
             given = self._codes, self._weights
             parts = [
@@ -220,9 +224,9 @@ class BinaryPairLoss:
         return [np.ascontiguousarray(nodes[k::n]) for k in range(n)]
 
     def _pieces(self, work: float) -> list[Index]:
-        """Cut rows into pieces of about a tenth of a second, given the seconds that a row takes."""
+        """Cut rows into pieces of about that time, given the seconds that a row takes."""
         n_rows = self._codes.shape[1]
-        step = max(1, int(_WAIT / work / PIECE)) * PIECE
+        step = max(1, int(self._wait / work / PIECE)) * PIECE
         return [np.array([start, min(start + step, n_rows)]) for start in range(0, n_rows, step)]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,24 +13,34 @@ from sparsefield.fits import Fit, Status
 from sparsefield.model import PairwiseMRF, as_theta
 from sparsefield.pseudolikelihood._solve import solve_pseudo_likelihood
 
-# Rows with missing values are filled so many times, each with a share of the weight. Five are the convention of
-# multiple imputation (Rubin 1987), which fills once. Here each fit fills for the next, so that noise adds up: m draws
-# add g / (1 - g) / m to the variance of a parameter, g the share of missing information, of which they are to make a
-# tenth. With half of the cells missing g is 3/4 of an interaction: 30 draws. (6000 rows of 8 variables: 5, 20 and 60 of
-# them led to errors of 0.38, 0.25 and 0.25 of what whole rows lead to.)
-# Small tables have more, so that another seed finds about the same: a hundred leave a tenth of the noise of one.
-_NOISE = 0.1
-_FEWEST_COPIES, _ENOUGH_COPIES, _MOST_COPIES = 5, 30, 100
-_FILLED_ROWS = 2**14  # up to which there are more copies than that takes: some seconds with 100 variables
 
-# A round leaves the share g of the distance to where rounds lead: ten leave a thousandth of it, for g of one half.
-_MOST_ROUNDS = 10
+@dataclass(frozen=True)
+class FillPolicy:
+    """How often rows with missing values are filled, and in how many rounds."""
+
+    # Rows with missing values are filled so many times, each with a share of the weight. Five are the convention of
+    # multiple imputation (Rubin 1987), which fills once. Here each fit fills for the next, so that noise adds up: m
+    # draws add g / (1 - g) / m to the variance of a parameter, g the share of missing information, of which they are to
+    # make a tenth. With half of the cells missing g is 3/4 of an interaction: 30 draws. (6000 rows of 8 variables: 5,
+    # 20 and 60 of them led to errors of 0.38, 0.25 and 0.25 of what whole rows lead to.)
+    # Small tables have more, so that another seed finds about the same: a hundred leave a tenth of the noise of one.
+    noise: float = 0.1
+    fewest_copies: int = 5
+    enough_copies: int = 30
+    most_copies: int = 100
+    filled_rows: int = 2**14  # up to which there are more copies than that takes: some seconds with 100 variables
+
+    # A round leaves the share g of the distance to where rounds lead: ten leave a thousandth of it, for g of one half.
+    most_rounds: int = 10
+
+
+FILLING = FillPolicy()
 
 Weights = NDArray[np.float64]
 
 
 def solve_filled_pseudo_likelihood(
-    table: Table, alpha: float, *, weights: Weights | None, seed: int, **options: Any
+    table: Table, alpha: float, *, weights: Weights | None, seed: int, filling: FillPolicy = FILLING, **options: Any
 ) -> Fit:
     """Fit rows whose missing values are drawn from the fit itself, given the observed cells, in rounds.
 
@@ -51,6 +61,8 @@ def solve_filled_pseudo_likelihood(
         How often each row counts.
     seed : int
         Where the random numbers start.
+    filling : FillPolicy, optional
+        How often rows are filled.
     **options
         As for `solve_pseudo_likelihood`.
 
@@ -61,13 +73,14 @@ def solve_filled_pseudo_likelihood(
     """
     own = np.ones(table.n_rows) if weights is None else weights
     is_whole = ~table.mask.any(axis=1)
-    n_copies = int(np.clip(_FILLED_ROWS // np.count_nonzero(~is_whole), _count_needed(table, own), _MOST_COPIES))
+    needed, n_open = _count_needed(table, own, filling), np.count_nonzero(~is_whole)
+    n_copies = int(np.clip(filling.filled_rows // n_open, needed, filling.most_copies))
     whole, open_ = np.flatnonzero(is_whole), np.repeat(np.flatnonzero(~is_whole), n_copies)
     shares = np.concatenate([own[whole], own[open_] / n_copies])
     wanted, model, fit = table.codes[open_], _start(table, own), None
     drawn, n_rounds, change = wanted, 0, 1.0
     try:
-        while n_rounds < _MOST_ROUNDS and not _is_over(fit):
+        while n_rounds < filling.most_rounds and not _is_over(fit):
             last, drawn = drawn, model.impute(wanted, seed=seed).codes
             change = np.count_nonzero(drawn != last) / np.count_nonzero(wanted == MISSING)
             if change == 0:
@@ -86,12 +99,12 @@ def solve_filled_pseudo_likelihood(
     return replace(fit, status=replace(fit.status, sentence=sentence))
 
 
-def _count_needed(table: Table, weights: Weights) -> int:
+def _count_needed(table: Table, weights: Weights, filling: FillPolicy) -> int:
     """Return how many draws of missing values a tenth of noise takes, from the pairs of cells that were observed."""
     n_seen, n = (~table.mask).sum(axis=1), table.domain.n_variables
     both = float(np.average(n_seen * (n_seen - 1), weights=weights)) / max(1, n * (n - 1))
-    wanted = (1 - both) / max(both, 1e-12) / _NOISE
-    return int(np.clip(np.ceil(wanted), _FEWEST_COPIES, _ENOUGH_COPIES))
+    wanted = (1 - both) / max(both, 1e-12) / filling.noise
+    return int(np.clip(np.ceil(wanted), filling.fewest_copies, filling.enough_copies))
 
 
 def _is_over(fit: Fit | None) -> bool:

@@ -15,10 +15,7 @@ from sparsefield.data import MISSING, Domain, Moments, Table, Unseen, weighted_m
 from sparsefield.model import PairwiseMRF
 from sparsefield.objective import Coordinates, Features, Slots
 from sparsefield.pseudolikelihood._pair_loss import PairLoss
-
-_ROWS_AT_ONCE = 8192  # whose indicators are held as floats at one time
-_MOST_HELD = 2**28  # cells whose indicators are kept from one iteration to the next
-_MOST_DOUBLE = 2**18  # cells that are computed with in double precision; in single precision beyond that
+from sparsefield.pseudolikelihood._policy import POLICY, Policy
 
 
 class PseudoLikelihoodLoss:
@@ -40,6 +37,8 @@ class PseudoLikelihoodLoss:
         variables have none.
     coordinates : Coordinates, optional
         What theta are parameters of; of slots unless given.
+    policy : Policy, optional
+        What is held, and in which precision.
     """
 
     def __init__(
@@ -48,12 +47,13 @@ class PseudoLikelihoodLoss:
         weights: NDArray[np.float64],
         unseen: Unseen | None = None,
         coordinates: Coordinates | None = None,
+        policy: Policy = POLICY,
     ) -> None:
         self.domain = table.domain
         self.coordinates: Coordinates = Slots(table.domain) if coordinates is None else coordinates
         n_cells = table.n_rows * self.domain.n_slots
-        self.dtype: type[np.floating[Any]] = np.float64 if n_cells <= _MOST_DOUBLE else np.float32
-        self._table, self._weights = table, weights / weights.sum()
+        self.dtype: type[np.floating[Any]] = np.float64 if n_cells <= policy.most_double else np.float32
+        self._table, self._weights, self._at_once = table, weights / weights.sum(), policy.rows_at_once
         unseen = Unseen(self.domain, (), table.n_rows) if unseen is None else unseen
         kept, added = unseen.shares()
         self._mixed = np.flatnonzero((kept < 1) | (added > 0))
@@ -61,11 +61,11 @@ class PseudoLikelihoodLoss:
         self._added: Floats = added[self._mixed, None].astype(self.dtype)
         self._is_alone = unseen.is_alone[:, None] | unseen.is_alone
         self._unseen = unseen
-        self._held = list(self._make_rows()) if n_cells <= _MOST_HELD else None
+        self._held = list(self._make_rows()) if n_cells <= policy.most_held else None
 
     def _make_rows(self) -> Iterator[tuple[Floats, Floats]]:
-        for start in range(0, self._table.n_rows, _ROWS_AT_ONCE):
-            part = slice(start, start + _ROWS_AT_ONCE)
+        for start in range(0, self._table.n_rows, self._at_once):
+            part = slice(start, start + self._at_once)
             s = self.domain.indicators(self._table.codes[part]).T
             yield np.ascontiguousarray(s, dtype=self.dtype), self._weights[part].astype(self.dtype)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from sparsefield._typing import Values
+from sparsefield.objective import backtrack
 
 # A normal prior keeps weights finite where neighbours tell a variable without error: weights have a standard deviation
 # of 10, so that it costs at most half a nat below 10, where a probability is 5e-5 from certain; main effects have 1000.
@@ -38,19 +40,19 @@ def climb(
     tolerance : float
         Nats: a step that gains no more is the last one.
     """
-    value, likelihood, probabilities = evaluate(theta)
+
+    def go(start: Values, step: Values, share: float) -> tuple[float, tuple[Values, float, Values]]:
+        after = start + share * step
+        value, likelihood, probabilities = evaluate(after)
+        return -value, (after, likelihood, probabilities)
+
+    loss, (theta, likelihood, probabilities) = go(theta, np.zeros_like(theta), 0.0)
     for _ in range(_MOST_STEPS):
-        step = find_step(theta, probabilities)
-        for _ in range(_MOST_HALVINGS):
-            better = evaluate(theta + step)
-            if better[0] >= value:
-                break
-            step = step / 2
-        else:
+        made = backtrack(partial(go, theta, find_step(theta, probabilities)), loss, _MOST_HALVINGS)
+        if made is None:
             break
-        gain, theta = better[0] - value, theta + step
-        value, likelihood, probabilities = better
-        if gain <= tolerance:
+        last, (_, loss, (theta, likelihood, probabilities)) = loss, made
+        if last - loss <= tolerance:
             break
     return theta, likelihood
 

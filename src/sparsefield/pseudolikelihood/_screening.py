@@ -12,15 +12,9 @@ from scipy.special import expit
 from sparsefield._typing import Index, Values
 from sparsefield.data import Moments
 from sparsefield.pseudolikelihood._binary_loss import BinaryPairLoss, Neighbours, PairField
+from sparsefield.pseudolikelihood._policy import Policy
 
 _TILE = 512  # variables whose gradients are looked through at one time
-
-# Below so many variables all pairs are looked at each time: bounds take two evaluations, which is as long.
-_FEWEST = 100
-
-# Pairs that bounds leave open are evaluated one by one, at about half the speed of all pairs at once and for two
-# variables each: where they are more than this share of all products, all pairs are looked at.
-_MOST_OPEN = 1 / 8
 
 _ROUNDING = 1e-6  # of a gradient in single precision, ten times what it leaves in the norm of a hundred entries
 
@@ -55,10 +49,12 @@ class Screen:
         What an interaction pays.
     moments : Moments, optional
         Of the data, where the first field that is asked about has no interactions.
+    policy : Policy
+        When bounds are asked for.
     """
 
-    def __init__(self, loss: BinaryPairLoss, alpha: float, moments: Moments | None) -> None:
-        self._loss, self._alpha, self._moments = loss, alpha, moments
+    def __init__(self, loss: BinaryPairLoss, alpha: float, moments: Moments | None, policy: Policy) -> None:
+        self._loss, self._alpha, self._moments, self._policy = loss, alpha, moments, policy
         self._known: PairField | None = None  # where the gradient is known, by slopes or else by moments
         self._slopes: NDArray[np.floating[Any]] | None = None
 
@@ -67,10 +63,10 @@ class Screen:
         if self._known is None and self._moments is not None:
             self._known = field
             return _keep(self._find_above(field, None), self._alpha)
-        if self._known is not None and self._loss.n_variables >= _FEWEST:
+        if self._known is not None and self._loss.n_variables >= self._policy.fewest_screened:
             changes = self._loss.changes(field, self._known) + _ROUNDING
             first, second, _ = self._find_above(field, changes)
-            if len(first) <= _MOST_OPEN * self._loss.n_variables**2:
+            if len(first) <= self._policy.most_open * self._loss.n_variables**2:
                 return self._look_at(field, first, second)
         self._slopes, self._moments = None, None  # before there are others: they are large
         self._slopes, self._known = self._loss.all_slopes(*field), field
