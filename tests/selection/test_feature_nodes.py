@@ -1,5 +1,7 @@
 """Regressions on features of neighbours, against a general optimiser, and for what they must not depend on."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import optimize, special
@@ -8,8 +10,7 @@ import sparsefield as sf
 from sparsefield.data import MISSING
 from sparsefield.inference import Cpu
 from sparsefield.objective import L1, Group
-from sparsefield.pseudolikelihood import _nodewise_features
-from sparsefield.pseudolikelihood._nodewise import NodeRefits
+from sparsefield.pseudolikelihood._nodewise import POLICY, NodeRefits, _find_distinct
 from sparsefield.selection._degrees_of_freedom import Parameters
 
 N = 300
@@ -44,10 +45,10 @@ def make_model(domain, edges=EDGES):
     return sf.PairwiseMRF(domain, np.zeros(domain.n_slots), theta + theta.T)
 
 
-def refit(table, penalty=None, weights=None, model=None):
+def refit(table, penalty=None, weights=None, model=None, policy=POLICY):
     model = make_model(table.domain) if model is None else model
     penalty = Group(table.domain, 0.1) if penalty is None else penalty
-    return NodeRefits(table, weights, model, seed=1, backend=Cpu(), penalty=penalty).of(model)
+    return NodeRefits(table, weights, model, seed=1, backend=Cpu(), penalty=penalty, policy=policy).of(model)
 
 
 def maximise_naively(codes, scores):
@@ -93,11 +94,10 @@ def test_neighbours_have_the_parameters_of_their_group(scores):
 
 
 @pytest.mark.parametrize("scores", [None, SCORES])
-def test_a_curvature_that_is_not_held_leads_to_the_same(scores, monkeypatch):
+def test_a_curvature_that_is_not_held_leads_to_the_same(scores):
     table = make_table(make_codes(), scores)
     held = N * refit(table)
-    monkeypatch.setattr(_nodewise_features, "_MOST_HELD", 0)
-    assert N * refit(table) == pytest.approx(held, abs=LAST)
+    assert N * refit(table, policy=replace(POLICY, most_held=0)) == pytest.approx(held, abs=LAST)
 
 
 def test_neither_references_nor_the_order_of_levels_matter():
@@ -147,7 +147,7 @@ def test_parameters_of_groups_are_those_that_rows_can_tell():
 def test_many_neighbours_are_told_apart():
     codes = np.random.default_rng(1).integers(0, 200, (50, 12)).astype(np.uint8)
     codes[25:] = codes[:25]
-    first, ways = _nodewise_features._find_distinct(codes, np.full(12, 200))
+    first, ways = _find_distinct(codes, np.full(12, 200))
     assert len(first) == 25
     assert np.array_equal(codes[first][ways], codes)
 
