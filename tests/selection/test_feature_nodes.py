@@ -10,6 +10,7 @@ import sparsefield as sf
 from sparsefield.data import MISSING
 from sparsefield.inference import Cpu
 from sparsefield.objective import L1, Group
+from sparsefield.pseudolikelihood._multinomial import _log_sum_exp
 from sparsefield.pseudolikelihood._nodewise import POLICY, NodeRefits, _find_distinct
 from sparsefield.selection._degrees_of_freedom import Parameters
 
@@ -142,6 +143,27 @@ def test_parameters_of_groups_are_those_that_rows_can_tell():
     alone = sf.PairwiseMRF(whole.domain, np.zeros(8), np.zeros((8, 8)))
     assert penalised.count(alone) == 0
     assert Parameters(whole, make_table(codes)).count(alone) == 8
+
+
+@pytest.mark.parametrize("n_levels", [1, 2, 5])
+def test_sums_of_exponentials_are_those_of_scipy(n_levels):
+    exponents = 10 * np.random.default_rng(1).normal(size=(300, n_levels))
+    exponents[::3] = exponents[::3, :1]  # several that are largest
+    assert np.array_equal(_log_sum_exp(exponents), special.logsumexp(exponents, axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("kind", [L1, Group])
+def test_what_no_row_shows_tells_nothing(kind):
+    codes = make_codes()
+    codes[codes[:, 2] == 3, 2] = 0
+    table = make_table(codes)
+    levels = tuple(tuple(range(k)) for k in (3, 2, 3, 3))
+    narrow = sf.Table(sf.Domain(tuple("abcd"), levels, (0, 0, 0, 0)), table.codes)
+    found, known = (refit(own, kind(own.domain, 0.1), model=make_model(own.domain, ())) for own in (table, narrow))
+    assert found == pytest.approx(known, rel=1e-9)
+    codes[:, 1] = MISSING
+    filler = make_model(table.domain, ())
+    assert np.isfinite(refit(make_table(codes), kind(table.domain, 0.1), model=filler))
 
 
 def test_many_neighbours_are_told_apart():

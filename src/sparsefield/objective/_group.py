@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
-from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,7 @@ from sparsefield._typing import Matrix
 from sparsefield.data import Domain
 from sparsefield.model import sum_once
 from sparsefield.objective._coordinates import Features
-from sparsefield.objective._penalty import Penalty
+from sparsefield.objective._penalty import Penalty, check_strength, largest_of
 from sparsefield.objective._quadratic import Quadratic
 
 
@@ -61,10 +60,7 @@ class Group(Penalty):
     groups: NDArray[np.int64] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.alpha, Real) and np.isfinite(self.alpha) and self.alpha >= 0):
-            raise ValueError(f"alpha is {self.alpha!r}: use a number from zero on.")
-        if not 0 <= self.main <= 1:
-            raise ValueError(f"main is {self.main!r}: use a multiple from 0 to 1.")
+        check_strength(self.alpha, self.main)
         coordinates = Features(self.domain, "contrasts")
         variables, p = coordinates.variables, self.domain.n_variables
         is_parameter = coordinates.is_parameter
@@ -120,13 +116,10 @@ class Group(Penalty):
     def dual_norm(self, gradient: Matrix) -> float:
         """Return the largest norm of a group, each divided by the multiple of alpha that it pays."""
         sizes = self.sizes(gradient)
-        on = float(np.diagonal(sizes).max(initial=0.0))
-        np.fill_diagonal(sizes, 0.0)
-        if on > 0 and self.main == 0:
-            return np.inf
         counts = np.bincount(self.coordinates.variables[self.coordinates.basis.interacts])[self.coordinates.variables]
-        beside = float((sizes / np.sqrt(np.outer(counts, counts))).max(initial=0.0))
-        return max(beside, on / self.main if on > 0 else 0.0)
+        pays = np.sqrt(np.outer(counts, counts))
+        np.fill_diagonal(pays, 1.0)
+        return largest_of(sizes / pays, self.main)
 
     def minimise(
         self, quadratic: Quadratic, theta: Matrix, gradient: Matrix, *, tol: float, max_epochs: int

@@ -190,10 +190,7 @@ class L1(Penalty):
     is_threshold: bool = field(init=False, repr=False, default=True)
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.alpha, Real) and np.isfinite(self.alpha) and self.alpha >= 0):
-            raise ValueError(f"alpha is {self.alpha!r}: use a number from zero on.")
-        if not 0 <= self.main <= 1:
-            raise ValueError(f"main is {self.main!r}: use a multiple from 0 to 1.")
+        check_strength(self.alpha, self.main)
         # Indicators of ordered levels do not interact one by one.
         is_plain = not self.domain.is_ordered.any()
         coordinates = Slots(self.domain) if is_plain else Features(self.domain, "levels")
@@ -225,12 +222,7 @@ class L1(Penalty):
     def dual_norm(self, gradient: Matrix) -> float:
         """Return the largest absolute entry, each divided by the multiple of alpha that it pays."""
         sizes = np.abs(np.where(self.coordinates.is_parameter, gradient, 0.0))
-        diagonal = np.diagonal(sizes).copy()
-        np.fill_diagonal(sizes, 0.0)
-        beside, on = float(sizes.max(initial=0.0)), float(diagonal.max(initial=0.0))
-        if on > 0 and self.main == 0:
-            return np.inf
-        return max(beside, on / self.main if on > 0 else 0.0)
+        return largest_of(sizes, self.main)
 
     def take_step(self, theta: Matrix, pair: Matrix, data: Matrix, step_size: float) -> tuple[Matrix, Matrix]:
         """Return theta after a proximal step, and the step map, in one pass."""
@@ -271,6 +263,24 @@ class L1(Penalty):
             tol,
         )
         return moves, bends
+
+
+def check_strength(alpha: float, main: float = 1.0) -> None:
+    """Refuse what is no strength of a penalty, or no multiple of it that main effects pay."""
+    if not (isinstance(alpha, Real) and np.isfinite(alpha) and alpha >= 0):
+        raise ValueError(f"alpha is {alpha!r}: use a number from zero on.")
+    if not 0 <= main <= 1:
+        raise ValueError(f"main is {main!r}: use a multiple from 0 to 1.")
+
+
+def largest_of(sizes: Matrix, main: float) -> float:
+    """Return the largest size where those of main effects, on the diagonal, are divided by what they pay."""
+    on = float(np.diagonal(sizes).max(initial=0.0))
+    if on > 0 and main == 0:
+        return np.inf
+    beside = sizes.copy()
+    np.fill_diagonal(beside, 0.0)
+    return max(float(beside.max(initial=0.0)), on / main if on > 0 else 0.0)
 
 
 def _lay_out(coordinates: Coordinates, beside: float, on: float) -> Matrix:

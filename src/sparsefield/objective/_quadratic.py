@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sparsefield._typing import Matrix, Values
+from sparsefield._typing import Index, Matrix, Values
 from sparsefield.inference import Draws
 
 # A statistic that no draw shows may still have an expected count of up to four: a Poisson count of mean 4 is zero with
@@ -64,15 +64,10 @@ class Quadratic:
 
     @property
     def ridge(self) -> Matrix:
-        """What the curvature of each parameter gets on top of its variance (w,).
-
-        The covariance of w statistics over n draws is right to about sqrt(w / n) only: lean on the variances. A
-        statistic that n draws show k times has a variance of k / n or so, and k could as well be four more.
-        """
+        """What the curvature of each parameter gets on top of its variance (w,)."""
         if self.n is None:
             return np.full(len(self.first), 1e-12)  # so that no variance of zero is divided by
-        rare = np.maximum(0.0, self.units * RARE / self.n - self.variances)
-        return np.asarray(self.variances * len(self.first) / self.n + rare)
+        return make_ridge(self.variances, self.n_together, self.units, self.n)
 
     def centred(self) -> Matrix:
         """Return the covariance of the statistics (w, w), without a ridge."""
@@ -84,3 +79,24 @@ class Quadratic:
         found = np.asarray(self.scale * self.products[np.ix_(some, some)] - np.outer(means, means))
         found[np.diag_indices(len(some))] += self.ridge[some]
         return found
+
+
+def make_ridge(variances: Values, n_together: int | Index, units: Values | float, n: int) -> Values:
+    """Return what variances over n draws get on top of themselves (shrinkage of a covariance towards its diagonal).
+
+    The covariance of w statistics over n draws is right to about sqrt(w / n) only: lean on the variances. A statistic
+    that n draws show k times has a variance of k / n or so, and k could as well be four more.
+
+    Parameters
+    ----------
+    variances : ndarray of shape (w,)
+        The variances.
+    n_together : int, or ndarray of shape (w,)
+        How many statistics are estimated together, each with these.
+    units : ndarray of shape (w,) or float
+        What a single draw of a statistic that is hardly ever seen adds to its second moment, times n.
+    n : int
+        The number of draws.
+    """
+    rare = np.maximum(0.0, units * RARE / n - variances)
+    return np.asarray(variances * n_together / n + rare)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from numbers import Real
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -12,7 +11,7 @@ from sparsefield._typing import Mask, Matrix, Values
 from sparsefield.data import Domain
 from sparsefield.model import sum_rows_once
 from sparsefield.objective._coordinates import Coordinates, Features, Slots
-from sparsefield.objective._penalty import Penalty
+from sparsefield.objective._penalty import Penalty, check_strength
 from sparsefield.objective._quadratic import Quadratic
 from sparsefield.objective._soft_threshold import smallest_subgradient, soft_threshold
 from sparsefield.objective._support import Kept, keep_pairs
@@ -58,8 +57,7 @@ class Ridge(Penalty, Kept):
     keeps_support: bool = field(init=False, repr=False, default=True)
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.alpha, Real) and np.isfinite(self.alpha) and self.alpha >= 0):
-            raise ValueError(f"alpha is {self.alpha!r}: use a number from zero on.")
+        check_strength(self.alpha)
         has_two = np.all(self.domain.n_levels <= 2) and not self.domain.is_ordered.any()
         coordinates = Slots(self.domain) if has_two else Features(self.domain, "contrasts")
         kept = keep_pairs(coordinates, self.domain, self.support)

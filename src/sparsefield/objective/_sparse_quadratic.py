@@ -14,7 +14,7 @@ from sparsefield._kernels._sparse_rows import descend_rows, find_entries, mirror
 from sparsefield._typing import Index, Matrix, Values
 from sparsefield.inference import Draws
 from sparsefield.model import row_parts
-from sparsefield.objective._quadratic import RARE
+from sparsefield.objective._quadratic import make_ridge
 
 # Interactions that are no larger make no neighbours. A state of 0 or 1 that interacts by 0.1 with another one has a
 # correlation of tanh(0.1 / 4) = 0.025 with it at most, and what lies beyond has less.
@@ -137,8 +137,7 @@ class SparseQuadratic:
     @cached_property
     def ridge(self) -> Values:
         """What the curvature of each parameter gets on top of its variance (w,), as `Quadratic` has it, row by row."""
-        rare = np.maximum(0.0, self.units * RARE / self.n - self.variances)
-        return np.asarray(self.variances * (np.diff(self.starts) + 1) / self.n + rare)
+        return make_ridge(self.variances, np.diff(self.starts) + 1, self.units, self.n)
 
     def covariance(self, some: Index) -> Matrix:
         """Return the covariance of some of the statistics, with its ridge, and zero where it is not kept."""

@@ -81,7 +81,7 @@ class _PseudoSteps(Steps):
         super().__init__(tol, loss.dtype, policy)
         self._loss, self._penalty = loss, penalty
         self._coordinates = penalty.coordinates
-        self._model = (BlockModel if self._coordinates.is_plain else FeatureModel)(loss, penalty, policy)
+        self._quadratic = (BlockModel if self._coordinates.is_plain else FeatureModel)(loss, penalty, policy)
         # Main effects first: without them every pair looks as if it interacted. Those that are free are known.
         self._is_ready = start is not None
         self.theta = np.zeros((self._coordinates.size,) * 2) if start is None else start
@@ -117,11 +117,11 @@ class _PseudoSteps(Steps):
         value, gradient = self._loss.evaluate(self.theta) if self._at is None else self._at
         violation = self._penalty.subgradient(self.theta, gradient)
         is_first = self._n_made == 0 and not self._is_ready
-        active = np.eye(len(violation), dtype=bool) if is_first else self._model.choose(self.theta, violation)
+        active = np.eye(len(violation), dtype=bool) if is_first else self._quadratic.choose(self.theta, violation)
         if active is None:
             objective, share = self._descend_pairs(violation)
         else:
-            move = self._model.minimise(self.theta, gradient, violation, active)
+            move = self._quadratic.minimise(self.theta, gradient, violation, active)
             objective, share = self._go(value + self._penalty.value(self.theta), move)
         _, gradient = (value, gradient) if self._at is None else self._at
         left = norm(self._penalty.subgradient(self.theta, gradient))

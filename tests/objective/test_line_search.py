@@ -1,0 +1,43 @@
+"""Pieces that solvers have in common: the line search, soft thresholds, and working sets."""
+
+import numpy as np
+import pytest
+
+from sparsefield.objective import backtrack, pick_largest, shrink_to_fit, smallest_subgradient
+from sparsefield.objective._soft_threshold import soft_threshold
+
+
+def test_the_line_search_takes_the_first_share_that_leads_low_enough():
+    shares = []
+
+    def go(share):
+        shares.append(share)
+        return (share - 0.2) ** 2, -share
+
+    assert backtrack(go, 0.01, 10) == (0.25, (0.25 - 0.2) ** 2, -0.25)
+    assert shares == [1.0, 0.5, 0.25]
+    assert backtrack(go, 0.0, 10) is None
+    assert len(shares) == 3 + 10
+    assert backtrack(lambda share: (np.nan, share), np.inf, 3) is None
+
+
+def test_the_smallest_subgradient_is_the_nearest_to_zero():
+    rng = np.random.default_rng(1)
+    theta, gradient, weights = rng.integers(-1, 2, 100) * rng.random(100), rng.normal(size=100), rng.random(100)
+    found = smallest_subgradient(theta, gradient, weights)
+    signs = np.where(theta[:, None] != 0, np.sign(theta)[:, None], np.linspace(-1, 1, 2001))
+    every = gradient[:, None] + weights[:, None] * signs
+    np.testing.assert_allclose(np.abs(found), np.abs(every).min(axis=1), atol=1e-3)
+    np.testing.assert_array_equal(soft_threshold(np.array([-2.0, 0.5, 3.0]), 1.0), [-1.0, 0.0, 2.0])
+
+
+@pytest.mark.parametrize("n", [0, 3, 10, 20])
+def test_the_largest_are_picked(n):
+    sizes = np.random.default_rng(2).permutation(10).astype(float)
+    assert sorted(sizes[pick_largest(sizes, n)]) == list(range(max(0, 10 - n), 10))
+
+
+def test_a_working_set_shrinks_until_it_fits():
+    found = shrink_to_fit(lambda n: np.arange(100) < n, 100, lambda some: np.count_nonzero(some) <= 40)
+    assert np.count_nonzero(found) == 31  # 100, 75, 56, 42, 31
+    assert np.count_nonzero(shrink_to_fit(lambda n: np.arange(9) < n, 9, lambda _: False)) == 1
