@@ -33,17 +33,17 @@ from sparsefield.learning import learn
 from sparsefield.marks import fit_newton
 from sparsefield.model import as_theta, count_once, count_statistics, norm
 from sparsefield.objective import Problem, _completed, expected_moments
-from sparsefield.pseudolikelihood import POLICY, solve_pseudo_likelihood
-from sparsefield.solvers import _step_size, solve
+from sparsefield.pseudolikelihood import PSEUDO, solve_pseudo_likelihood
+from sparsefield.solvers import NEWTON, NewtonPolicy, _step_size, solve
 from tables_of_constants import STEP_DRAWS, write_tables
 from trials import (
     ALPHA,
     COMPLETING,
     CONFIDENCE,
-    NEWTON,
     POWER,
-    PSEUDO,
+    PSEUDO_FIELDS,
     SEEDS,
+    STEPS,
     TABLES,
     WINDOW,
     Trial,
@@ -55,11 +55,11 @@ from trials import (
 Row = dict[str, Any]
 
 
-def measure_fit(trial: Trial, seed: int) -> Row | None:
+def measure_fit(trial: Trial, seed: int, policy: NewtonPolicy) -> Row | None:
     """Fit once; None where that fails."""
     clock = time.process_time()
     try:
-        fit = trial.solve(seed)
+        fit = trial.solve(seed, policy)
     except np.linalg.LinAlgError:
         return None
     return {
@@ -92,18 +92,18 @@ def summarise(rows: Sequence[Row | None], **facts: Any) -> Row:
 def bench_newton(trials: Sequence[Trial]) -> list[Row]:
     """Vary each constant of the Newton solver alone."""
 
-    def run_all(name: str, value: float) -> list[Row]:
+    def run_all(name: str, value: float, policy: NewtonPolicy = NEWTON) -> list[Row]:
         found: dict[str, list[Row | None]] = {}
         for trial in trials:
-            found.setdefault(trial.kind, []).extend(measure_fit(trial, seed) for seed in SEEDS)
+            found.setdefault(trial.kind, []).extend(measure_fit(trial, seed, policy) for seed in SEEDS)
         return [summarise(rows, name=name, value=value, kind=kind) for kind, rows in found.items()]
 
     run_all("", 0.0)  # compile
     rows = run_all("", 0.0)
-    for choice in NEWTON:
+    for choice in STEPS:
         for value in choice.others:
-            with choice.set_to(value):
-                rows += run_all(choice.name, value)
+            with choice.set_to(value) as policy:
+                rows += run_all(choice.name, value, policy)
     return rows
 
 
@@ -217,10 +217,10 @@ def bench_pseudo() -> list[Row]:
     rows = []
     for p, table in tables.items():
         solve_pseudo_likelihood(table, ALPHA, penalize_main=True)  # compile
-        for name, others in PSEUDO.items():
-            for value in sorted([getattr(POLICY, name), *others]):
+        for name, others in PSEUDO_FIELDS.items():
+            for value in sorted([getattr(PSEUDO, name), *others]):
                 clock = time.process_time()
-                policy = replace(POLICY, **{name: value})
+                policy = replace(PSEUDO, **{name: value})
                 fit = solve_pseudo_likelihood(table, ALPHA, penalize_main=True, policy=policy)
                 own = {"steps": len(fit.steps), "seconds": time.process_time() - clock}
                 rows.append({"p": p, "name": name, "value": value, **own})

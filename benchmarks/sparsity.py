@@ -9,10 +9,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,30 +19,20 @@ from rich.console import Console
 import sparsefield as sf
 from measure import name_machine, store
 from sparsefield.datasets import make_field
-from sparsefield.fitting import _learner
-from sparsefield.marks import mark
-from sparsefield.marks._policy import POLICY
-from sparsefield.solvers import _sparse_step
+from sparsefield.fitting import Learner, Options
+from sparsefield.marks import MARKS
+from sparsefield.solvers import NEWTON
+from sparsefield.tables import read_rows
 
 ALPHA, NEVER = 0.02, 2**62
 SIZES, SEEDS = (500, 1000), (1, 2, 3)
 WAYS = {"both": (True, True), "steps alone": (True, False), "marks alone": (False, True), "neither": (False, False)}
 
 
-@contextmanager
-def choose(steps_are_sparse: bool, marks_are_sparse: bool) -> Iterator[None]:
-    """Have curvatures of steps, and those of marks, sparse from as many parameters on as they are, or never."""
-    whole = partial(mark, policy=replace(POLICY, whole_is_cheap=NEVER))
-    places = ((_sparse_step, "_FEWEST", NEVER, steps_are_sparse), (_learner, "mark", whole, marks_are_sparse))
-    before = [getattr(module, name) for module, name, *_ in places]
-    for module, name, other, is_sparse in places:
-        if not is_sparse:
-            setattr(module, name, other)
-    try:
-        yield
-    finally:
-        for (module, name, *_), value in zip(places, before, strict=True):
-            setattr(module, name, value)
+def choose(steps_are_sparse: bool, marks_are_sparse: bool) -> dict[str, Any]:
+    """Return policies whose curvatures of steps, and of marks, are sparse from as many parameters on, or never."""
+    steps = NEWTON if steps_are_sparse else replace(NEWTON, fewest=NEVER)
+    return {"policy": steps, "marks": MARKS if marks_are_sparse else replace(MARKS, whole_is_cheap=NEVER)}
 
 
 def measure(p: int, seed: int) -> list[dict[str, Any]]:
@@ -53,10 +40,9 @@ def measure(p: int, seed: int) -> list[dict[str, Any]]:
     table = make_field(p, degree=4, strength=(0.5, 1.0), seed=seed).sample(5000, method="perfect", seed=seed)
     rows = []
     for name, way in WAYS.items():
-        with choose(*way):
-            start = time.perf_counter()
-            fit = sf.learn(table, ALPHA, seed=seed)
-            seconds = time.perf_counter() - start
+        start = time.perf_counter()
+        fit = Learner(read_rows(table), Options(seed=seed), **choose(*way)).learn(ALPHA)
+        seconds = time.perf_counter() - start
         n_edges = int(np.count_nonzero(np.triu(fit.model.interactions, 1)))
         optimality = sf.certify(fit, table, n_draws=200 * (n_edges + p), seed=seed + 1).optimality
         assert optimality is not None

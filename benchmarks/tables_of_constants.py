@@ -12,11 +12,11 @@ from trials import (
     CONFIDENCE,
     KINDS,
     LONGEST,
-    NEWTON,
     RARE_ALPHA,
     RARE_ASKED,
     RARE_TABLES,
     SEEDS,
+    STEPS,
     TABLES,
     WINDOW,
 )
@@ -49,7 +49,7 @@ def write_newton(rows: Sequence[Row]) -> list[str]:
     lines += tabulate(
         f"problems | {FITS}", list(base.values()), lambda row: f"{KINDS[row['kind']]} | {describe_fits(row)}"
     )
-    for choice in NEWTON:
+    for choice in STEPS:
         lines += [f"### {choice.name} = {choice.in_use:g}", ""]
         shown = []
         for kind, usual in base.items():

@@ -1,13 +1,14 @@
 """The constants of the solvers, other values for them, and small problems whose optima are known to try them on.
 
-The constants are held by private modules, which are changed from outside here and nowhere else but in tests.
+Those of Newton steps are fields of a policy. Others are held by private modules, which are changed from outside here
+and nowhere else but in tests.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import ModuleType
 
@@ -24,9 +25,9 @@ from sparsefield.model import as_theta, norm
 from sparsefield.objective import Problem, _completed, _quadratic
 from sparsefield.pseudolikelihood import solve_pseudo_likelihood
 from sparsefield.solvers import (
-    _decrease,
-    _draw_budget,
-    _newton,
+    NEWTON,
+    NewtonPolicy,
+    _edge_noise,
     _newton_step,
     _proximal_gradient,
     _step_size,
@@ -62,34 +63,51 @@ class Choice:
         return sorted([self.in_use, *self.others])
 
     @contextmanager
-    def set_to(self, value: float) -> Iterator[None]:
-        """Give the constant another value for a while."""
+    def set_to(self, value: float) -> Iterator[NewtonPolicy]:
+        """Give the constant another value for a while; the policy of Newton steps is the one in use."""
         kept = getattr(self.holders[0], self.name)
         try:
             for holder in self.holders:
                 setattr(holder, self.name, type(kept)(value))
-            yield
+            yield NEWTON
         finally:
             for holder in self.holders:
                 setattr(holder, self.name, kept)
 
 
-NEWTON = [
-    Choice("LEAST_SHARE", (_newton_step, _decrease), (0.0, 0.03, 0.1, 0.6, 0.9)),
-    Choice("_SHORTER", (_newton_step,), (0.5, 0.9)),
-    Choice("DRAWS_EACH", (_newton_step, _newton), (1, 16)),
-    Choice("_GROWTH", (_newton,), (2, 16)),
-    Choice("_ENOUGH", (_newton,), (0.5, 1.0)),
-    Choice("_NOISE", (_newton,), (1, 2, 4)),
-    Choice("_NEAR", (_newton,), (0.6, 1.1)),
-    Choice("_CUT", (_newton,), (0.1, 0.5)),
-    Choice("SURELY", (_decrease, _newton), (0.0, 4.0)),
-    Choice("_INNER_NOISE", (_newton_step,), (0.01, 0.5)),
-    Choice("_INNER_TOL", (_newton_step,), (1e-4, 1e-2, 1e-1)),
-    Choice("_MOST_EPOCHS", (_newton_step,), (10, 100, 10_000)),
+@dataclass(frozen=True)
+class PolicyChoice:
+    """A field of the policy of Newton steps: its name, and other values than the one in use."""
+
+    name: str
+    others: tuple[float, ...]
+
+    @property
+    def in_use(self) -> float:
+        return float(getattr(NEWTON, self.name))
+
+    @contextmanager
+    def set_to(self, value: float) -> Iterator[NewtonPolicy]:
+        """Return the policy with another value; nothing else has it."""
+        yield replace(NEWTON, **{self.name: type(getattr(NEWTON, self.name))(value)})
+
+
+STEPS: list[Choice | PolicyChoice] = [
+    PolicyChoice("least_share", (0.0, 0.03, 0.1, 0.6, 0.9)),
+    PolicyChoice("shorter", (0.5, 0.9)),
+    PolicyChoice("draws_each", (1, 16)),
+    PolicyChoice("growth", (2, 16)),
+    PolicyChoice("enough", (0.5, 1.0)),
+    PolicyChoice("noise", (1, 2, 4)),
+    PolicyChoice("near", (0.6, 1.1)),
+    PolicyChoice("cut", (0.1, 0.5)),
+    PolicyChoice("surely", (0.0, 4.0)),
+    PolicyChoice("inner_noise", (0.01, 0.5)),
+    PolicyChoice("inner_tol", (1e-4, 1e-2, 1e-1)),
+    PolicyChoice("most_epochs", (10, 100, 10_000)),
     Choice("RARE", (_quadratic, _newton_step, _reweighting), (0, 1, 16)),
 ]
-CONFIDENCE = Choice("UNDECIDED", (_draw_budget, _group_marks, _parameter_marks), (0.9, 0.999))
+CONFIDENCE = Choice("UNDECIDED", (_edge_noise, _group_marks, _parameter_marks), (0.9, 0.999))
 COMPLETING = Choice("_GIBBS_SWEEPS", (_completed,), (1, 20))
 WINDOW = Choice("_WINDOW", (_proximal_gradient,), (10, 160))
 POWER = [
@@ -97,7 +115,11 @@ POWER = [
     Choice("_ROUGH_SWEEPS", (_step_size,), (1, 3, 100)),
     Choice("_N_CHAINS", (_step_size,), (100, 10_000)),
 ]
-PSEUDO = {"inner_tol": (0.005, 0.5), "most_epochs": (5, 20, 500), "outer_tol": (0.01, 0.5)}  # fields of its policy
+PSEUDO_FIELDS = {
+    "inner_tol": (0.005, 0.5),
+    "most_epochs": (5, 20, 500),
+    "outer_tol": (0.01, 0.5),
+}  # fields of its policy
 
 
 def simulate(n_draws: int, seed: int) -> Simulation:
@@ -118,21 +140,21 @@ class Trial:
     asked: float = ASKED
     schedule: Schedule = field(default_factory=partial(BestDraws, max_states=0))
 
-    def solve(self, seed: int) -> sf.Fit:
-        options = {"start": self.start, "gap": self.asked, "max_seconds": LONGEST}
+    def solve(self, seed: int, policy: NewtonPolicy = NEWTON) -> sf.Fit:
+        options = {"start": self.start, "gap": self.asked, "max_seconds": LONGEST, "policy": policy}
         return fit_newton(self.problem, self.schedule, simulate(self.n_draws, seed), **options)  # type: ignore[arg-type]
 
 
 def find_optimum(problem: Problem, theta: Matrix) -> Matrix:
     """Make Newton steps with exact gradients until the norm of the smallest subgradient is 1e-6; curvature is drawn."""
-    with Choice("_INNER_NOISE", (_newton_step,)).set_to(0.0):
-        for k in range(100):
-            model = problem.model(theta)
-            moments = Exact().moments(model)
-            if norm(problem.subgradient(theta, problem.gradient(moments))) <= 1e-6:
-                return theta
-            draws = Perfect(100_000, seed=1000 + k).run(model).draws()
-            theta = theta + find_move(problem, draws, theta, moments).made
+    policy = replace(NEWTON, inner_noise=0.0)
+    for k in range(100):
+        model = problem.model(theta)
+        moments = Exact().moments(model)
+        if norm(problem.subgradient(theta, problem.gradient(moments))) <= 1e-6:
+            return theta
+        draws = Perfect(100_000, seed=1000 + k).run(model).draws()
+        theta = theta + find_move(problem, draws, theta, moments, policy=policy).made
     raise RuntimeError("The optimum was not found in 100 steps.")
 
 

@@ -296,11 +296,11 @@ def test_a_file_that_is_not_there_or_not_a_field_gets_a_sentence(answers, tmp_pa
 def test_an_interrupt_leaves_a_usable_result(answers, monkeypatch):
     original, calls = _newton.find_move, []
 
-    def stop_at_the_second(*words):
+    def stop_at_the_second(*words, **options):
         calls.append(words)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return original(*words)
+        return original(*words, **options)
 
     monkeypatch.setattr(_newton, "find_move", stop_at_the_second)
     said = run("fit", answers, "--id", "person", "--alpha", 0.05, code=130)

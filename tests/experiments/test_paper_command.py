@@ -38,7 +38,7 @@ def test_an_interrupt_of_a_fit_ends_the_experiment(tmp_path, monkeypatch):
         made.append(record)
         trial = make_trial(QUICK[10], 1)
 
-        def stop(*_):
+        def stop(*_, **__):
             raise KeyboardInterrupt
 
         monkeypatch.setattr("sparsefield.solvers._newton.find_move", stop)

@@ -25,7 +25,7 @@ from sparsefield.gradients import (
 from sparsefield.marks import fit_newton
 from sparsefield.model import norm
 from sparsefield.objective import Problem
-from sparsefield.solvers import solve
+from sparsefield.solvers import NEWTON, solve
 from zoo import random_field
 
 
@@ -230,9 +230,9 @@ def test_a_schedule_that_makes_fewer_draws_ends_at_their_noise():
 
 
 @pytest.mark.parametrize("n_chains", [400, 600, 5000])
-def test_batches_end_whatever_a_schedule_makes(n_chains, monkeypatch):
-    monkeypatch.setattr("sparsefield.solvers._batched_estimate._MOST_CELLS", 6 * 600)
-    fit = fit_newton(make_problem(), Stubborn(n_chains), Simulation(2000, 1), gap=1e-3, max_iter=4)
+def test_batches_end_whatever_a_schedule_makes(n_chains):
+    options = {"gap": 1e-3, "max_iter": 4, "policy": replace(NEWTON, most_cells=6 * 600)}
+    fit = fit_newton(make_problem(), Stubborn(n_chains), Simulation(2000, 1), **options)
     assert fit.steps
     last = fit.steps[-1]
     n_batches = last.n_chains / n_chains

@@ -8,7 +8,7 @@ from scipy.special import expit
 
 import sparsefield as sf
 from sparsefield.data import find_unseen
-from sparsefield.pseudolikelihood import POLICY, BinaryPairLoss, Neighbours, PseudoLikelihoodLoss
+from sparsefield.pseudolikelihood import PSEUDO, BinaryPairLoss, Neighbours, PseudoLikelihoodLoss
 from sparsefield.pseudolikelihood._binary_loss import count_once
 
 UNIT = float(np.finfo(np.float32).eps) / 2  # what rounding makes of a number in single precision
@@ -147,7 +147,7 @@ def test_long_looks_are_cut_into_pieces(monkeypatch):
     calls, run = [], sf._threads.run
     monkeypatch.setattr("sparsefield._threads.run", lambda *given: (calls.append(given), run(*given))[1])
     whole, n_calls = look(BinaryPairLoss(*given)), len(calls)
-    cut = BinaryPairLoss(*given, policy=replace(POLICY, wait=1e-6))
+    cut = BinaryPairLoss(*given, policy=replace(PSEUDO, wait=1e-6))
     for own, other in zip(whole, look(cut), strict=True):
         assert np.array_equal(own, other)
     assert len(calls) - n_calls > 3 * n_calls

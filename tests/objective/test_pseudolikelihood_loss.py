@@ -8,7 +8,7 @@ import pytest
 import sparsefield as sf
 from problems import make_table
 from sparsefield.datasets import make_field
-from sparsefield.pseudolikelihood import POLICY, PseudoLikelihoodLoss
+from sparsefield.pseudolikelihood import PSEUDO, PseudoLikelihoodLoss
 from zoo import ZOO
 
 
@@ -16,7 +16,7 @@ def test_large_tables_are_not_held_as_floats():
     observed = make_table(6, 500)
     weights = np.ones(500)
     held = PseudoLikelihoodLoss(observed, weights)
-    policy = replace(POLICY, most_held=0, rows_at_once=64)
+    policy = replace(PSEUDO, most_held=0, rows_at_once=64)
     streamed = PseudoLikelihoodLoss(observed, weights, policy=policy)
     assert streamed._held is None
     theta = make_field(6, seed=3).interactions

@@ -12,9 +12,10 @@ from sparsefield.fitting import Learner, Options
 from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Point, Simulation
 from sparsefield.marks import fit_newton
 from sparsefield.objective import Group, Observed, Problem, Ridge
-from sparsefield.solvers import _newton, find_move
+from sparsefield.solvers import NEWTON, find_move
 from sparsefield.solvers._decrease import Stand
-from sparsefield.solvers._draw_budget import draws_for_agreement, draws_for_penalty, find_edge_noise, find_spread
+from sparsefield.solvers._draw_budget import draws_for_agreement, draws_for_penalty
+from sparsefield.solvers._edge_noise import find_edge_noise, find_spread
 from sparsefield.structure import find_structure
 from sparsefield.tables import read_rows
 from statistics_ import FALSE_ALARM
@@ -116,7 +117,7 @@ def test_fits_with_other_seeds_have_the_same_edges():
         n = fit.steps[-1].n_chains
         # Their own covariance, over n draws of m statistics, is right to a factor of 1 +- 2 sqrt(m / n).
         slack = 1 + 2 * np.sqrt(36 / n)
-        assert n >= _newton._ENOUGH * draws_for_agreement(find_edge_noise(here, move), 0.99) / slack
+        assert n >= NEWTON.enough * draws_for_agreement(find_edge_noise(here, move), 0.99) / slack
 
 
 def test_weights_of_other_seeds_differ_by_no_more_than_is_said():
@@ -130,7 +131,7 @@ def test_weights_of_other_seeds_differ_by_no_more_than_is_said():
     assert np.all((differ > spreads[:, None]).sum(axis=0) <= stats.binom.isf(FALSE_ALARM, len(differ), 0.01))
     # By not much less either: the largest of as many differences is a few standard errors, of the 2.6 of a spread.
     assert differ.max() > spreads.min() / 2.6
-    assert all(fit.spread <= _newton._SPREAD / _newton._ENOUGH for fit in fits)
+    assert all(fit.spread <= NEWTON.spread / NEWTON.enough for fit in fits)
     # From the exact moments at the end, on the draws that there were; see above for the slack.
     problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.02, penalize_main=False)
     for fit in fits[:5]:
@@ -223,7 +224,7 @@ def test_a_step_that_gained_no_more_than_its_noise_is_the_last():
 def test_a_small_penalty_asks_for_no_more_draws_than_the_gap_or_the_time_may(gap, max_seconds):
     table = make_pairs((0.9, 1.0, 1.1, 1.2)).sample(1000, method="perfect", seed=1)
     problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.001, penalize_main=False)
-    assert draws_for_penalty(problem) > 2 * _newton._MOST_UNASKED
+    assert draws_for_penalty(problem) > 2 * NEWTON.most_unasked
     options = {"gap": gap, "max_seconds": max_seconds, "max_iter": 1, "schedule": "perfect", "seed": 1}
     fit = sf.learn(table, 0.001, **options)
-    assert fit.steps[0].n_chains == _newton._MOST_UNASKED
+    assert fit.steps[0].n_chains == NEWTON.most_unasked

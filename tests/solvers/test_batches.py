@@ -12,27 +12,21 @@ from sparsefield.inference import Cpu
 from sparsefield.marks._parameter_marks import find_undecided
 from sparsefield.model import as_theta
 from sparsefield.objective import Problem
-from sparsefield.solvers import _batched_estimate
+from sparsefield.solvers import NEWTON
 from sparsefield.solvers._batched_estimate import estimate_in_batches
 from zoo import random_field
+
+SMALL = replace(NEWTON, held_always=512, held_each=0, most_cells=0)  # so that a batch has 512 draws
 
 
 def ask(model, schedule, n, backend=None):
     """Estimate moments of a model from n draws, in batches of 512, and return the problem and the estimate."""
     problem = Problem.with_l1(model.moments(), model.domain, 0.02)
     point = Point(1, as_theta(model), model, 1.0)
-    return problem, estimate_in_batches(problem, point, schedule, Simulation(n, seed=1, backend=backend or Cpu()))
+    simulation = Simulation(n, seed=1, backend=backend or Cpu())
+    return problem, estimate_in_batches(problem, point, schedule, simulation, policy=SMALL)
 
 
-@pytest.fixture
-def small(monkeypatch):
-    """Let a batch have 512 draws."""
-    monkeypatch.setattr(_batched_estimate, "_HELD_ALWAYS", 512)
-    monkeypatch.setattr(_batched_estimate, "_HELD_EACH", 0)
-    monkeypatch.setattr(_batched_estimate, "_MOST_CELLS", 0)
-
-
-@pytest.mark.usefixtures("small")
 def test_the_bias_of_batches_is_negligible_beside_the_noise_of_them_all():
     model = random_field([3] * 5, seed=1, scale=0.15)
     n = 20 * 512
@@ -44,7 +38,6 @@ def test_the_bias_of_batches_is_negligible_beside_the_noise_of_them_all():
     assert find_undecided(problem, as_theta(model), found.chains.draws(), found) is not None
 
 
-@pytest.mark.usefixtures("small")
 def test_a_bias_below_the_noise_of_a_batch_and_not_of_all_is_not_certified():
     model = random_field([3] * 5, seed=1, scale=0.15)
     m = 10 + 40  # statistics: two slots of each of five variables, and ten pairs of variables with four pairs of slots
@@ -72,7 +65,6 @@ class Fails:
         return replace(found, certificate=certificate, is_certified=self.has_certificate, **said)
 
 
-@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("has_certificate", [True, False])
 def test_batches_say_what_was_in_the_way_of_the_worst(has_certificate):
     model = make_field(5, seed=1)

@@ -9,7 +9,7 @@ import sparsefield as sf
 from problems import make_table, theta_of
 from sparsefield._deadline import OutOfTimeError
 from sparsefield.datasets import make_field
-from sparsefield.pseudolikelihood import POLICY, BinaryPairLoss, _binary_solver, solve_pseudo_likelihood
+from sparsefield.pseudolikelihood import PSEUDO, BinaryPairLoss, _binary_solver, solve_pseudo_likelihood
 
 
 def minimise_plainly(codes, weights, alpha, main_alpha, n_steps=20_000):
@@ -106,7 +106,7 @@ def test_models_of_curvature_that_do_not_fit_lead_to_the_same(monkeypatch):
     monkeypatch.setattr(_binary_solver, "descend_pairs", watched)
     whole, largest = solve_pseudo_likelihood(table, 0.005, tol=1e-8), max(sizes)
     sizes.clear()
-    policy = replace(POLICY, most_curvatures=150)
+    policy = replace(PSEUDO, most_curvatures=150)
     found = solve_pseudo_likelihood(table, 0.005, tol=1e-8, max_iter=500, policy=policy)
     assert found.status.code == "converged"
     assert max(sizes) <= 150 < largest
@@ -145,7 +145,7 @@ def test_no_pair_is_missed_that_bounds_leave_out(monkeypatch, penalize_main):
     monkeypatch.setattr(BinaryPairLoss, "all_slopes", watched)
     with_bounds = solve_pseudo_likelihood(table, 0.02, penalize_main=penalize_main, tol=1e-7)
     n_with, n_looks = n_looks, 0
-    policy = replace(POLICY, fewest_screened=10**6)
+    policy = replace(PSEUDO, fewest_screened=10**6)
     without = solve_pseudo_likelihood(table, 0.02, penalize_main=penalize_main, tol=1e-7, policy=policy)
     assert n_with < n_looks == len(without.steps)
     assert with_bounds.status.code == without.status.code == "converged"

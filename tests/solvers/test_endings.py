@@ -1,5 +1,7 @@
 """What is kept of a fit that ends early, and what is said of it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,7 @@ from sparsefield.fits import NewtonStep
 from sparsefield.gradients import BestDraws
 from sparsefield.objective import L1
 from sparsefield.optimality import _certified_solve
-from sparsefield.solvers import _newton, _safeguard
+from sparsefield.solvers import NEWTON, _safeguard
 from sparsefield.tables import read_rows
 
 DRAWS = BestDraws(max_states=0)
@@ -92,12 +94,12 @@ def test_an_interrupt_while_a_fit_is_compared_with_its_start_keeps_it(monkeypatc
     assert "Interrupted while it was compared with its start." in fit.status.sentence
 
 
-def test_it_is_said_how_many_draws_agreement_would_take_where_they_are_too_many(monkeypatch):
+def test_it_is_said_how_many_draws_agreement_would_take_where_they_are_too_many():
     table = sf.datasets.make_field(24, degree=2, strength=(0.5, 1.0), seed=1).sample(500, method="perfect", seed=1)
     free = sf.learn(table, 0.03, seed=1)
     assert "would be those of another seed" not in free.status.sentence
-    monkeypatch.setattr(_newton, "_MOST_AGREED", 24 * 3000)
-    fit = sf.learn(table, 0.03, seed=1)
+    policy = replace(NEWTON, most_agreed=24 * 3000)
+    fit = sf.fitting.Learner(read_rows(table), sf.fitting.Options(seed=1), policy=policy).learn(0.03)
     assert fit.steps[-1].n_chains < free.steps[-1].n_chains
     assert fit.status.code == "converged"
     assert "99% of the edges would be those of another seed with" in fit.status.sentence

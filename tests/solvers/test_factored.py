@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sparsefield.optimality import GAP_POLICY, _fresh_draws
+from sparsefield.optimality import GAPS, _fresh_draws
 from sparsefield.optimality._fresh_draws import Factored
 
-ALWAYS = replace(GAP_POLICY, many=0)  # by Cholesky factors, however few statistics there are
+ALWAYS = replace(GAPS, many=0)  # by Cholesky factors, however few statistics there are
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -19,9 +19,8 @@ from sparsefield.inference import Cpu
 from sparsefield.marks import fit_newton
 from sparsefield.model import sum_once
 from sparsefield.objective import L1, Completed, Observed, Problem
-from sparsefield.solvers import _newton, find_move
+from sparsefield.solvers import LEAST_SHARE, NEWTON, _newton, find_move
 from sparsefield.solvers._decrease import Stand, measure_fall
-from sparsefield.solvers._newton_step import LEAST_SHARE
 from statistics_ import FALSE_ALARM
 from zoo import parts
 
@@ -259,17 +258,17 @@ def test_draws_of_missing_values_that_chose_a_step_do_not_judge_it(monkeypatch):
     start = theta_of(sf.learn(table, 0.02, n_chains=200_000, seed=5))
     excesses = []
 
-    def record(before, move, after):
-        fall = measure_fall(before, move, after)
+    def record(before, move, after, *, policy):
+        fall = measure_fall(before, move, after, policy=policy)
         excesses.append(fall.decrease - (objective(before.theta) - objective(after.theta)))
         return fall
 
     monkeypatch.setattr(_newton, "measure_fall", record)
-    monkeypatch.setattr(_newton, "_NOISE", 0.0)  # so that a step is made
+    policy = replace(NEWTON, noise=0.0)  # so that a step is made
     for seed in range(20):
         problem = Problem(Completed(table, 300, seed, None, Cpu()), table.domain, penalty)
         assert problem.data.given(problem.model(start), 300).n_effective == 300
-        fit_newton(problem, BestDraws(), Simulation(300, seed), start=start, gap=0.5, max_iter=2)
+        fit_newton(problem, BestDraws(), Simulation(300, seed), start=start, gap=0.5, max_iter=2, policy=policy)
     assert len(excesses) == 20
     error = np.std(excesses, ddof=1) / np.sqrt(len(excesses))
     assert np.mean(excesses) <= stats.t.isf(FALSE_ALARM, len(excesses) - 1) * error

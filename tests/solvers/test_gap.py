@@ -15,7 +15,7 @@ from sparsefield.gradients import PerfectDraws, Simulation
 from sparsefield.inference import Cpu
 from sparsefield.marks import fit_newton
 from sparsefield.objective import Problem
-from sparsefield.optimality import GAP_POLICY, bound_gap
+from sparsefield.optimality import GAPS, bound_gap
 from statistics_ import FALSE_ALARM
 from zoo import LEVELS, ZOO
 
@@ -53,7 +53,7 @@ def test_draws_that_memory_does_not_hold_are_not_counted_on():
     problem = make_problem(8, 0.03, 300, seed=1)
     theta = theta_of(fit_newton(problem, PerfectDraws(), Simulation(2000, 1), gap=0.001))
     few = bound_gap(problem, theta, n_draws=2048, seed=1, max_states=0)
-    little = replace(GAP_POLICY, most_bits=8 * 2048)
+    little = replace(GAPS, most_bits=8 * 2048)
     many = bound_gap(problem, theta, n_draws=1_000_000, seed=1, max_states=0, policy=little)
     assert (many.bound, many.proven, many.n_draws) == (few.bound, few.proven, few.n_draws)
 
@@ -124,7 +124,7 @@ def test_bounds_are_refused_with_a_reason():
     data = sf.moments_of_table(model.sample(100, n_sweeps=5, seed=1))
     dependent = Problem.with_l1(data, model.domain, 0.05)
     assert "depend on each other" in bound_gap(dependent, theta_of(model), max_states=0).why
-    small = replace(GAP_POLICY, most_active=11)
+    small = replace(GAPS, most_active=11)
     full = bound_gap(problem, np.ones((5, 5)), n_draws=1000, max_states=0, policy=small)
     assert "15 parameters are not zero or free, of at most 11" in full.why
     near = bound_gap(problem, np.zeros((5, 5)), n_draws=50, max_states=0, policy=small)

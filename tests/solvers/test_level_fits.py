@@ -10,7 +10,7 @@ from naive_optimum import contrasts, indicators, minimise
 from sparsefield.data import Domain, Table, find_unseen
 from sparsefield.model import pair_weights
 from sparsefield.objective import Group, Observed, Problem, choose_penalty
-from sparsefield.pseudolikelihood import POLICY, solve_pseudo_likelihood
+from sparsefield.pseudolikelihood import PSEUDO, solve_pseudo_likelihood
 from zoo import random_field
 
 ORDERED = (None, (0.0, 1.0, 2.0), (0.0, 1.0, 5.0), None)
@@ -171,7 +171,7 @@ def test_gradient_steps_reach_what_newton_steps_do(kind, penalize_main):
     table = in_domain(make_table(300), (0,) * 4, ORDERED)
     how = {"penalty": kind, "penalize_main": penalize_main}
     best = solve_pseudo_likelihood(table, 0.02, tol=1e-8, **how)
-    fit = solve_pseudo_likelihood(table, 0.02, tol=1e-7, max_iter=1000, policy=replace(POLICY, most_active=4), **how)
+    fit = solve_pseudo_likelihood(table, 0.02, tol=1e-7, max_iter=1000, policy=replace(PSEUDO, most_active=4), **how)
     assert fit.status.code == "converged"
     np.testing.assert_allclose(fit.model.log_prob(table.codes), best.model.log_prob(table.codes), atol=1e-4)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from sparsefield.marks._narrowing import Candidates, find_open, possible_and_certain
-from sparsefield.marks._policy import POLICY
+from sparsefield.marks._policy import MARKS
 
 
 class Chain:
@@ -37,9 +37,9 @@ def test_each_set_makes_the_margins_of_the_other_one_smaller_until_nothing_chang
     # What is settled is not asked for again, nor what differs from the fit.
     values, gradients = [("values", 2, 4), ("values", 2, 4), ("values", 4)], [("gradients", 1, 3), ("gradients", 3)]
     assert margins.asked == [values[0], gradients[0], values[1], gradients[1], values[2]]
-    np.testing.assert_array_equal(np.flatnonzero(find_open(Chain(), policy=POLICY)), [5])
+    np.testing.assert_array_equal(np.flatnonzero(find_open(Chain(), policy=MARKS)), [5])
 
 
 def test_sets_are_right_after_every_round():
-    settled = [np.flatnonzero(~find_open(Chain(), policy=replace(POLICY, most_narrowings=k))) for k in range(4)]
+    settled = [np.flatnonzero(~find_open(Chain(), policy=replace(MARKS, most_narrowings=k))) for k in range(4)]
     assert [list(found) for found in settled] == [[0], [0, 1], [0, 1, 2, 3], [0, 1, 2, 3, 4]]

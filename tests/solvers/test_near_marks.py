@@ -18,13 +18,13 @@ from sparsefield.marks._covariance import Covariance
 from sparsefield.marks._curvatures import NotLocalError, choose_reach, near_curvature
 from sparsefield.marks._narrowing import find_open
 from sparsefield.marks._parameter_marks import find_undecided
-from sparsefield.marks._policy import POLICY
+from sparsefield.marks._policy import MARKS
 from sparsefield.marks._reweighted_optimum import find_whole_optimum
 from sparsefield.marks._sparse_optimum import SparseSteps, find_near_optimum
 from sparsefield.marks._whole_marks import WholeMargins
 from sparsefield.objective import L1, Problem, SparseQuadratic, find_near
 
-NEAR = replace(POLICY, whole_is_cheap=-1, largest_share=1)  # blocks, however small the field is
+NEAR = replace(MARKS, whole_is_cheap=-1, largest_share=1)  # blocks, however small the field is
 
 
 def make_ring(p, seed, coupling=0.9):
@@ -46,7 +46,7 @@ def fit_ring(p, alpha, seed, n):
 
 def distances(problem, theta, draws, estimate):
     """Return how far from its margin each nonzero is, over that margin, by the inverse of the whole covariance."""
-    found = find_whole_optimum(problem, theta, draws, estimate, policy=POLICY)
+    found = find_whole_optimum(problem, theta, draws, estimate, policy=MARKS)
     a, b = found.quadratic.first, found.quadratic.second
     variances = np.diagonal(np.linalg.inv(Covariance.of(found.quadratic).matrix)) / found.n
     ratios = np.zeros_like(theta)
@@ -116,7 +116,7 @@ def test_fits_of_many_statistics_are_not_marked_all_over():
     # 2142 statistics, where blocks of one neighbour have no minimum: all 719,400 pairs were marked.
     fit = sf.learn(make_cliques(200, 6, 20_000, 0), 0.012, gap=0.1, seed=1)
     is_edge, marks = np.triu(fit.model.interactions != 0, 1), np.triu(fit.undecided, 1)
-    assert is_edge.sum() + 1200 > POLICY.whole_is_cheap
+    assert is_edge.sum() + 1200 > MARKS.whole_is_cheap
     assert np.count_nonzero(marks & is_edge) < is_edge.sum() / 10
     assert np.count_nonzero(marks & ~is_edge) < is_edge.sum() / 2
 
@@ -131,8 +131,8 @@ def test_steps_that_lead_away_are_halved_until_they_lead_to_the_optimum(far, mon
         return far * moves, decrement
 
     monkeypatch.setattr(SparseSteps, "minimise", overshoot)
-    found = find_near_optimum(problem, theta, draws, estimate, policy=POLICY)
-    whole = find_whole_optimum(problem, theta, draws, estimate, policy=POLICY)
+    found = find_near_optimum(problem, theta, draws, estimate, policy=MARKS)
+    whole = find_whole_optimum(problem, theta, draws, estimate, policy=MARKS)
     off = found.theta - whole.theta
     assert off @ whole.quadratic.centred() @ off <= (2 * 0.2) ** 2 / 6000
 
@@ -140,7 +140,7 @@ def test_steps_that_lead_away_are_halved_until_they_lead_to_the_optimum(far, mon
 def test_steps_with_near_covariances_lead_to_the_optimum_of_the_draws():
     problem, theta, draws, _, estimate = fit_ring(16, 0.03, 1, 6000)
     ways = find_near_optimum, find_whole_optimum
-    found, whole = (find(problem, theta, draws, estimate, policy=POLICY) for find in ways)
+    found, whole = (find(problem, theta, draws, estimate, policy=MARKS) for find in ways)
     a, b = whole.quadratic.first, whole.quadratic.second
     np.testing.assert_array_equal(found.quadratic.first, a)
     np.testing.assert_array_equal(found.quadratic.second, b)
@@ -155,7 +155,7 @@ def test_steps_with_near_covariances_lead_to_the_optimum_of_the_draws():
 def test_rough_gradients_lead_to_the_same_optimum_and_to_all_that_may_differ_from_zero(seed, monkeypatch):
     problem, theta, draws, _, estimate = fit_ring(16, 0.03, seed, 6000)
     problem = replace(problem, penalty=L1(problem.domain, 0.024, 0.0))  # with less to pay some may have to join
-    exact, n_rough = find_near_optimum(problem, theta, draws, estimate, policy=POLICY), []
+    exact, n_rough = find_near_optimum(problem, theta, draws, estimate, policy=MARKS), []
     project = ChainDraws.project_roughly
 
     def count(*given):
@@ -165,7 +165,7 @@ def test_rough_gradients_lead_to_the_same_optimum_and_to_all_that_may_differ_fro
 
     monkeypatch.setattr(_draws, "_MOST_EXACT", 0)
     monkeypatch.setattr(ChainDraws, "project_roughly", count)
-    rough = find_near_optimum(problem, theta, draws, estimate, policy=POLICY)
+    rough = find_near_optimum(problem, theta, draws, estimate, policy=MARKS)
     assert len(n_rough) > (seed == 0)  # with this seed some join, and all others are looked at again
     assert min(n_rough) > 0
     for name in ("theta", "gradient", "n"):
@@ -221,7 +221,7 @@ def compare_both(problem, theta, draws, estimate, policy):
 
 def test_draws_find_what_matters_outside_a_block(monkeypatch):
     hide_graph(monkeypatch)
-    policy = replace(POLICY, most_excess=np.inf)
+    policy = replace(MARKS, most_excess=np.inf)
     wrong, without = 0, 0
     for seed in (91, 7, 12, 33):
         problem = make_l1(make_copies(seed), 0.02, True)

@@ -1,5 +1,6 @@
 """Newton steps with a sparse curvature: forced on small fields, where optima and curvatures are exact."""
 
+from dataclasses import replace
 from functools import cache
 
 import networkx as nx
@@ -15,20 +16,18 @@ from sparsefield.inference import EnumeratedStates
 from sparsefield.marks import fit_newton
 from sparsefield.model import as_theta, count_once
 from sparsefield.objective import Problem, Quadratic, SparseQuadratic, choose_active, find_near
-from sparsefield.solvers import _newton_step, _sparse_step, find_move
+from sparsefield.solvers import NEWTON, _newton_step, _sparse_step, find_move
 from sparsefield.solvers._decrease import make_stand
-from sparsefield.solvers._draw_budget import draws_for_agreement, find_edge_noise
+from sparsefield.solvers._draw_budget import draws_for_agreement
+from sparsefield.solvers._edge_noise import find_edge_noise
 from sparsefield.solvers._sparse_step import NEAREST, WIDEST, NearStep
 from statistics_ import FALSE_ALARM
 
 CRITICAL = 4 * 0.44068679  # of the Ising model on the square lattice, whose states are 0 and 1 here
 
 
-@pytest.fixture
-def always_near(monkeypatch):
-    """Let curvatures be sparse however few statistics there are, and however many of them are near."""
-    monkeypatch.setattr(_sparse_step, "_FEWEST", 0)
-    monkeypatch.setattr(_sparse_step, "_MOST_KEPT", 2.0)
+# Curvatures are sparse however few statistics there are, and however many of them are near.
+ALWAYS_NEAR = replace(NEWTON, fewest=0, most_kept=2.0)
 
 
 def make_problem(graph, coupling, alpha=0.02, n=2000, seed=1):
@@ -72,14 +71,13 @@ def spread_of(problem, theta, reach):
     return (values[-1] - values[0]) / (values[-1] + values[0])
 
 
-@pytest.mark.usefixtures("always_near")
 @pytest.mark.parametrize("seed", range(4))
 def test_fits_with_a_sparse_curvature_reach_the_optimum(monkeypatch, seed):
     found = []
     original = _newton_step._go_near
     monkeypatch.setattr(_newton_step, "_go_near", lambda *some: found.append(original(*some)) or found[-1])
     best = optimum_of(RING)
-    fit = fit_newton(RING, BestDraws(max_states=0), Simulation(2000, seed), gap=0.001)
+    fit = fit_newton(RING, BestDraws(max_states=0), Simulation(2000, seed), gap=0.001, policy=ALWAYS_NEAR)
     assert fit.status.code == "converged"
     assert len(found) >= len(fit.steps) - 1
     assert all(move is not None for move in found)  # no step found it wrong
@@ -93,14 +91,13 @@ def test_fits_with_a_sparse_curvature_reach_the_optimum(monkeypatch, seed):
     assert last.predicted <= 2.5 * count_once(theta_of(fit)) / (2 * n)
 
 
-@pytest.mark.usefixtures("always_near")
 @pytest.mark.parametrize(("problem", "has_minimum", "reach"), [(WEAK, True, WIDEST), (GRID, False, None)])
 def test_a_sparse_curvature_that_hides_too_much_is_given_up(problem, has_minimum, reach):
     here = stand_at(problem, 0.9 * optimum_of(problem), 20_000)
     some = here.draws, here.theta, here.moments
-    step = _sparse_step.find_near_step(problem, *some, NEAREST, lambda _: 1e-6, 1000)
+    step = _sparse_step.find_near_step(problem, *some, NEAREST, lambda _: 1e-6, policy=ALWAYS_NEAR)
     assert step.has_minimum == has_minimum
-    move = find_move(problem, *some)
+    move = find_move(problem, *some, policy=ALWAYS_NEAR)
     assert move.reach == reach
     dense = find_move(problem, *some, None)
     assert isinstance(dense.quadratic, Quadratic)
@@ -110,14 +107,18 @@ def test_a_sparse_curvature_that_hides_too_much_is_given_up(problem, has_minimum
     assert move.curvature == pytest.approx(values.var(), rel=1e-9)
 
 
-@pytest.mark.usefixtures("always_near")
 @pytest.mark.parametrize("seed", range(2))
 def test_fits_find_their_way_back_to_a_dense_curvature(monkeypatch, seed):
     best = GRID.objective(optimum_of(GRID))
     reaches = []
     original = _newton_step.find_near_step
-    monkeypatch.setattr(_newton_step, "find_near_step", lambda *some: reaches.append(some[4]) or original(*some))
-    fit = fit_newton(GRID, BestDraws(max_states=0), Simulation(2000, seed), gap=0.001)
+
+    def find_near_step(*some, **options):
+        reaches.append(some[4])
+        return original(*some, **options)
+
+    monkeypatch.setattr(_newton_step, "find_near_step", find_near_step)
+    fit = fit_newton(GRID, BestDraws(max_states=0), Simulation(2000, seed), gap=0.001, policy=ALWAYS_NEAR)
     assert fit.status.code == "converged"
     assert reaches == sorted(reaches)  # what was given up is not tried again
     assert reaches[0] == NEAREST
@@ -130,12 +131,10 @@ def test_fits_find_their_way_back_to_a_dense_curvature(monkeypatch, seed):
 
 def test_a_fit_whose_sparse_curvatures_are_all_wrong_is_the_dense_one(monkeypatch):
     dense = fit_newton(RING, BestDraws(max_states=0), Simulation(2000, 1), gap=0.002)
-    monkeypatch.setattr(_sparse_step, "_FEWEST", 0)
-    monkeypatch.setattr(_sparse_step, "_MOST_KEPT", 2.0)
-    sparse = fit_newton(RING, BestDraws(max_states=0), Simulation(2000, 1), gap=0.002)
+    sparse = fit_newton(RING, BestDraws(max_states=0), Simulation(2000, 1), gap=0.002, policy=ALWAYS_NEAR)
     assert not np.array_equal(theta_of(sparse), theta_of(dense))
     monkeypatch.setattr(NearStep, "predict", lambda *_: None)
-    back = fit_newton(RING, BestDraws(max_states=0), Simulation(2000, 1), gap=0.002)
+    back = fit_newton(RING, BestDraws(max_states=0), Simulation(2000, 1), gap=0.002, policy=ALWAYS_NEAR)
     np.testing.assert_array_equal(theta_of(back), theta_of(dense))
     assert [step.predicted for step in back.steps] == [step.predicted for step in dense.steps]
 
@@ -157,11 +156,11 @@ def test_a_step_is_worth_what_its_best_share_gains():
     assert NearStep(None, None, 1.0, 4.0, 0.0, None, False).predict(4.0) is None
 
 
-@pytest.mark.usefixtures("always_near")
 def test_the_working_set_is_the_one_of_dense_curvatures():
     theta = np.where(np.abs(optimum_of(GRID)) > 0.3, 1.1 * optimum_of(GRID), 0.0)
     here = stand_at(GRID, theta, 2000)
-    step = _sparse_step.find_near_step(GRID, here.draws, theta, here.moments, 0, lambda _: 1e-6, 10)
+    policy = replace(ALWAYS_NEAR, most_epochs=10)
+    step = _sparse_step.find_near_step(GRID, here.draws, theta, here.moments, 0, lambda _: 1e-6, policy=policy)
     gradient = here.moments.pair - GRID.target
     violation = np.abs(GRID.subgradient(theta, gradient))
     active = choose_active(theta, violation, lambda _: True)
@@ -172,13 +171,12 @@ def test_the_working_set_is_the_one_of_dense_curvatures():
     np.testing.assert_array_equal(step.quadratic.second, b)
 
 
-@pytest.mark.usefixtures("always_near")
 def test_a_cut_working_set_counts_what_it_leaves_out(monkeypatch):
     theta = np.where(np.abs(optimum_of(GRID)) > 0.3, 1.1 * optimum_of(GRID), 0.0)
     here = stand_at(GRID, theta, 2000)
-    arguments = GRID, here.draws, theta, here.moments, 0, lambda _: 1e-6, 10
+    arguments = GRID, here.draws, theta, here.moments, 0, lambda _: 1e-6
     monkeypatch.setattr(_sparse_step, "_choose", lambda theta, *_: theta != 0)
-    cut = _sparse_step.find_near_step(*arguments)
+    cut = _sparse_step.find_near_step(*arguments, policy=replace(ALWAYS_NEAR, most_epochs=10))
     gradient = here.moments.pair - GRID.target
     outside = np.triu(theta == 0)
     pair = here.moments.pair[outside]
@@ -188,19 +186,18 @@ def test_a_cut_working_set_counts_what_it_leaves_out(monkeypatch):
     assert cut.missed == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.usefixtures("always_near")
 def test_draws_for_agreement_are_those_of_a_dense_curvature():
     theta = optimum_of(RING)
     here = stand_at(RING, theta, 20_000)
     a, b = np.nonzero(np.triu(theta))
     near = find_near(theta, RING.domain.slot_variables, a, b, 6)  # all of the ring
     dense = find_move(RING, here.draws, theta, here.moments, None)
-    sparse = find_move(RING, here.draws, theta, here.moments)
+    sparse = find_move(RING, here.draws, theta, here.moments, policy=ALWAYS_NEAR)
     assert isinstance(sparse.quadratic, SparseQuadratic)
     everything = SparseQuadratic.of(here.draws, a, b, near)
     for share in (0.9, 0.99):
         wanted = draws_for_agreement(find_edge_noise(here, dense), share)
-        whole = _newton_step.replace(sparse, quadratic=everything)
+        whole = replace(sparse, quadratic=everything)
         # Ridges are those of other working sets: a hundredth of a percent of variances. Numbers are right to 2^0.01.
         assert draws_for_agreement(find_edge_noise(here, whole), share) == pytest.approx(wanted, rel=0.02)
         # On what is near alone, errors are those that the eigenvalues of M^-1 H allow.

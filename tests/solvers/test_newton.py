@@ -1,7 +1,7 @@
 """Newton steps: with exact curvature against an independent solver, with draws against exact objectives."""
 
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -17,9 +17,8 @@ from sparsefield.inference import Chains, EnumeratedStates, OutOfReachError
 from sparsefield.marks import fit_newton
 from sparsefield.model import norm
 from sparsefield.objective import L1, Problem, choose_active
-from sparsefield.solvers import Limits, _batched_estimate, _newton, _newton_step, find_move, solve
+from sparsefield.solvers import NEWTON, Limits, _newton, _newton_step, find_move, run_newton, solve
 from sparsefield.solvers._decrease import Fall
-from sparsefield.solvers._newton import run_newton
 from statistics_ import FALSE_ALARM
 from zoo import LEVELS
 
@@ -57,8 +56,7 @@ def test_any_working_set_leads_to_the_same_optimum(monkeypatch):
     monkeypatch.setattr(_newton_step, "choose_active", lambda theta, *_: np.ones(theta.shape, dtype=bool))
     full = fit_newton(problem, ExactMoments(), **whole)
     monkeypatch.setattr(_newton_step, "choose_active", choose_active)
-    monkeypatch.setattr(_newton_step, "_MOST_ACTIVE", 6)
-    small = fit_newton(problem, ExactMoments(), **whole)
+    small = fit_newton(problem, ExactMoments(), **whole, policy=replace(NEWTON, most_active=6))
     for other in (full, small):
         assert other.status.code == "converged"
         np.testing.assert_allclose(theta_of(free), theta_of(other), atol=1e-6)
@@ -103,7 +101,7 @@ def test_a_smaller_gap_is_a_smaller_gap():
         fits = [fit_newton(problem, BestDraws(max_states=0), Simulation(200, seed), gap=gap) for seed in range(20)]
         lasts = [fit.steps[-1] for fit in fits]
         assert {fit.status.code for fit in fits} == {"converged"}
-        assert all(last.n_chains >= _newton._ENOUGH * last.n_nonzero / (2 * gap) for last in lasts)
+        assert all(last.n_chains >= NEWTON.enough * last.n_nonzero / (2 * gap) for last in lasts)
         gaps = np.array([assert_end_is_measured(problem, fit, optimum) for fit in fits])
         leading = [step_to_end(fit) for fit in fits]
         assert_gaps_are_noise(gaps, leading, 8 * 9 // 2)
@@ -153,9 +151,9 @@ def test_interrupts_and_limits():
             fit_newton(problem, BestDraws(max_states=0), **options)
 
 
-def test_more_draws_than_the_limit_end_at_the_noise_floor(monkeypatch):
-    monkeypatch.setattr(_newton, "MOST_DRAWS", 2000)
-    fit = fit_newton(make_problem(), BestDraws(max_states=0), Simulation(500, 1), gap=1e-6)
+def test_more_draws_than_the_limit_end_at_the_noise_floor():
+    policy = replace(NEWTON, most_draws=2000)
+    fit = fit_newton(make_problem(), BestDraws(max_states=0), Simulation(500, 1), gap=1e-6, policy=policy)
     assert fit.status.code == "noise floor"
     assert fit.steps[-1].n_chains == 2000
 
@@ -163,11 +161,11 @@ def test_more_draws_than_the_limit_end_at_the_noise_floor(monkeypatch):
 def test_draws_that_memory_does_not_hold_come_in_batches(monkeypatch):
     problem = make_problem(6, 0.05, seed=2)
     optimum = theta_of(fit_newton(problem, ExactMoments(), tol=1e-9))
-    monkeypatch.setattr(_batched_estimate, "_MOST_CELLS", 6 * 1500)
     held = []
     draws_of = Chains.draws
     monkeypatch.setattr(Chains, "draws", lambda chains: held.append(chains.n_chains) or draws_of(chains))
-    fit = fit_newton(problem, BestDraws(max_states=0), Simulation(1000, 1), gap=0.001)
+    policy = replace(NEWTON, most_cells=6 * 1500)
+    fit = fit_newton(problem, BestDraws(max_states=0), Simulation(1000, 1), gap=0.001, policy=policy)
     last = fit.steps[-1]
     assert last.n_chains > 2 * 1500
     assert max(held) == 1500
@@ -214,12 +212,12 @@ def test_what_no_draw_shows_is_not_taken_for_certain(seed, penalize_main):
     assert sf.SparseMRF(0.0, gap=0.002, **options).fit(table).fit_.undecided is not None
 
 
-def test_batches_lead_as_far_as_draws_at_one_time(monkeypatch):
+def test_batches_lead_as_far_as_draws_at_one_time():
     problem = make_problem(8, 0.03, seed=5)
     optimum = theta_of(fit_newton(problem, ExactMoments(), tol=1e-9))
-    monkeypatch.setattr(_batched_estimate, "_MOST_CELLS", 8 * 512)
+    policy = replace(NEWTON, most_cells=8 * 512)
     for seed in range(10):
-        fit = fit_newton(problem, BestDraws(max_states=0), Simulation(1000, seed), gap=0.003)
+        fit = fit_newton(problem, BestDraws(max_states=0), Simulation(1000, seed), gap=0.003, policy=policy)
         assert fit.status.code == "converged"
         assert_kept_steps_lead_down(fit)
         gap = assert_end_is_measured(problem, fit, optimum, n_held=512)
@@ -250,21 +248,21 @@ def test_few_draws_come_to_an_end():
 
 @pytest.mark.parametrize("schedule", [ExactMoments(), PerfectDraws()], ids=str)
 def test_a_fit_none_of_whose_steps_leads_down_stays_where_it_is(schedule, monkeypatch):
-    monkeypatch.setattr(_newton, "measure_fall", lambda *_: Fall(decrease=-1.0, error=0.0, allowed=0.0))
+    monkeypatch.setattr(_newton, "measure_fall", lambda *_, **__: Fall(decrease=-1.0, error=0.0, allowed=0.0))
     start = theta_of(make_problem(6).model(0.1 * np.eye(6)))
     fit = fit_newton(make_problem(6), schedule, Simulation(1000, 1), start=start)
     assert fit.status.code == "stalled"
     assert "no step, however short" in fit.status.sentence
     np.testing.assert_array_equal(theta_of(fit), start)
     # The first row finds a step, and each of the others takes it back and makes it shorter.
-    assert len(fit.steps) == 1 + _newton._MOST_TAKEN_BACK
+    assert len(fit.steps) == 1 + NEWTON.most_cuts
     assert all("taken back" in step.reason and step.share == 0 for step in fit.steps[1:])
 
 
 def test_a_fit_that_is_not_surely_lower_than_its_start_is_its_start(monkeypatch):
     # Every step seems to lead nowhere: there are more draws then, once, and the start is what is returned.
-    monkeypatch.setattr(_newton, "measure_fall", lambda *_: Fall(decrease=0.0, error=1.0, allowed=0.0))
-    monkeypatch.setattr(_newton, "measure_decrease", lambda *_: (0.0, 1.0))
+    monkeypatch.setattr(_newton, "measure_fall", lambda *_, **__: Fall(decrease=0.0, error=1.0, allowed=0.0))
+    monkeypatch.setattr(_newton, "measure_decrease", lambda *_, **__: (0.0, 1.0))
     problem, start = make_problem(6), 0.1 * np.eye(6)
     fit = fit_newton(problem, PerfectDraws(), Simulation(1000, 1), start=start, gap=0.01)
     assert fit.status.code == "noise floor"  # there is more to gain than the noise of the draws
@@ -297,13 +295,13 @@ def test_a_fit_does_not_return_to_a_start_that_its_draws_know_to_be_worse():
 
 
 def test_a_fit_that_a_limit_ends_returns_to_its_start_too(monkeypatch):
-    monkeypatch.setattr(_newton, "measure_fall", lambda *_: Fall(decrease=0.0, error=1.0, allowed=0.0))
+    monkeypatch.setattr(_newton, "measure_fall", lambda *_, **__: Fall(decrease=0.0, error=1.0, allowed=0.0))
     problem, start = make_problem(6), 0.1 * np.eye(6)
     options = {"start": start, "gap": 0.01, "max_iter": 3}
     kept = fit_newton(problem, PerfectDraws(), Simulation(1000, 1), **options)
     assert kept.status.code == "max_iter"
     assert problem.objective(theta_of(kept)) < problem.objective(start)  # by draws at the end, if not step by step
-    monkeypatch.setattr(_newton, "measure_decrease", lambda *_: (0.0, 1.0))
+    monkeypatch.setattr(_newton, "measure_decrease", lambda *_, **__: (0.0, 1.0))
     fit = fit_newton(problem, PerfectDraws(), Simulation(1000, 1), **options)
     assert fit.status.code == "max_iter"
     assert fit.status.sentence.endswith("surely lower: this is the start.")
@@ -327,3 +325,27 @@ def test_draws_at_the_start_that_are_at_hand_are_the_first_ones():
     )
     assert harder.objective(theta_of(fit)) < harder.objective(stand.theta)
     assert end.stand is not None
+
+
+@pytest.mark.parametrize("agreement", [None, 0.99])
+def test_a_state_leads_to_the_same_step_again_and_stays_as_it_was(agreement):
+    problem, start = make_problem(6), 0.1 * np.eye(6)
+    limits, simulation = Limits(50), Simulation(500, 1)
+    task = _newton.NewtonTask(PerfectDraws(), simulation, limits, 0.01, agreement, NEWTON)
+    state, status, n_steps = _newton.init(task, problem, start), None, 0
+    while status is None:
+        n_steps += 1
+        state = state.turned()
+        kept = {own.name: getattr(state, own.name) for own in fields(state)}
+        (after, info), (other, again) = (_newton.step(task, *_newton.look(task, state)) for _ in range(2))
+        assert all(getattr(state, name) is value for name, value in kept.items())
+        assert info == again
+        np.testing.assert_array_equal(after.ahead, other.ahead)
+        assert (after.budget.n_next, after.ending) == (other.budget.n_next, other.ending)
+        status = _newton.end(task, after, n_steps)
+        assert _newton.end(task, after, n_steps) == status
+        state = after
+    known = run_newton(problem, PerfectDraws(), simulation, limits, start, 0.01, agreement, None)
+    np.testing.assert_array_equal(state.theta, known.theta)
+    assert (status, n_steps) == (known.status, len(known.steps))
+    assert n_steps > 2

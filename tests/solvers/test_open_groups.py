@@ -14,11 +14,12 @@ from sparsefield.marks._group_marks import GroupMargins, _largest_norm
 from sparsefield.marks._narrowing import find_open
 from sparsefield.marks._optimum import Optimum
 from sparsefield.marks._parameter_marks import find_undecided
-from sparsefield.marks._policy import POLICY
+from sparsefield.marks._policy import MARKS
 from sparsefield.objective import Group, Problem
 from sparsefield.solvers import UNDECIDED, find_move
 from sparsefield.solvers._decrease import Stand
-from sparsefield.solvers._draw_budget import draws_for_agreement, find_edge_noise
+from sparsefield.solvers._draw_budget import draws_for_agreement
+from sparsefield.solvers._edge_noise import find_edge_noise
 from statistics_ import FALSE_ALARM
 
 
@@ -117,7 +118,7 @@ def test_each_answer_of_a_group_with_normal_noise_is_as_rare_as_it_should_be(rat
         x = minimise_group(curvature, slope, alpha)
         found = Optimum(x, curvature @ x - slope, None, n, 0.0, np.ones(4))
         margins = GroupMargins(x, found, Covariance(curvature, 10**8), np.full(4, alpha), np.zeros(4, dtype=int))
-        is_open = margins.spread(find_open(margins, policy=POLICY))
+        is_open = margins.spread(find_open(margins, policy=MARKS))
         assert is_open.all() or not is_open.any()
         n_differ += x.any() and not is_open.any()
         n_vanish += not x.any() and not is_open.any()

@@ -15,7 +15,7 @@ from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Simulat
 from sparsefield.inference import MOST_ENTRIES, Cpu, count_entries
 from sparsefield.marks import fit_newton
 from sparsefield.objective import Problem
-from sparsefield.optimality import GAP_POLICY, Promise, _certified_solve, bound_gap
+from sparsefield.optimality import GAPS, Promise, _certified_solve, bound_gap
 from sparsefield.optimality._certify import assess
 from sparsefield.optimality._clt_bound import draws_for_targets, outside_quantile
 from sparsefield.optimality._dual_point import choose_targets, count_targets
@@ -85,7 +85,7 @@ class Attempts:
         self.solved.append((start, gap, seed, n_left))
         return replace(FIT, model=PROBLEM.model(np.eye(5) * len(self.solved)))
 
-    def run(self, monkeypatch, gap, max_seconds=None, policy=GAP_POLICY):
+    def run(self, monkeypatch, gap, max_seconds=None, policy=GAPS):
         monkeypatch.setattr(_certified_solve, "assess", self.assess)
         limits = Limits(100, max_seconds=max_seconds)
         promise = Promise(PROBLEM, Rows(TABLE), gap, self.solve, Simulation(100, 7), limits, policy=policy)
@@ -126,7 +126,7 @@ def test_draws_grow_to_a_limit(monkeypatch):
 
 def test_a_policy_says_how_often_and_with_how_many_draws_it_is_tried(monkeypatch):
     tried = Attempts([1.0] * 2, [0.0] * 2)
-    policy = replace(GAP_POLICY, most_attempts=2, fewest_draws=70_000, growth=3, confidence=0.95)
+    policy = replace(GAPS, most_attempts=2, fewest_draws=70_000, growth=3, confidence=0.95)
     fit = tried.run(monkeypatch, 0.1, policy=policy)
     assert [asked["n_draws"] for asked in tried.asked] == [70_000, 210_000]
     assert [(1 - asked["confidence"]) / 0.05 for asked in tried.asked] == pytest.approx([1 / 2, 1 / 6])
@@ -174,7 +174,7 @@ def test_batches_have_a_hundred_draws_for_each_statistic_that_they_leave_open(is
     moments = problem.see(problem.model(theta).moments()) if is_known else None
     n = draws_for_targets(problem, theta, moments)
     gradient = problem.gradient(moments) if is_known else np.zeros_like(theta)
-    z = outside_quantile(problem, 1 - GAP_POLICY.confidence)
+    z = outside_quantile(problem, 1 - GAPS.confidence)
     enough, fewer = (count_targets(problem, theta, gradient, z, k) for k in (n, (n - 1) / 2**0.01))
     assert 100 * enough <= n
     assert 100 * fewer > (n - 1) / 2**0.01
@@ -256,5 +256,5 @@ def test_gaps_that_need_several_attempts_hold(monkeypatch, gap, options):
         assert fit.optimality.kind == "asymptotic"
         assert fit.optimality.gap <= gap
         n_broken += bound_gap(problem, theta_of(fit)).lower > fit.optimality.gap
-    assert n_broken <= stats.binom.isf(FALSE_ALARM, n_fits, 1 - GAP_POLICY.confidence)
+    assert n_broken <= stats.binom.isf(FALSE_ALARM, n_fits, 1 - GAPS.confidence)
     assert n_attempts > n_fits  # at least one of them needed a second one: without that nothing is tested here

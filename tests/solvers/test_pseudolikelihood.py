@@ -14,7 +14,7 @@ from sparsefield import PseudoLikelihood
 from sparsefield.data import find_unseen, moments_of_table, weighted_moments
 from sparsefield.datasets import make_field
 from sparsefield.objective import Problem
-from sparsefield.pseudolikelihood import POLICY, PseudoLikelihoodLoss, solve_pseudo_likelihood
+from sparsefield.pseudolikelihood import PSEUDO, PseudoLikelihoodLoss, solve_pseudo_likelihood
 from statistics_ import FALSE_ALARM
 from zoo import ZOO
 
@@ -111,7 +111,7 @@ def test_pseudo_likelihood_of_the_zoo_is_optimal(name, penalize_main):
 def test_any_working_set_leads_to_the_same_pseudo_likelihood(limit, penalize_main):
     # A limit of 60 entries holds 8 variables with a few parameters each, out of 36.
     observed = make_table(8, 400)
-    policy = replace(POLICY, most_curvatures=limit)
+    policy = replace(PSEUDO, most_curvatures=limit)
     found = solve_pseudo_likelihood(observed, 0.01, penalize_main=penalize_main, tol=1e-8, max_iter=500, policy=policy)
     assert found.status.code == "converged"
     loss = PseudoLikelihoodLoss(observed, np.ones(400))

@@ -15,11 +15,11 @@ from sparsefield.fits import Fit
 from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Simulation
 from sparsefield.marks import _mark, fit_newton
 from sparsefield.marks._parameter_marks import find_undecided
-from sparsefield.marks._policy import POLICY
+from sparsefield.marks._policy import MARKS
 from sparsefield.marks._reweighted_optimum import reweight_to_optimum
 from sparsefield.objective import Problem
 from sparsefield.pseudolikelihood import solve_pseudo_likelihood
-from sparsefield.solvers import UNDECIDED, _newton
+from sparsefield.solvers import NEWTON, UNDECIDED
 from statistics_ import FALSE_ALARM
 from zoo import LEVELS
 
@@ -115,8 +115,8 @@ def test_fits_with_draws_have_marks_unless_their_time_is_up(monkeypatch):
         assert (fit.status.code, len(fit.steps)) == ("time", n_steps)
         assert fit.undecided is None
         assert "undecided" not in sf.edge_table(fit).columns
-    monkeypatch.setattr(_newton, "MOST_DRAWS", 2000)
-    fit = fit_newton(problem, PerfectDraws(), Simulation(500, 1), gap=1e-6)
+    policy = replace(NEWTON, most_draws=2000)
+    fit = fit_newton(problem, PerfectDraws(), Simulation(500, 1), gap=1e-6, policy=policy)
     assert fit.status.code == "noise floor"
     assert "undecided" in sf.edge_table(fit).columns
     # Exact moments leave nothing open at the optimum, and say nothing of it before.
@@ -138,7 +138,7 @@ def test_reweighted_draws_lead_to_their_optimum():
     problem = make_problem(5, 0.02, seed=3)
     theta = theta_of(fit_newton(problem, ExactMoments(), tol=1e-3))
     draws, x, estimate = draw(problem, theta, 4000, 1)
-    there, gradient, n = reweight_to_optimum(problem, theta, draws, estimate, theta != 0, policy=POLICY)
+    there, gradient, n = reweight_to_optimum(problem, theta, draws, estimate, theta != 0, policy=MARKS)
     move = there - theta
     assert np.abs(move).max() > 0
     weights = np.exp(x @ np.diagonal(move) + ((x @ np.triu(move, 1)) * x).sum(axis=1))
@@ -158,7 +158,7 @@ def test_marks_are_those_of_plain_linear_algebra():
     problem = make_problem(5, 0.02, seed=3)
     theta = theta_of(fit_newton(problem, PerfectDraws(), Simulation(500, 1), gap=0.02))
     draws, x, estimate = draw(problem, theta, 2000, 2)
-    there, gradient, n = reweight_to_optimum(problem, theta, draws, estimate, theta != 0, policy=POLICY)
+    there, gradient, n = reweight_to_optimum(problem, theta, draws, estimate, theta != 0, policy=MARKS)
     a, b = np.triu_indices(5)
     covariance = np.cov((x[:, a] * x[:, b]).T, bias=True)
     here, there, gradient, alpha = theta[a, b], there[a, b], gradient[a, b], problem.penalty.weights[a, b]
@@ -246,7 +246,7 @@ def test_where_draws_leave_most_edges_open_more_of_them_look_again():
     assert is_edge.sum() > 20
     assert np.count_nonzero(fit.undecided & is_edge) < is_edge.sum() / 2
     # The same fit, and its marks by the draws at hand alone.
-    policy = replace(POLICY, most_looks=0)
+    policy = replace(MARKS, most_looks=0)
     few = fit_newton(problem, BestDraws(max_states=0), Simulation(500, 1), **asked, policy=policy)
     np.testing.assert_array_equal(few.model.interactions, fit.model.interactions)
     assert np.count_nonzero(few.undecided & is_edge) > np.count_nonzero(fit.undecided & is_edge)

@@ -18,7 +18,7 @@ from sparsefield.fits import Fit
 from sparsefield.fitting._options import MAX_ITER, Options, make_schedule
 from sparsefield.gradients import Simulation
 from sparsefield.inference import make_backend
-from sparsefield.marks import fit_newton, mark
+from sparsefield.marks import MARKS, MarksPolicy, fit_newton, mark
 from sparsefield.model import PairwiseMRF
 from sparsefield.objective import (
     L1,
@@ -33,12 +33,14 @@ from sparsefield.objective import (
     describe_penalty,
     make_penalty,
 )
-from sparsefield.optimality import GAP_POLICY, Promise, certify_slope
+from sparsefield.optimality import GAPS, Promise, certify_slope
 from sparsefield.pseudolikelihood import solve_pseudo_likelihood
 from sparsefield.solvers import (
+    NEWTON,
     ExactStand,
     Limits,
     NewtonEnd,
+    NewtonPolicy,
     Stand,
     follow,
     keep_if_lower,
@@ -74,6 +76,10 @@ class Learner:
         The rows that count, which are counted once.
     options : Options
         What is asked of each fit.
+    policy : NewtonPolicy
+        Tuning constants of Newton steps.
+    marks : MarksPolicy
+        Those of marks.
 
     Attributes
     ----------
@@ -88,8 +94,10 @@ class Learner:
         some.
     """
 
-    def __init__(self, rows: Rows, options: Options) -> None:
-        self.rows, self.options = rows, options
+    def __init__(
+        self, rows: Rows, options: Options, *, policy: NewtonPolicy = NEWTON, marks: MarksPolicy = MARKS
+    ) -> None:
+        self.rows, self.options, self._policy, self._marks = rows, options, policy, marks
         self.table, self.weights = rows.table, rows.weights
         backend = make_backend(options.backend, options.n_threads, options.device, rows.table.domain)
         self._simulation = Simulation(options.n_chains, options.seed, options.persists, backend)  # of the last fit
@@ -130,7 +138,7 @@ class Learner:
             Called with each StepInfo.
         """
         solved = self._solve(alpha, penalty, start, None, began, watch)
-        fit = solved.fit if solved.end is None else mark(solved.end, solved.limits)
+        fit = solved.fit if solved.end is None else mark(solved.end, solved.limits, policy=self._marks)
         if self.options.certify and fit.status.code != "interrupted":
             fit = self._certify(fit, solved.problem, solved.limits, watch)
         return self._describe(fit, solved)
@@ -189,11 +197,12 @@ class Learner:
         self.stand, end = None, None
         summed = None
         if isinstance(own, Ridge) and theta is not None and options.sums_out:
-            summed = solve_summed(problem, self._simulation, limits, theta, watch)
+            summed = solve_summed(problem, self._simulation, limits, theta, watch, policy=self._policy)
         if summed is not None:
             fit, self.stand = summed
         elif options.solver == "newton" and isinstance(start, ExactStand) and enough is not None:
-            fit, self.stand = follow(problem, self._simulation.backend, limits, start, enough, watch)
+            sums, policy = self._simulation.backend, self._policy
+            fit, self.stand = follow(problem, sums, limits, start, enough, watch, policy=policy)
         elif options.solver == "newton":
             first = start if isinstance(start, Stand) else theta
             end = self._run_newton(problem, first, self._find_gap(problem), limits, watch)
@@ -208,14 +217,14 @@ class Learner:
     def _run_newton(
         self, problem: Problem, start: Matrix | Stand | None, gap: float, limits: Limits, watch: Watch | None
     ) -> NewtonEnd:
-        options = self.options
-        return run_newton(problem, options.way, self._simulation, limits, start, gap, options.agreement, watch)
+        way, agreement, own = self.options.way, self.options.agreement, self._policy
+        return run_newton(problem, way, self._simulation, limits, start, gap, agreement, watch, policy=own)
 
     def _find_gap(self, problem: Problem) -> float:
         """Return how far above its optimum the objective may be."""
         options, own = self.options, problem.penalty
         # A gap that cannot be certified has no share to leave to that.
-        gap = options.largest_gap * (GAP_POLICY.own_share if options.certify and problem.data.is_fixed else 1.0)
+        gap = options.largest_gap * (GAPS.own_share if options.certify and problem.data.is_fixed else 1.0)
         if isinstance(own, Ridge) and options.gap == "auto":
             gap = min(gap, max(1, own.n_parameters) / (2 * _DRAWS_EACH_ROW * self.unseen.n))
         return gap
@@ -309,7 +318,8 @@ class Learner:
             is_newton, most = self.options.solver == "newton", self.options.max_sweeps
             way = self.options.way if is_newton else make_schedule("best", "newton", "sharp", most)
             arguments = _as_arguments(replace(limits, max_iter=n_left), start, watch)
-            arguments["agreement"] = self.options.agreement if is_newton else None
+            arguments |= {"agreement": self.options.agreement if is_newton else None}
+            arguments |= {"policy": self._policy, "marks": self._marks}
             return fit_newton(problem, way, replace(simulation, seed=seed), gap=smaller, **arguments)
 
         if self.options.solver != "newton":  # whose steps are others: these have a limit of their own

@@ -13,9 +13,18 @@ from sparsefield.data import count
 from sparsefield.fits import Fit, Status
 from sparsefield.gradients import Schedule, Simulation
 from sparsefield.marks._parameter_marks import find_undecided
-from sparsefield.marks._policy import POLICY, MarksPolicy
+from sparsefield.marks._policy import MARKS, MarksPolicy
 from sparsefield.objective import Problem
-from sparsefield.solvers import MOST_DRAWS, Limits, NewtonEnd, find_edge_noise, find_spread, run_newton
+from sparsefield.solvers import (
+    MOST_DRAWS,
+    NEWTON,
+    Limits,
+    NewtonEnd,
+    NewtonPolicy,
+    find_edge_noise,
+    find_spread,
+    run_newton,
+)
 from sparsefield.solvers import WatchSteps as Watch
 
 
@@ -32,15 +41,16 @@ def fit_newton(
     max_seconds: float | None = None,
     began: float | None = None,
     watch: Watch | None = None,
-    policy: MarksPolicy = POLICY,
+    policy: NewtonPolicy = NEWTON,
+    marks: MarksPolicy = MARKS,
 ) -> Fit:
     """Make Newton steps as `solve_newton` does, and mark what simulation error leaves open."""
-    limits = Limits(max_iter, tol, max_seconds, began)
-    end = run_newton(problem, schedule, simulation or Simulation(), limits, start, gap, agreement, watch)
-    return mark(end, limits, policy=policy)
+    limits, simulation = Limits(max_iter, tol, max_seconds, began), simulation or Simulation()
+    end = run_newton(problem, schedule, simulation, limits, start, gap, agreement, watch, policy=policy)
+    return mark(end, limits, policy=marks)
 
 
-def mark(end: NewtonEnd, limits: Limits, *, policy: MarksPolicy = POLICY) -> Fit:
+def mark(end: NewtonEnd, limits: Limits, *, policy: MarksPolicy = MARKS) -> Fit:
     """Return the fit at the end of Newton steps, with marks and simulation error where there is time for them."""
     status, undecided, spread = end.status, None, None
     try:

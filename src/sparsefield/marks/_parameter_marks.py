@@ -15,7 +15,7 @@ from sparsefield.marks._curvatures import Curvature, NotLocalError, choose_reach
 from sparsefield.marks._group_marks import GroupMargins
 from sparsefield.marks._narrowing import find_open
 from sparsefield.marks._optimum import Optimum, find_free
-from sparsefield.marks._policy import POLICY, MarksPolicy
+from sparsefield.marks._policy import MARKS, MarksPolicy
 from sparsefield.marks._reweighted_optimum import find_whole_optimum
 from sparsefield.marks._sparse_optimum import find_near_optimum
 from sparsefield.marks._whole_marks import WholeMargins
@@ -30,7 +30,7 @@ def find_undecided(
     estimate: Estimate,
     counts: float = 1.0,
     *,
-    policy: MarksPolicy = POLICY,
+    policy: MarksPolicy = MARKS,
 ) -> Mask | None:
     """Mark the parameters of which draws do not settle whether they are zero in the optimum, as they are in theta.
 

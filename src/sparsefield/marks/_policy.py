@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class MarksPolicy:
     """The tuning constants of marks, each with what it was measured on.
 
-    `POLICY` holds the ones in use; `dataclasses.replace(POLICY, most_looks=0)` is another policy.
+    `MARKS` holds the ones in use; `dataclasses.replace(MARKS, most_looks=0)` is another policy.
     """
 
     # Where draws leave more than this share of the edges open, four times as many look again, and so on so many times:
@@ -87,4 +87,4 @@ class MarksPolicy:
     most_excess: float = 0.1
 
 
-POLICY = MarksPolicy()
+MARKS = MarksPolicy()

@@ -3,10 +3,10 @@
 from sparsefield.optimality._certified_solve import Promise, certify_slope
 from sparsefield.optimality._certify import certify_rows, check_certifiable, problem_of
 from sparsefield.optimality._gap import bound_gap
-from sparsefield.optimality._policy import GAP_POLICY, GapPolicy
+from sparsefield.optimality._policy import GAPS, GapPolicy
 
 __all__ = [
-    "GAP_POLICY",
+    "GAPS",
     "GapPolicy",
     "Promise",
     "bound_gap",

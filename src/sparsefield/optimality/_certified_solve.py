@@ -20,7 +20,7 @@ from sparsefield.optimality._certify import assess, assess_slope, problem_of
 from sparsefield.optimality._clt_bound import draws_for_targets
 from sparsefield.optimality._entropy_bound import entropy_of
 from sparsefield.optimality._gap_bound import GapBound
-from sparsefield.optimality._policy import GAP_POLICY, GapPolicy
+from sparsefield.optimality._policy import GAPS, GapPolicy
 from sparsefield.solvers import MOST_DRAWS, Limits
 from sparsefield.solvers import WatchSteps as Watch
 
@@ -58,7 +58,7 @@ class Promise:
     simulation: Simulation
     limits: Limits
     watch: Watch | None = None
-    policy: GapPolicy = GAP_POLICY
+    policy: GapPolicy = GAPS
 
     def keep(self, fit: Fit, moments: Moments | None = None) -> Fit:
         """Certify the gap of a fit, and make further steps and draws until it is at most what was asked for.
@@ -128,7 +128,7 @@ class Promise:
         return further
 
 
-def certify_slope(fit: Fit, rows: Rows, gap: float, simulation: Simulation, *, policy: GapPolicy = GAP_POLICY) -> Fit:
+def certify_slope(fit: Fit, rows: Rows, gap: float, simulation: Simulation, *, policy: GapPolicy = GAPS) -> Fit:
     """Certify the smallest subgradient of a fit with missing values that the model fills, and say that this is all.
 
     No draws would certify a gap there: that it is not is a fact about the table, and nothing went wrong.

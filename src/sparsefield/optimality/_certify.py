@@ -19,7 +19,7 @@ from sparsefield.optimality._entropy_bound import USES, Means, bound_by_entropy,
 from sparsefield.optimality._exact_gap import can_enumerate, rounding
 from sparsefield.optimality._gap import bound_gap
 from sparsefield.optimality._gap_bound import GapBound
-from sparsefield.optimality._policy import GAP_POLICY, GapPolicy
+from sparsefield.optimality._policy import GAPS, GapPolicy
 from sparsefield.solvers import WatchSteps as Watch
 
 _OUT_OF_REACH = "there are neither exact draws nor a certificate for Gibbs chains at these parameters"
@@ -36,7 +36,7 @@ def certify_rows(
     backend: Backend | None = None,
     watch: Watch | None = None,
     max_states: int = MOST_ENTRIES,
-    policy: GapPolicy = GAP_POLICY,
+    policy: GapPolicy = GAPS,
 ) -> Fit:
     """Bound how far the objective of a fit is above its optimum (duality gap), given the rows that it was fitted to.
 
@@ -104,7 +104,7 @@ def assess(
     confidence: float,
     max_states: int = MOST_ENTRIES,
     watch: Watch | None = None,
-    policy: GapPolicy = GAP_POLICY,
+    policy: GapPolicy = GAPS,
 ) -> GapBound:
     """Bound how far the objective of a model is above its optimum, and its smallest subgradient.
 
@@ -153,7 +153,7 @@ def assess_slope(
     *,
     confidence: float,
     max_states: int = MOST_ENTRIES,
-    policy: GapPolicy = GAP_POLICY,
+    policy: GapPolicy = GAPS,
 ) -> GapBound:
     """Bound the smallest subgradient alone: where the model fills missing values, there is no bound on the gap."""
     if can_enumerate(problem, max_states):

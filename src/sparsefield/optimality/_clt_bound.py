@@ -14,18 +14,16 @@ from sparsefield.optimality._dual_point import RefusalError, Targets, count_targ
 from sparsefield.optimality._fresh_draws import Batch, Factored, bound_reach
 from sparsefield.optimality._gap_bound import GapBound
 from sparsefield.optimality._hotelling import limit_decrement, remove_noise, widen_limit
-from sparsefield.optimality._policy import GAP_POLICY, GapPolicy
+from sparsefield.optimality._policy import GAPS, GapPolicy
 from sparsefield.solvers import least_draws, move_gradients
 
 
-def outside_quantile(problem: Problem, risk: float, *, policy: GapPolicy = GAP_POLICY) -> float:
+def outside_quantile(problem: Problem, risk: float, *, policy: GapPolicy = GAPS) -> float:
     """Return the normal quantile for the gradients of all statistics, or groups of them, together."""
     return float(-ndtri(policy.outside * risk / (2 * max(1, count_statements(problem)))))
 
 
-def draws_for_targets(
-    problem: Problem, theta: Matrix, moments: Moments | None, *, policy: GapPolicy = GAP_POLICY
-) -> int:
+def draws_for_targets(problem: Problem, theta: Matrix, moments: Moments | None, *, policy: GapPolicy = GAPS) -> int:
     """Return the draws with which there are so many for each statistic that a feasible distribution is made of.
 
     These are the parameters that are not zero or free, and the zeros that so many draws leave near their penalties.
@@ -56,7 +54,7 @@ def judge(
     fresh: Batch,
     risk: float,
     *,
-    policy: GapPolicy = GAP_POLICY,
+    policy: GapPolicy = GAPS,
 ) -> tuple[GapBound, Targets | None]:
     """Bound the gap at theta from draws that are independent of the targets and of the draws that these come from.
 
@@ -118,7 +116,7 @@ def _bound_tails(
     return divergence, spill(tail, excess) if np.isfinite(excess) else np.inf
 
 
-def check_draws(targets: Targets, batch: Batch, *, policy: GapPolicy = GAP_POLICY) -> None:
+def check_draws(targets: Targets, batch: Batch, *, policy: GapPolicy = GAPS) -> None:
     """Refuse draws that are too few for the statistics of S."""
     each = policy.judging_draws_each
     if batch.n < each * targets.n:

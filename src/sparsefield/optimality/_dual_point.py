@@ -13,7 +13,7 @@ from sparsefield._typing import Index, Matrix, Values
 from sparsefield.model import count_once, scatter, sum_once
 from sparsefield.objective import RARE, Penalty, Problem, Quadratic, count_statements, members_of, rest_variances, spans
 from sparsefield.optimality._fresh_draws import Batch
-from sparsefield.optimality._policy import GAP_POLICY, GapPolicy
+from sparsefield.optimality._policy import GAPS, GapPolicy
 from sparsefield.solvers import move_gradients
 
 
@@ -88,9 +88,7 @@ def count_targets(problem: Problem, theta: Matrix, gradient: Matrix, z: float, n
     return count_once(inside | near)
 
 
-def choose_targets(
-    problem: Problem, theta: Matrix, batch: Batch, z: float, *, policy: GapPolicy = GAP_POLICY
-) -> Targets:
+def choose_targets(problem: Problem, theta: Matrix, batch: Batch, z: float, *, policy: GapPolicy = GAPS) -> Targets:
     """Choose S and t by a proximal Newton step on a batch of draws.
 
     S has all parameters that are not zero or free, and those zeros whose gradients after the step the draws that judge,

@@ -16,7 +16,7 @@ from sparsefield.model import PairwiseMRF, count_once, count_statistics, sum_onc
 from sparsefield.objective import L1, Group, Problem, count_statements, describe_penalty, extremes
 from sparsefield.optimality._fresh_draws import Batch
 from sparsefield.optimality._mean_errors import bound_errors, pull_bounds
-from sparsefield.optimality._policy import GAP_POLICY, GapPolicy
+from sparsefield.optimality._policy import GAPS, GapPolicy
 from sparsefield.solvers import WatchSteps as Watch
 from sparsefield.solvers import solve_newton
 
@@ -31,7 +31,7 @@ def bound_by_entropy(
     risk: float,
     watch: Watch | None,
     *,
-    policy: GapPolicy = GAP_POLICY,
+    policy: GapPolicy = GAPS,
 ) -> tuple[float, int]:
     """Bound the gap by the entropy of the field here, or of one with a smaller penalty, mixed with the data.
 
@@ -109,7 +109,7 @@ class Means:
         use: Use,
         risk: float,
         *,
-        policy: GapPolicy = GAP_POLICY,
+        policy: GapPolicy = GAPS,
     ) -> None:
         self._problem, self._risk, self.theta = problem, risk, problem.theta(model)
         chains, bias = _draw(model, simulation, use, policy)

@@ -11,7 +11,7 @@ from sparsefield._typing import Index, Matrix, Values
 from sparsefield.inference import Backend, ChainStates
 from sparsefield.model import scatter
 from sparsefield.objective import Frequencies, Problem, extremes
-from sparsefield.optimality._policy import GAP_POLICY, GapPolicy
+from sparsefield.optimality._policy import GAPS, GapPolicy
 
 # An eigenvalue from power steps on the inverse is right to as much, and what Cholesky's factor shows is so much below.
 _EIGENVALUE_TOL, _BELOW = 1e-3, 0.01
@@ -37,7 +37,7 @@ class Batch:
 
     @classmethod
     def draw(
-        cls, problem: Problem, theta: Matrix, n: int, seed: int, backend: Backend, *, policy: GapPolicy = GAP_POLICY
+        cls, problem: Problem, theta: Matrix, n: int, seed: int, backend: Backend, *, policy: GapPolicy = GAPS
     ) -> Batch:
         """Make exact draws at theta, fewer where memory allows no more; OutOfReachError where there can be none."""
         most = policy.most_bits if np.all(problem.domain.n_levels <= 2) else policy.most_cells
@@ -86,7 +86,7 @@ class Factored:
         From how many statistics on there is a bound in place of the eigenvalue.
     """
 
-    def __init__(self, covariance: Matrix, *, policy: GapPolicy = GAP_POLICY) -> None:
+    def __init__(self, covariance: Matrix, *, policy: GapPolicy = GAPS) -> None:
         self.deviations = np.sqrt(np.diagonal(covariance))
         self._least: tuple[float, Values] | None = None
         if 0 < len(covariance) < policy.many:

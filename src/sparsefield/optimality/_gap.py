@@ -14,7 +14,7 @@ from sparsefield.objective import Problem
 from sparsefield.optimality._exact_gap import bound_by_states, can_enumerate, polish, rounding
 from sparsefield.optimality._gap_bound import GapBound
 from sparsefield.optimality._gap_by_draws import Walk
-from sparsefield.optimality._policy import GAP_POLICY, GapPolicy
+from sparsefield.optimality._policy import GAPS, GapPolicy
 
 
 def bound_gap(
@@ -26,7 +26,7 @@ def bound_gap(
     seed: int = 0,
     backend: Backend | None = None,
     max_states: int = MOST_ENTRIES,
-    policy: GapPolicy = GAP_POLICY,
+    policy: GapPolicy = GAPS,
 ) -> GapBound:
     """Bound how far the objective at theta is above its optimum.
 

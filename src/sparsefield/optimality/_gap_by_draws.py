@@ -19,7 +19,7 @@ from sparsefield.optimality._dual_point import RefusalError, Targets, choose_tar
 from sparsefield.optimality._finite_bound import prove_gap
 from sparsefield.optimality._fresh_draws import Batch, Factored, bound_reach
 from sparsefield.optimality._gap_bound import GapBound
-from sparsefield.optimality._policy import GAP_POLICY, GapPolicy
+from sparsefield.optimality._policy import GAPS, GapPolicy
 from sparsefield.solvers import LEAST_SHARE, find_move
 
 
@@ -47,7 +47,7 @@ class Walk:
         simulation: Simulation,
         confidence: float,
         *,
-        policy: GapPolicy = GAP_POLICY,
+        policy: GapPolicy = GAPS,
     ) -> None:
         self._problem, self._theta, self._simulation, self._policy = problem, theta, simulation, policy
         self._confidence, self._risk = confidence, 1 - confidence

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class GapPolicy:
     """The tuning constants of certificates: draws, steps, and shares of the risk, with what was measured of each.
 
-    `GAP_POLICY` holds the ones in use; `dataclasses.replace(GAP_POLICY, most_active=11)` is another policy.
+    `GAPS` holds the ones in use; `dataclasses.replace(GAPS, most_active=11)` is another policy.
     """
 
     # --- Attempts to certify a fit, and further steps between them ---
@@ -118,4 +118,4 @@ class GapPolicy:
     most_margin: float = 0.7  # of alpha, by which the penalty of the second fit may be smaller
 
 
-GAP_POLICY = GapPolicy()
+GAPS = GapPolicy()

@@ -4,18 +4,18 @@ from sparsefield.pseudolikelihood._binary_loss import BinaryPairLoss, Neighbours
 from sparsefield.pseudolikelihood._imputed import FILLING, FillPolicy, solve_filled_pseudo_likelihood
 from sparsefield.pseudolikelihood._loss import PseudoLikelihoodLoss, pseudo_log_likelihoods
 from sparsefield.pseudolikelihood._nodewise import NodeRefits
-from sparsefield.pseudolikelihood._policy import POLICY, Policy
+from sparsefield.pseudolikelihood._policy import PSEUDO, PseudoPolicy
 from sparsefield.pseudolikelihood._solve import solve_pseudo_likelihood
 
 __all__ = [
     "FILLING",
-    "POLICY",
+    "PSEUDO",
     "BinaryPairLoss",
     "FillPolicy",
     "Neighbours",
     "NodeRefits",
-    "Policy",
     "PseudoLikelihoodLoss",
+    "PseudoPolicy",
     "pseudo_log_likelihoods",
     "solve_filled_pseudo_likelihood",
     "solve_pseudo_likelihood",

@@ -21,7 +21,7 @@ from sparsefield._kernels._logistic import (
 )
 from sparsefield._typing import Floats, Index, Values
 from sparsefield.data import Table, Unseen
-from sparsefield.pseudolikelihood._policy import POLICY, Policy
+from sparsefield.pseudolikelihood._policy import PSEUDO, PseudoPolicy
 
 # Tolerances from here on are for single precision, whose rounding leaves 4e-8 to 4e-7 in the norm of the gradient:
 # fields of 20 to 1000 variables, 28 to 1538 edges, 1000 to 1,000,000 rows.
@@ -100,7 +100,7 @@ class BinaryPairLoss:
         How small a gradient is to be told from zero, which decides between single and double precision.
     n_threads : int, optional
         Threads to use; results do not depend on it.
-    policy : Policy, optional
+    policy : PseudoPolicy, optional
         How long a kernel may run.
     """
 
@@ -111,7 +111,7 @@ class BinaryPairLoss:
         unseen: Unseen,
         tol: float = 0.0,
         n_threads: int | None = None,
-        policy: Policy = POLICY,
+        policy: PseudoPolicy = PSEUDO,
     ) -> None:
         codes, counted = count_once(np.ascontiguousarray(table.codes.T), weights)
         self.n_variables = len(codes)

@@ -12,7 +12,7 @@ from sparsefield.fits import StepInfo
 from sparsefield.model import PairwiseMRF
 from sparsefield.objective import L1, count_zeros, pick_largest, shrink_to_fit, smallest_subgradient
 from sparsefield.pseudolikelihood._binary_loss import BinaryPairLoss, Neighbours, count_active
-from sparsefield.pseudolikelihood._policy import POLICY, Policy
+from sparsefield.pseudolikelihood._policy import PSEUDO, PseudoPolicy
 from sparsefield.pseudolikelihood._screening import Screen, Violations
 from sparsefield.pseudolikelihood._steps import Steps
 
@@ -33,12 +33,17 @@ class BinarySteps(Steps):
         When the smallest subgradient vanishes.
     start : Moments or ndarray of shape (p, p)
         The moments of the data, to start where nothing interacts, or the parameters to start from.
-    policy : Policy, optional
+    policy : PseudoPolicy, optional
         How steps are made.
     """
 
     def __init__(
-        self, loss: BinaryPairLoss, penalty: L1, tol: float, start: Moments | Matrix, policy: Policy = POLICY
+        self,
+        loss: BinaryPairLoss,
+        penalty: L1,
+        tol: float,
+        start: Moments | Matrix,
+        policy: PseudoPolicy = PSEUDO,
     ) -> None:
         super().__init__(tol, loss.dtype, policy)
         self._loss, self._alpha = loss, penalty.alpha

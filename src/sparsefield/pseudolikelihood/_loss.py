@@ -15,7 +15,7 @@ from sparsefield.data import MISSING, Domain, Moments, Table, Unseen, weighted_m
 from sparsefield.model import PairwiseMRF
 from sparsefield.objective import Coordinates, Features, Slots
 from sparsefield.pseudolikelihood._pair_loss import PairLoss
-from sparsefield.pseudolikelihood._policy import POLICY, Policy
+from sparsefield.pseudolikelihood._policy import PSEUDO, PseudoPolicy
 
 
 class PseudoLikelihoodLoss:
@@ -37,7 +37,7 @@ class PseudoLikelihoodLoss:
         variables have none.
     coordinates : Coordinates, optional
         What theta are parameters of; of slots unless given.
-    policy : Policy, optional
+    policy : PseudoPolicy, optional
         What is held, and in which precision.
     """
 
@@ -47,7 +47,7 @@ class PseudoLikelihoodLoss:
         weights: NDArray[np.float64],
         unseen: Unseen | None = None,
         coordinates: Coordinates | None = None,
-        policy: Policy = POLICY,
+        policy: PseudoPolicy = PSEUDO,
     ) -> None:
         self.domain = table.domain
         self.coordinates: Coordinates = Slots(table.domain) if coordinates is None else coordinates

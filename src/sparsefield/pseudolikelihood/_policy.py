@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Policy:
+class PseudoPolicy:
     """How the pseudo-likelihood is evaluated, and how proximal Newton steps on it are made."""
 
     rows_at_once: int = 8192  # whose indicators are held as floats at one time
@@ -51,4 +51,4 @@ class Policy:
     most_open: float = 1 / 8
 
 
-POLICY = Policy()
+PSEUDO = PseudoPolicy()

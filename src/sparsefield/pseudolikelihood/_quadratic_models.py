@@ -9,7 +9,7 @@ from sparsefield._typing import Mask, Matrix
 from sparsefield.model import count_once, scatter
 from sparsefield.objective import L1, Group, Quadratic, choose_active
 from sparsefield.pseudolikelihood._loss import PseudoLikelihoodLoss, count_by_variable
-from sparsefield.pseudolikelihood._policy import Policy
+from sparsefield.pseudolikelihood._policy import PseudoPolicy
 
 
 class BlockModel:
@@ -21,11 +21,11 @@ class BlockModel:
         The smooth part.
     penalty : L1
         The penalty.
-    policy : Policy
+    policy : PseudoPolicy
         How large the model may be, and how far it is minimised.
     """
 
-    def __init__(self, loss: PseudoLikelihoodLoss, penalty: L1 | Group, policy: Policy) -> None:
+    def __init__(self, loss: PseudoLikelihoodLoss, penalty: L1 | Group, policy: PseudoPolicy) -> None:
         self._loss, self._penalty, self._policy = loss, penalty, policy
         self._variables = penalty.coordinates.variables
 
@@ -60,11 +60,11 @@ class FeatureModel:
         The smooth part.
     penalty : L1 or Group
         The penalty.
-    policy : Policy
+    policy : PseudoPolicy
         How large the model may be, and how far it is minimised.
     """
 
-    def __init__(self, loss: PseudoLikelihoodLoss, penalty: L1 | Group, policy: Policy) -> None:
+    def __init__(self, loss: PseudoLikelihoodLoss, penalty: L1 | Group, policy: PseudoPolicy) -> None:
         self._loss, self._penalty, self._policy = loss, penalty, policy
 
     def choose(self, theta: Matrix, violation: Matrix) -> Mask | None:

@@ -12,7 +12,7 @@ from scipy.special import expit
 from sparsefield._typing import Index, Values
 from sparsefield.data import Moments
 from sparsefield.pseudolikelihood._binary_loss import BinaryPairLoss, Neighbours, PairField
-from sparsefield.pseudolikelihood._policy import Policy
+from sparsefield.pseudolikelihood._policy import PseudoPolicy
 
 _TILE = 512  # variables whose gradients are looked through at one time
 
@@ -49,11 +49,11 @@ class Screen:
         What an interaction pays.
     moments : Moments, optional
         Of the data, where the first field that is asked about has no interactions.
-    policy : Policy
+    policy : PseudoPolicy
         When bounds are asked for.
     """
 
-    def __init__(self, loss: BinaryPairLoss, alpha: float, moments: Moments | None, policy: Policy) -> None:
+    def __init__(self, loss: BinaryPairLoss, alpha: float, moments: Moments | None, policy: PseudoPolicy) -> None:
         self._loss, self._alpha, self._moments, self._policy = loss, alpha, moments, policy
         self._known: PairField | None = None  # where the gradient is known, by slopes or else by moments
         self._slopes: NDArray[np.floating[Any]] | None = None

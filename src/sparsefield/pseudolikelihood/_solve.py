@@ -17,7 +17,7 @@ from sparsefield.pseudolikelihood._accelerated import Accelerated
 from sparsefield.pseudolikelihood._binary_loss import BinaryPairLoss
 from sparsefield.pseudolikelihood._binary_solver import BinarySteps
 from sparsefield.pseudolikelihood._loss import PseudoLikelihoodLoss
-from sparsefield.pseudolikelihood._policy import POLICY, Policy
+from sparsefield.pseudolikelihood._policy import PSEUDO, PseudoPolicy
 from sparsefield.pseudolikelihood._quadratic_models import BlockModel, FeatureModel
 from sparsefield.pseudolikelihood._steps import Steps
 from sparsefield.solvers import Limits, run
@@ -39,7 +39,7 @@ def solve_pseudo_likelihood(
     moments: Moments | None = None,
     n_threads: int | None = None,
     watch: Watch | None = None,
-    policy: Policy = POLICY,
+    policy: PseudoPolicy = PSEUDO,
 ) -> Fit:
     """Minimise half the negative pseudo-log-likelihood plus a penalty, by proximal Newton steps.
 
@@ -76,7 +76,7 @@ class _PseudoSteps(Steps):
     """Newton steps on the pseudo-likelihood of any table, one after the other."""
 
     def __init__(
-        self, loss: PseudoLikelihoodLoss, penalty: L1 | Group, tol: float, start: Matrix | None, policy: Policy
+        self, loss: PseudoLikelihoodLoss, penalty: L1 | Group, tol: float, start: Matrix | None, policy: PseudoPolicy
     ) -> None:
         super().__init__(tol, loss.dtype, policy)
         self._loss, self._penalty = loss, penalty
@@ -97,7 +97,7 @@ class _PseudoSteps(Steps):
         weights: NDArray[np.float64] | None,
         unseen: Unseen,
         start: Matrix | None,
-        policy: Policy,
+        policy: PseudoPolicy,
     ) -> _PseudoSteps:
         """Start on a table, without interactions unless a start is given."""
         own = np.ones(table.n_rows) if weights is None else weights

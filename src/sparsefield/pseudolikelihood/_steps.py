@@ -12,7 +12,7 @@ from sparsefield.data import Domain, count
 from sparsefield.fits import NewtonStep, Status, StepInfo
 from sparsefield.model import PairwiseMRF
 from sparsefield.objective import backtrack
-from sparsefield.pseudolikelihood._policy import Policy
+from sparsefield.pseudolikelihood._policy import PseudoPolicy
 from sparsefield.solvers import stalled
 
 _T = TypeVar("_T")
@@ -27,11 +27,11 @@ class Steps(ABC):
         When the smallest subgradient vanishes.
     dtype : type
         The precision of the loss.
-    policy : Policy
+    policy : PseudoPolicy
         How steps are made.
     """
 
-    def __init__(self, tol: float, dtype: type[np.floating[Any]], policy: Policy) -> None:
+    def __init__(self, tol: float, dtype: type[np.floating[Any]], policy: PseudoPolicy) -> None:
         self._tol, self._dtype, self._policy = tol, dtype, policy
         self._n_made, self._is_stalled = 0, False
 

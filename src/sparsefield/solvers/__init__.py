@@ -1,12 +1,13 @@
 """Solvers: one loop for gradient and Newton steps, on draws or on states."""
 
-from sparsefield.solvers._batched_estimate import MOST_DRAWS
 from sparsefield.solvers._decrease import Stand
-from sparsefield.solvers._draw_budget import UNDECIDED, find_edge_noise, find_spread, least_draws, mark_quantile
+from sparsefield.solvers._draw_budget import least_draws
+from sparsefield.solvers._edge_noise import UNDECIDED, find_edge_noise, find_spread, mark_quantile
 from sparsefield.solvers._loop import Limits, run, stalled
 from sparsefield.solvers._loop import Watch as WatchSteps
-from sparsefield.solvers._newton import NewtonEnd, check_gap, run_newton, solve_newton
-from sparsefield.solvers._newton_step import DRAWS_EACH, LEAST_SHARE, find_move
+from sparsefield.solvers._newton_policy import DRAWS_EACH, LEAST_SHARE, MOST_DRAWS, NEWTON, NewtonPolicy
+from sparsefield.solvers._newton_solve import NewtonEnd, check_gap, run_newton, solve_newton
+from sparsefield.solvers._newton_step import find_move
 from sparsefield.solvers._proximal_gradient import State, begin, check_step_size, solve, step
 from sparsefield.solvers._quasi_newton import ExactStand, follow
 from sparsefield.solvers._rough_gradients import move_gradients
@@ -18,10 +19,12 @@ __all__ = [
     "DRAWS_EACH",
     "LEAST_SHARE",
     "MOST_DRAWS",
+    "NEWTON",
     "UNDECIDED",
     "ExactStand",
     "Limits",
     "NewtonEnd",
+    "NewtonPolicy",
     "Stand",
     "State",
     "WatchSteps",

@@ -13,27 +13,16 @@ from sparsefield.data import Moments
 from sparsefield.gradients import Estimate, Point, Schedule, Simulation
 from sparsefield.model import row_parts
 from sparsefield.objective import Problem, size_of_working_set
-
-# The draws that are held at one time have this many indicators, one bit each: 64 MiB. (Chains of more than two levels
-# hold a byte for each variable besides.) Further draws count for the moments only. Where there are so many variables
-# that a matrix of them takes more, they have a quarter of its bits: 16 of 64 for each pair.
-_MOST_CELLS, _CELLS_A_PAIR = 2**29, 16
-
-# So many draws are held for each parameter that the curvature is about, and all of 65,536. The eigenvalues of a
-# covariance over 32 draws for each of its statistics are off by factors from 0.68 to 1.38 (Marchenko and Pastur 1967),
-# so that a Newton step leaves a tenth of the gap at most: the noise of all draws in the gradient is what counts then.
-_HELD_EACH, _HELD_ALWAYS = 32, 2**16
-
-# This is a limit on time: one thread makes 1 to 3 million exact draws of 10 or 20 variables a second (`make
-# bench-certificates`), so that four million take seconds. A mean is then right to 0.5 / 2^11 = 0.00024.
-MOST_DRAWS = 2**22
+from sparsefield.solvers._newton_policy import NEWTON, NewtonPolicy
 
 
-def estimate_in_batches(problem: Problem, point: Point, schedule: Schedule, simulation: Simulation) -> Estimate:
+def estimate_in_batches(
+    problem: Problem, point: Point, schedule: Schedule, simulation: Simulation, *, policy: NewtonPolicy = NEWTON
+) -> Estimate:
     """Return moments of many draws, of which no more are kept than the curvature needs and memory allows."""
     size = max(1, problem.domain.n_slots)
-    most = max(BLOCK, _MOST_CELLS // size, _CELLS_A_PAIR * size)
-    held = min(most, max(_HELD_ALWAYS, _HELD_EACH * size_of_working_set(point.theta)))
+    most = max(BLOCK, policy.most_cells // size, policy.cells_a_pair * size)
+    held = min(most, max(policy.held_always, policy.held_each * size_of_working_set(point.theta)))
     total = simulation.n_chains
     first = schedule.estimate(problem, point, replace(simulation, n_chains=min(held, total), n_total=total))
     if first.is_exact or first.n_chains == total:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -13,17 +13,8 @@ from sparsefield.gradients import Estimate, Point, Simulation
 from sparsefield.inference import Draws, States
 from sparsefield.model import count_once, inner_once
 from sparsefield.objective import Problem
-from sparsefield.solvers._newton_step import LEAST_SHARE, ROUNDING, Move
-
-# Steps that lower the objective are taken for steps that raise it with probability 0.0013, one-sided: once in 800
-# steps, which costs a shorter step.
-_STANDARD_ERRORS = 3.0
-
-# An objective is surely below another one where it is by so many standard errors: 0.99 of a normal distribution.
-SURELY = 2.33
-
-# Of a curvature of which missing values take more than this, draws cannot tell how much is left.
-_LARGEST_SHARE = 0.95
+from sparsefield.solvers._newton_policy import NEWTON, NewtonPolicy
+from sparsefield.solvers._newton_step import Move, leads_down
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +92,8 @@ class Fall:
     error : float
         Standard error of the decrease.
     allowed : float
-        By how much the objective may rise, since the step was chosen on draws and fits their noise too.
+        By how much the objective may seem to rise, since the step was chosen on draws and fits their noise too, and is
+        judged on others that have noise of their own.
     """
 
     decrease: float
@@ -111,22 +103,55 @@ class Fall:
     @property
     def is_down(self) -> bool:
         """Whether the objective has fallen, by these draws."""
-        return self.decrease >= (0.0 if self.error else -ROUNDING)
+        return leads_down(self.decrease, self.error)
 
     @property
     def is_noise(self) -> bool:
         """Whether noise explains all by which the objective seems to have risen."""
-        return self.decrease >= -(self.allowed + _STANDARD_ERRORS * self.error)
+        return self.decrease >= -self.allowed
 
 
-def measure_fall(before: Stand, move: Move, after: Stand) -> Fall:
+@dataclass(frozen=True, eq=False)
+class Gain:
+    """Where a fit starts, and by how much the objective fell since, step by step.
+
+    Parameters
+    ----------
+    theta : ndarray of shape (n_slots, n_slots)
+        The start.
+    problem : Problem
+        What is minimised, with the data as they are completed there.
+    n_asked : int
+        How many draws were asked for there.
+    decrease : float
+        The sum of all decreases since.
+    variance : float
+        The squared standard error of that.
+    """
+
+    theta: Matrix
+    problem: Problem
+    n_asked: int
+    decrease: float = 0.0
+    variance: float = 0.0
+
+    def add(self, fall: Fall) -> Gain:
+        """Return what was gained after one more step."""
+        return replace(self, decrease=self.decrease + fall.decrease, variance=self.variance + fall.error**2)
+
+    def is_sure(self, surely: float) -> bool:
+        """Say whether the objective fell, by as many standard errors."""
+        return bool(self.decrease >= surely * np.sqrt(self.variance))
+
+
+def measure_fall(before: Stand, move: Move, after: Stand, *, policy: NewtonPolicy = NEWTON) -> Fall:
     """Measure by how much the made part of a move lowered the objective."""
-    decrease, error = measure_decrease(before.theta, before.problem, after, before.estimate.states)
-    return Fall(decrease, error, _allowance(before, move))
+    decrease, error = measure_decrease(before.theta, before.problem, after, before.estimate.states, policy=policy)
+    return Fall(decrease, error, _allowance(before, move, policy) + policy.standard_errors * error)
 
 
 def measure_decrease(
-    start: Matrix, problem: Problem, after: Stand, states: States | None = None
+    start: Matrix, problem: Problem, after: Stand, states: States | None = None, *, policy: NewtonPolicy = NEWTON
 ) -> tuple[float, float]:
     """Measure by how much lower the objective is than at a start, and the standard error of that.
 
@@ -143,6 +168,8 @@ def measure_decrease(
         Where it is to be lower.
     states : States, optional
         All states at the start, where they are at hand: their normalising constant is known then.
+    policy : NewtonPolicy
+        Tuning constants.
     """
     penalty, data, step = problem.penalty, problem.data, after.theta - start
     known = inner_once(step, problem.target) + penalty.value(start) - penalty.value(after.theta)
@@ -150,11 +177,13 @@ def measure_decrease(
     if states is not None and after.estimate.states is not None:
         decrease, variance = states.log_normaliser - after.estimate.states.log_normaliser, 0.0
     else:
-        decrease, variance = log_ratio(step, after.moments, after.estimate.n_chains, after.draws)
+        decrease, variance = log_ratio(step, after.moments, after.estimate.n_chains, after.draws, policy.least_share)
     return known + decrease, float(np.sqrt(variance + by_data))
 
 
-def log_ratio(step: Matrix, moments: Moments, n: int, draws: Draws) -> tuple[float, float]:
+def log_ratio(
+    step: Matrix, moments: Moments, n: int, draws: Draws, least_share: float = NEWTON.least_share
+) -> tuple[float, float]:
     """Return log Z(before) - log Z(after) by draws after a step, or a lower bound, and its squared standard error.
 
     With x = step . s it is log E exp(-x) >= -E x: the first is estimated where draws at the end speak for the start
@@ -170,13 +199,13 @@ def log_ratio(step: Matrix, moments: Moments, n: int, draws: Draws) -> tuple[flo
     values -= values.mean()
     log_mean, effective = draws.reweight(values)
     variance = float(values.var() / n)
-    if effective < LEAST_SHARE:
+    if effective < least_share:
         return -mean, variance
     rest = np.exp(values - log_mean) - values
     return log_mean - mean, variance + float(rest.var() / draws.n)
 
 
-def _allowance(before: Stand, move: Move) -> float:
+def _allowance(before: Stand, move: Move, policy: NewtonPolicy) -> float:
     """Return what a step may cost that was chosen on n draws.
 
     The error of their gradient e has covariance H / n, and a Newton step that fits it raises the objective by
@@ -184,12 +213,12 @@ def _allowance(before: Stand, move: Move) -> float:
     estimated, over w statistics, has an inverse that is too large by the factor 1 / (1 - w / n), and it is used twice.
     """
     k, w = count_once(move.whole), move.quadratic.n_together
-    most = (k + _STANDARD_ERRORS * np.sqrt(2 * k)) * before.share / 2
+    most = (k + policy.standard_errors * np.sqrt(2 * k)) * before.share / 2
     return float(most / max(1 - w / (before.draws.n or np.inf), 0.5) ** 2)
 
 
-def missing_share(here: Stand, move: Move) -> float:
+def missing_share(here: Stand, move: Move, *, policy: NewtonPolicy = NEWTON) -> float:
     """Return the share of the curvature along a move that missing values take from it; zero where there are none."""
     if here.problem.data.is_fixed or move.curvature <= 0:
         return 0.0
-    return min(_LARGEST_SHARE, here.problem.variance_along(move.whole) / move.curvature)
+    return min(policy.largest_share, here.problem.variance_along(move.whole) / move.curvature)

@@ -1,44 +1,163 @@
-"""How many draws it takes until noise makes no edges, and fits with different seeds agree on them."""
+"""How many draws there are: what gap, penalty and agreement of seeds ask for, and how fast they may grow."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
-from scipy.special import chdtrc, ndtr, ndtri
+from scipy.special import chdtrc, ndtr
 
-from sparsefield._typing import Index, Matrix, Values
-from sparsefield.model import MOST_AT_ONCE, row_parts, tally_sizes
-from sparsefield.objective import Problem, SparseQuadratic, members_of, rest_variances
+from sparsefield._typing import Matrix, Values
+from sparsefield.model import MOST_AT_ONCE, count_once, row_parts, tally_sizes
+from sparsefield.objective import Problem, rest_variances
 from sparsefield.solvers._decrease import Stand
+from sparsefield.solvers._edge_noise import EdgeNoise, find_edge_noise, mark_quantile
+from sparsefield.solvers._newton_policy import NEWTON, NewtonPolicy
 from sparsefield.solvers._newton_step import Move
-
-# This is the confidence with which each parameter that is not marked is zero, or not: a convention. With 0.9, 0.99 and
-# 0.999, 484, 819 and 1117 of 3180 parameters are marked, and 1, 0 and 0 of the others are zero in the fit or in the
-# exact optimum alone (`make bench-constants`).
-UNDECIDED = 0.99
-
-# Noise makes no edge at all in about 60 of 100 batches of draws then, exp(-1/2), where few pairs are near.
-_MOST_NOISE_EDGES = 0.5
-
-# So many edges, evenly spaced in the order of their sizes, stand for all: a share of them is then right to 1 / 2048.
-_MOST_REGRESSED = 2048
 
 _LEAST_VARIANCE = 1e-30  # what never varies has no noise, and no quotient overflows
 
 
-def mark_quantile() -> float:
-    """Return the normal quantile of the margins of marks.
+@dataclass(frozen=True)
+class Budget:
+    """How many draws Newton steps have (sample size schedule).
 
-    Noise leads to a wrong answer from one side alone, which takes half of the risk. The other half is for what noise
-    does to the parameters beside it, and to the estimate through these.
+    Parameters
+    ----------
+    least : int
+        At least so many: that noise makes no edges, or what turned out to be needed.
+    n_next : int
+        Where the next step looks.
+    wanted : int
+        What the gap asks for there, and no less than the least.
+    agreed : int
+        With which seeds would agree, where that was asked.
+    pace : float
+        Seconds for a draw, last time; 0 before.
     """
-    return float(ndtri((1 + UNDECIDED) / 2))
+
+    least: int
+    n_next: int
+    wanted: int = 1
+    agreed: int = 0
+    pace: float = 0.0
+
+    def raised(self, n: int) -> Budget:
+        """Return the budget with so many draws next, and at least so many from then on."""
+        return replace(self, least=max(self.least, n), n_next=n)
+
+    def afford(self, n: int, n_before: int, seconds: float) -> int:
+        """Return so many draws, or as many as there is time for; as many as last time at least."""
+        return n if self.pace == 0 else int(np.clip(seconds / self.pace, min(n, n_before), n))
 
 
-def draws_for_penalty(problem: Problem) -> int:
+def begin_budget(
+    problem: Problem,
+    theta: Matrix,
+    n_first: int | None,
+    gap: float,
+    agreement: float | None,
+    *,
+    n_chains: int,
+    is_timed: bool,
+    policy: NewtonPolicy = NEWTON,
+) -> Budget:
+    """Return how many draws a fit begins with.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is minimised.
+    theta : ndarray of shape (n_slots, n_slots)
+        Where the fit begins.
+    n_first : int, optional
+        Draws there that are at hand.
+    gap, agreement
+        As of `solve_newton`.
+    n_chains : int
+        Draws that were asked for to begin with.
+    is_timed : bool
+        Whether time is limited.
+    policy : NewtonPolicy
+        Tuning constants.
+    """
+    least = _find_least(problem, gap, agreement, len(theta), policy)
+    if n_first is None:
+        n_first = max(n_chains, min(least, policy.most_unasked) if is_timed else least)
+    return Budget(least, _enough_for_covariance(n_first, theta, policy))
+
+
+def plan_draws(budget: Budget, here: Stand, move: Move, gap: float, *, policy: NewtonPolicy = NEWTON) -> Budget:
+    """Return how many draws there are where a move leads: all that are wanted after a short step, else so many more.
+
+    Draws of missing values add their noise, to a gradient that counts for more.
+    """
+    ahead, n = here.theta + move.made, budget.n_next
+    wanted = _wanted_draws(count_once(ahead), gap * (1 - here.missing) / (1 + here.missing), policy)
+    wanted = min(policy.most_draws, max(budget.least, wanted))
+    if move.share in (0, 1):
+        n = max(n, wanted) if move.effective >= policy.near else grow(n, wanted, policy)
+    return replace(budget, n_next=_enough_for_covariance(n, ahead, policy), wanted=wanted)
+
+
+def seek_agreement(
+    budget: Budget, here: Stand, move: Move, share: float, *, policy: NewtonPolicy = NEWTON
+) -> tuple[Budget, bool]:
+    """Return a budget until another seed would find this share of the edges, and whether there are draws enough here.
+
+    Variances of a few draws, away from the optimum, may ask for far too many: they are found anew on the way.
+    """
+    n = here.n_asked
+    wanted = draws_for_agreement(find_edge_noise(here, move), share, policy.spread)
+    budget = replace(budget, agreed=int(min(wanted / here.counts, 2.0**62)))
+    enough = min(max(n, _most_agreed(len(here.theta), policy)), budget.agreed)
+    if is_enough(n, enough, policy):
+        return budget, True
+    return budget.raised(grow(n, enough, policy)), False
+
+
+def grow(n: int, wanted: int, policy: NewtonPolicy) -> int:
+    """Return how many draws come after n where so many are wanted: no fewer, and as many as growth and limit allow."""
+    return max(n, min(wanted, policy.growth * n, policy.most_draws))
+
+
+def is_enough(n: int, wanted: int, policy: NewtonPolicy) -> bool:
+    """Say whether n draws are about as many as are wanted."""
+    return n >= policy.enough * wanted
+
+
+def _find_least(problem: Problem, gap: float, agreement: float | None, size: int, policy: NewtonPolicy) -> int:
+    """Return how many draws there are at least, so that noise makes no edges.
+
+    A gap that is given asks for no more than it takes were all parameters not zero: where the penalty is so small
+    that nearly all of them are, noise has few edges left to make. Nor for more than there are rows: below that
+    penalty the noise of the rows makes edges itself.
+    """
+    most = _most_agreed(size, policy)
+    if agreement is None:
+        everything = count_once(problem.coordinates.is_parameter)
+        n_rows = problem.data.moments.n or 0
+        most = min(most, max(policy.most_unasked, n_rows, _wanted_draws(everything, gap, policy)))
+    return min(draws_for_penalty(problem, policy=policy), most)
+
+
+def _enough_for_covariance(n_draws: int, theta: Matrix, policy: NewtonPolicy) -> int:
+    """Return a number of draws that is enough for a covariance of what is not zero."""
+    return max(n_draws, min(policy.most_draws, 2 * policy.draws_each * count_once(theta)))
+
+
+def _most_agreed(size: int, policy: NewtonPolicy) -> int:
+    """Return how many draws are made at most so that seeds agree, with so many slots or features."""
+    return max(1, min(policy.most_draws, policy.most_agreed // max(1, size)))
+
+
+def _wanted_draws(n_nonzero: int, gap: float, policy: NewtonPolicy) -> int:
+    """Return the draws with which noise costs about the gap: nonzeros / (2 n) in the objective."""
+    return int(min(np.ceil(max(1, n_nonzero) / (2 * gap)), policy.most_draws))
+
+
+def draws_for_penalty(problem: Problem, *, policy: NewtonPolicy = NEWTON) -> int:
     """Return the draws whose noise is expected to make half an edge, were all variables independent.
 
     On n draws the gradient of an interaction has variance V / n, V what a regression on free main effects leaves of the
@@ -53,11 +172,11 @@ def draws_for_penalty(problem: Problem) -> int:
     variances = rest_variances(problem, problem.data.moments, is_free)
     if groups is None:
         ratios, counts = _find_ratios(weights, variances)
-        return least_draws(lambda n: bool(2 * (counts * ndtr(-ratios * np.sqrt(n))).sum() <= _MOST_NOISE_EDGES))
+        return least_draws(lambda n: bool(2 * (counts * ndtr(-ratios * np.sqrt(n))).sum() <= policy.most_noise_edges))
     a, b = np.nonzero(np.triu(problem.coordinates.is_parameter & (weights > 0), 1))
     _, first, sizes = np.unique(groups[a, b], return_index=True, return_counts=True)
     squares = weights[a, b][first] ** 2 / np.maximum(variances[a, b][first], _LEAST_VARIANCE)
-    return least_draws(lambda n: bool(chdtrc(sizes, n * squares).sum() <= _MOST_NOISE_EDGES))
+    return least_draws(lambda n: bool(chdtrc(sizes, n * squares).sum() <= policy.most_noise_edges))
 
 
 def _find_ratios(weights: Matrix, variances: Matrix) -> tuple[Values, Values]:
@@ -77,62 +196,6 @@ def _find_ratios(weights: Matrix, variances: Matrix) -> tuple[Values, Values]:
     return tally_sizes(find(rows) for rows in row_parts(len(weights)))
 
 
-class EdgeNoise(NamedTuple):
-    """How the noise of draws moves the edges of a fit, were there one draw; of n the squares are smaller by n.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (n_edges,)
-        Their weights without a sign; where the parameters of an edge vanish together, their norms.
-    errors : ndarray of shape (n_edges,)
-        Standard deviations of the difference of the weights of two fits.
-    sizes : ndarray of shape (n_edges,)
-        Weights over the standard deviation of that difference as an edge becomes zero.
-    """
-
-    weights: Values
-    errors: Values
-    sizes: Values
-
-
-def find_edge_noise(here: Stand, move: Move) -> EdgeNoise | None:
-    """Return how noise moves the edges of a fit; None if it has none.
-
-    A parameter that is not zero has a variance from the inverse of the covariance over all that are not zero, and the
-    difference of two fits has twice that. Where the parameters x of an edge vanish together, 1 / sd^2 of their norm as
-    it becomes zero is the curvature along them that the other parameters leave; elsewhere the penalty holds them by a
-    curvature of its own, w / |x| across x, and noise moves their norm by what it moves x along itself.
-
-    Parameters
-    ----------
-    here : Stand
-        The fit, with draws that had no part in choosing it.
-    move : Move
-        The step that these suggest, for its curvature.
-    """
-    quadratic, theta = move.quadratic, here.theta
-    a, b = quadratic.first, quadratic.second
-    some = np.flatnonzero(theta[a, b])
-    is_edge = (a != b)[some]
-    if not is_edge.any():
-        return None
-    penalty = here.problem.penalty
-    if isinstance(quadratic, SparseQuadratic):
-        return _noise_of_near(quadratic, theta[a, b], is_sure=penalty.keeps_support)
-    covariance, groups, weights = quadratic.covariance(some), penalty.groups, penalty.weights
-    own = np.flatnonzero(is_edge)
-    values = theta[a, b][some]
-    if groups is None:
-        bends = None if penalty.bends is None else penalty.bends[a, b][some]
-        errors = np.sqrt(2 * _variances(covariance, bends)[own])
-        sizes = np.full(len(own), np.inf) if penalty.keeps_support else np.abs(values[own]) / errors
-        return EdgeNoise(np.abs(values[own]), errors, sizes)
-    inverse = _invert(covariance)
-    assert weights is not None
-    members = [own[among] for among in members_of(groups[a, b][some][own])]
-    return _noise_of_groups(values, covariance, inverse, weights[a, b][some], members)
-
-
 def draws_for_agreement(noise: EdgeNoise | None, share: float, within: float = np.inf) -> int:
     """Return the draws with which another seed is expected to find this share of the edges of a fit.
 
@@ -147,16 +210,6 @@ def draws_for_agreement(noise: EdgeNoise | None, share: float, within: float = n
     return max(n, int(np.ceil(min(np.quantile(ratios, share, method="higher") ** 2, 2.0**100))))
 
 
-def find_spread(noise: EdgeNoise | None, here: Stand) -> float:
-    """Return by how much weights of another seed differ at most, 99 times out of 100 for each of them.
-
-    Missing values take their share of the curvature, and add the noise of their own draws.
-    """
-    if noise is None:
-        return 0.0
-    return float(mark_quantile() * noise.errors.max() * np.sqrt(here.share) / (1 - here.missing))
-
-
 def least_draws(is_enough: Callable[[float], bool]) -> int:
     """Return the least number of draws that is enough, to a hundredth."""
     low, high = 0.0, 100.0  # base-2 logarithms of the number of draws
@@ -164,47 +217,3 @@ def least_draws(is_enough: Callable[[float], bool]) -> int:
         middle = (low + high) / 2
         low, high = (low, middle) if is_enough(2**middle) else (middle, high)
     return int(np.ceil(2**high))
-
-
-def _variances(covariance: Matrix, bends: Values | None) -> Values:
-    """Return the variances of parameters on one draw: the curvature is the covariance, and what the penalty adds."""
-    if bends is None or not bends.any():
-        return np.diagonal(_invert(covariance))
-    inverse = _invert(covariance + np.diag(bends))
-    return np.asarray(np.einsum("ij,ij->i", inverse @ covariance, inverse))
-
-
-def _noise_of_near(quadratic: SparseQuadratic, theta: Values, *, is_sure: bool) -> EdgeNoise:
-    """Return the noise of as many edges as stand for all of them, by regressions on what is near and not zero.
-
-    The curvature of a penalty is left out, so that it is no less. Edges that are sure are never lost.
-    """
-    edges = np.flatnonzero((theta != 0) & (quadratic.first != quadratic.second))
-    edges = edges[np.argsort(np.abs(theta[edges]), kind="stable")]
-    some = edges[:: -(-len(edges) // _MOST_REGRESSED)]
-    sizes, errors = np.abs(theta[some]), np.sqrt(2 / quadratic.rests(some, theta != 0))
-    return EdgeNoise(sizes, errors, np.full(len(sizes), np.inf) if is_sure else sizes / errors)
-
-
-def _noise_of_groups(
-    theta: Values, covariance: Matrix, inverse: Matrix, weights: Values, members: list[Index]
-) -> EdgeNoise:
-    """Return the noise of groups of parameters that vanish together.
-
-    With R the inverse of the block of a group in the inverse covariance, and x its parameters, the squared ratio of
-    norm and standard error is x . R x as they vanish.
-    """
-    norms = np.array([np.linalg.norm(theta[own]) for own in members])
-    squares = [theta[own] @ np.linalg.solve(inverse[np.ix_(own, own)], theta[own]) for own in members]
-    held, along = covariance.copy(), np.zeros((len(theta), len(members)))
-    for k, (own, size) in enumerate(zip(members, norms, strict=True)):
-        along[own, k] = theta[own] / size
-        across = np.eye(len(own)) - np.outer(along[own, k], along[own, k])
-        held[np.ix_(own, own)] += weights[own[0]] / size * across
-    moved = _invert(held) @ along
-    errors = np.sqrt(2 * np.einsum("ak,ak->k", moved, covariance @ moved))
-    return EdgeNoise(norms, errors, np.sqrt(np.array(squares) / 2))
-
-
-def _invert(matrix: Matrix) -> Matrix:
-    return np.asarray(cho_solve(cho_factor(matrix), np.eye(len(matrix)), overwrite_b=True))

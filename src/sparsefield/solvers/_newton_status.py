@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -10,10 +12,53 @@ from sparsefield._rounding import at_most
 from sparsefield.data import count
 from sparsefield.fits import Status, StepInfo
 from sparsefield.solvers._decrease import Stand
+from sparsefield.solvers._loop import stalled
 from sparsefield.solvers._newton_step import Move
 
+RETURNED = "No steps led to an objective that is surely lower: this is the start."
 
-def say_noise(here: Stand, move: Move, k: int, *, is_limited: bool) -> Status:
+
+@dataclass(frozen=True)
+class Ending:
+    """Why Newton steps have ended.
+
+    Parameters
+    ----------
+    kind : str
+        At the optimum, by the gradient; in the noise of the draws; at the start again; or where no step leads down.
+    left : float
+        The norm of the smallest subgradient.
+    is_limited : bool
+        Whether more draws would lead further, and are not made.
+    """
+
+    kind: Literal["optimal", "noise", "start", "stalled"]
+    left: float = 0.0
+    is_limited: bool = False
+
+
+def say_ending(ending: Ending, here: Stand, move: Move, k: int) -> Status:
+    """Say how k Newton steps have ended, by the draws at their end and the step that these suggest."""
+    if ending.kind == "stalled":
+        return stalled(k)
+    if ending.kind == "optimal":
+        said = f"Converged in {count(k, 'iteration')}: the smallest subgradient is down to {ending.left:.2g}"
+        return Status("converged", f"{said}{', without simulation error' if here.is_exact else ''}.")
+    status = _say_noise(here, move, k, is_limited=ending.is_limited)
+    return status if ending.kind == "noise" else replace(status, sentence=f"{status.sentence} {RETURNED}")
+
+
+def add_advice(status: Status, steps: Sequence[StepInfo]) -> Status:
+    """Say so where the last gradient is not certified and was meant to be."""
+    if not steps or status.code == "interrupted" or steps[-1].is_certified or not steps[-1].is_promised:
+        return status
+    last = steps[-1]
+    got = "" if last.certificate is None else f", bias at most {at_most(last.certificate)}"
+    said = f"{status.sentence} The last gradient is not certified ({last.reason}{got}). {last.remedy}"
+    return Status("not certified", said.rstrip())
+
+
+def _say_noise(here: Stand, move: Move, k: int, *, is_limited: bool) -> Status:
     """Say how far the objective is above its optimum, measured on the draws here.
 
     The predicted decrease is half a non-central chi-square over n: its mean is the gap plus nonzeros / (2 n), and its
@@ -31,13 +76,3 @@ def say_noise(here: Stand, move: Move, k: int, *, is_limited: bool) -> Status:
     if is_limited:
         return Status("noise floor", f"After {count(k, 'iteration')} {about}, and no more are made.")
     return Status("converged", f"Converged in {count(k, 'iteration')}: {about}. A smaller gap makes more of them.")
-
-
-def add_advice(status: Status, steps: Sequence[StepInfo]) -> Status:
-    """Say so where the last gradient is not certified and was meant to be."""
-    if not steps or status.code == "interrupted" or steps[-1].is_certified or not steps[-1].is_promised:
-        return status
-    last = steps[-1]
-    got = "" if last.certificate is None else f", bias at most {at_most(last.certificate)}"
-    said = f"{status.sentence} The last gradient is not certified ({last.reason}{got}). {last.remedy}"
-    return Status("not certified", said.rstrip())

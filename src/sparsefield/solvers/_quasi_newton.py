@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol, cast
 
 import numpy as np
@@ -14,11 +15,12 @@ from sparsefield.data import Moments, count
 from sparsefield.fits import Fit, NewtonStep, Status, StepInfo
 from sparsefield.gradients import Estimate
 from sparsefield.inference import Draws, Field, States
-from sparsefield.model import count_once, norm, sum_once
+from sparsefield.model import count_once, sum_once
 from sparsefield.objective import Observed, Problem, Quadratic, describe_penalty
 from sparsefield.solvers._loop import Limits, Watch, run, stalled
-from sparsefield.solvers._newton_step import ROUNDING, Move, find_whole
-from sparsefield.solvers._step_info import describe
+from sparsefield.solvers._newton_policy import NEWTON, NewtonPolicy
+from sparsefield.solvers._newton_step import Move, find_whole, leads_down
+from sparsefield.solvers._step_info import describe_newton
 
 # A step leaves of what it promised the square of the share by which the curvature that it took differs from that on its
 # way. Where more than a quarter is left, the curvatures are half apart, and all states are held anew: with 2^20 of them
@@ -39,10 +41,6 @@ _AT_LEAST = 2
 # 1115, 714, 655 and 638. Shorter ones change moments by as little as these are rounded.
 _MOST_SECANTS = 12
 _SHORTEST = 1e-9
-
-# A step that led up, by the curvature itself, is cut to this share, twelve times at most, as other Newton steps are.
-_CUT = 0.3
-_MOST_CUTS = 12
 
 
 class Sums(Protocol):
@@ -110,6 +108,8 @@ def follow(
     enough: float,
     watch: Watch | None,
     rows: Rows | None = None,
+    *,
+    policy: NewtonPolicy = NEWTON,
 ) -> tuple[Fit, ExactStand]:
     """Make Newton steps from where another fit ended, with the curvature that it had; return where they end, too.
 
@@ -134,139 +134,187 @@ def follow(
         Called with each StepInfo.
     rows : Rows, optional
         Rows with missing values, whose moments are those that the field at hand expects.
+    policy : NewtonPolicy
+        Tuning constants.
     """
-    method = _Following(problem, sums, limits, start, enough, rows)
+    task = _Task(problem, sums, limits, enough, rows, policy)
+    method = _Following(task, FollowState(start))
     steps, status = run(method, limits, watch)
-    fit = Fit(problem.model(method.stand.theta), status, steps, None, **describe_penalty(problem.penalty))
-    return fit, method.stand
+    stand = method.state.stand
+    return Fit(problem.model(stand.theta), status, steps, None, **describe_penalty(problem.penalty)), stand
 
 
-class _Following:
-    """Newton steps with the curvature of a field nearby, each judged by the exact objective at its end."""
+@dataclass(frozen=True, eq=False)
+class FollowState:
+    """Where Newton steps with the curvature of a field nearby stand: all that the next one goes on from.
 
-    def __init__(
-        self, problem: Problem, sums: Sums, limits: Limits, start: ExactStand, enough: float, rows: Rows | None
-    ) -> None:
-        self._problem, self._sums, self._limits, self._enough, self._rows = problem, sums, limits, enough, rows
-        self._n_made, self._n_cuts = 0, 0
-        self._promised = np.inf  # by the last step
-        self._move: Move | None = None
-        self.stand = start
+    Parameters
+    ----------
+    stand : ExactStand
+        Where they are.
+    move : Move, optional
+        The step that is made next; none before the first look.
+    promised : float
+        What the last step promised that was found by the curvature at hand.
+    n_looks : int
+        How often moments were found.
+    n_cuts : int
+        How often the step was cut.
+    """
 
-    def advance(self) -> StepInfo:
-        """Go where the last step led, judge it there, and find the next one."""
-        self._n_made += 1
-        move, before = self._move, self.stand
-        there = self._look(before if move is None else replace(before, theta=before.theta + move.made, moments=None))
-        decrease = None if move is None else self._objective(before) - self._objective(there)
-        if move is not None and decrease is not None and decrease < -ROUNDING:
-            self._take_back(move)
-            return self._describe(there, decrease, None)
-        self.stand, self._n_cuts = self._remember(before, there), 0
-        self._move = self._find_move()
-        return self._describe(self.stand, decrease, self._move)
+    stand: ExactStand
+    move: Move | None = None
+    promised: float = np.inf
+    n_looks: int = 0
+    n_cuts: int = 0
 
-    def judge(self, steps: Sequence[StepInfo]) -> Status | None:
-        """Say whether there is nothing left to gain."""
-        k, left = len(steps), steps[-1].violation
-        if self._n_cuts or self._move is None:
-            return stalled(k) if self._n_cuts == _MOST_CUTS else None
-        if not (self._is_enough(self._move) if self._enough else left <= self._limits.tol):
-            return None
-        said = f"the smallest subgradient is down to {left:.2g}"
-        if self._enough:
-            said = f"the objective is less than {self._enough:.2g} above its optimum, as its curvature has it"
-        return Status("converged", f"Converged in {count(k, 'iteration')}: {said}, without simulation error.")
 
-    def _remember(self, before: ExactStand, there: ExactStand) -> ExactStand:
-        """Return where a step led, with what it changed of the gradient."""
-        step = there.theta - before.theta
-        if before.moments is None or there.moments is None or np.abs(step).max(initial=0.0) < _SHORTEST:
-            return there
-        secant = step, self._gradient(there) - self._gradient(before), count_once(step)
-        return replace(there, secants=(*there.secants, secant)[-_MOST_SECANTS:])
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """What is asked of the steps, the same for all of them: see `follow`."""
 
-    def _look(self, stand: ExactStand) -> ExactStand:
+    problem: Problem
+    sums: Sums
+    limits: Limits
+    enough: float
+    rows: Rows | None
+    policy: NewtonPolicy
+
+    def find_moments(self, stand: ExactStand) -> ExactStand:
         """Find the moments of the field, unless they are known, and what rows are expected to show."""
         if stand.moments is not None:
             return stand
-        model = self._problem.model(stand.theta)
+        model = self.problem.model(stand.theta)
         if stand.is_near and stand.states.n is None:
             known = cast(States, stand.states)
             log_normaliser, moments = known.log_normaliser, known.moments
         else:
-            log_normaliser, moments = self._sums.enumerate(model)
-        rows = None if self._rows is None else self._rows.expect(model)
+            log_normaliser, moments = self.sums.enumerate(model)
+        rows = None if self.rows is None else self.rows.expect(model)
         return replace(stand, log_normaliser=log_normaliser, moments=moments, rows=rows)
 
-    def _find_move(self) -> Move:
-        """Find the step that the curvature nearby suggests, or the curvature here where the last one left too much."""
-        move, last = self._suggest(), self._promised
-        slow = _SLOW if self.stand.states.n is None else _SLOW_WITH_DRAWS
-        if move.predicted > slow * last and not self.stand.is_near and not self._is_enough(move):
-            self._hold_states()
-            move = self._suggest()
-        self._promised = move.predicted
-        return move
-
-    def _suggest(self) -> Move:
-        own, problem = self.stand, self._problem_of(self.stand)
-        assert own.moments is not None  # since it was looked at
-        draws, moments = problem.coordinates.draws(own.states), problem.see(own.moments)
-        return find_whole(problem, draws, own.theta, moments, lambda near: _correct(near, own.secants))
-
-    def _hold_states(self) -> None:
+    def hold_states(self, stand: ExactStand) -> ExactStand:
         """Hold all states here, in place of those nearby."""
-        theta = self.stand.theta
-        states = self._sums.states(self._problem.model(theta))
-        self.stand = replace(self.stand, states=states, near=theta, secants=())
+        states = self.sums.states(self.problem.model(stand.theta))
+        return replace(stand, states=states, near=stand.theta, secants=())
 
-    def _take_back(self, move: Move) -> None:
-        """Stay, and find another step by the curvature here; where that was it, make a shorter one."""
-        if self.stand.is_near:
-            self._n_cuts += 1
-            self._move = replace(move, share=_CUT * move.share)
-            return
-        self._hold_states()
-        self._move = self._suggest()
-
-    def _is_enough(self, move: Move) -> bool:
-        """Say whether a step promises next to nothing."""
-        of_likelihood = sum_once(np.abs(move.whole * self._gradient(self.stand))) + move.curvature / 2
-        return max(_AT_LEAST * move.predicted, of_likelihood) <= self._enough
-
-    def _problem_of(self, stand: ExactStand) -> Problem:
-        """Return the problem with the data moments at a stand."""
-        return self._problem if stand.rows is None else self._problem.with_data(Observed(stand.rows[1]))
-
-    def _gradient(self, stand: ExactStand) -> Matrix:
+    def suggest(self, stand: ExactStand) -> Move:
+        """Return the step that the curvature nearby suggests."""
+        problem = self.problem_of(stand)
         assert stand.moments is not None  # since it was looked at
-        problem = self._problem_of(stand)
+        draws, moments = problem.coordinates.draws(stand.states), problem.see(stand.moments)
+        correct = partial(_correct, secants=stand.secants)
+        return find_whole(problem, draws, stand.theta, moments, correct, policy=self.policy)
+
+    def is_enough(self, stand: ExactStand, move: Move) -> bool:
+        """Say whether a step promises next to nothing."""
+        of_likelihood = sum_once(np.abs(move.whole * self.gradient(stand))) + move.curvature / 2
+        return max(_AT_LEAST * move.predicted, of_likelihood) <= self.enough
+
+    def problem_of(self, stand: ExactStand) -> Problem:
+        """Return the problem with the data moments at a stand."""
+        return self.problem if stand.rows is None else self.problem.with_data(Observed(stand.rows[1]))
+
+    def gradient(self, stand: ExactStand) -> Matrix:
+        """Return the exact gradient."""
+        assert stand.moments is not None  # since it was looked at
+        problem = self.problem_of(stand)
         return problem.gradient(problem.see(stand.moments))
 
-    def _objective(self, stand: ExactStand) -> float:
+    def objective(self, stand: ExactStand) -> float:
+        """Return the exact objective."""
         assert stand.log_normaliser is not None  # since it was looked at
-        told = sum_once(stand.theta * self._problem.target) if stand.rows is None else stand.rows[0]
-        return stand.log_normaliser - told + self._problem.penalty.value(stand.theta)
+        told = sum_once(stand.theta * self.problem.target) if stand.rows is None else stand.rows[0]
+        return stand.log_normaliser - told + self.problem.penalty.value(stand.theta)
 
-    def _describe(self, stand: ExactStand, decrease: float | None, move: Move | None) -> NewtonStep:
-        problem, theta = self._problem_of(stand), stand.theta
-        assert stand.moments is not None  # since it was looked at
-        exact = Certificate.exact(problem.model(theta))
-        estimate = Estimate(stand.moments, 0, "enumeration", None, exact, is_certified=True, is_promised=True)
-        violation = problem.violation(theta, problem.see(stand.moments))
-        said = describe(self._n_made, estimate, problem, violation, theta)
-        if move is None:
-            said["reason"] += "; taken back, since the objective is no lower here"
-        return NewtonStep(
-            **said,
-            objective=self._objective(stand),
-            subgradient_norm=norm(violation),
-            share=0.0 if move is None else move.share,
-            predicted=None if move is None else move.predicted,
-            decrease=decrease,
-            effective=None if move is None else 1.0,
-        )
+
+class _Following:
+    """Newton steps with the curvature of a field nearby, for the loop."""
+
+    def __init__(self, task: _Task, state: FollowState) -> None:
+        self._task, self.state = task, state
+
+    def advance(self) -> StepInfo:
+        """Look where the last step led, and find the next one; an interrupt in between keeps what was found there."""
+        self.state, there, decrease = look(self._task, self.state)
+        self.state, info = step(self._task, self.state, there, decrease)
+        return info
+
+    def judge(self, steps: Sequence[StepInfo]) -> Status | None:
+        """Say whether there is nothing left to gain."""
+        return end(self._task, self.state, steps[-1].violation, len(steps))
+
+
+def look(task: _Task, state: FollowState) -> tuple[FollowState, ExactStand, float | None]:
+    """Find the moments where the last step led; return them, and by how much it lowered the objective.
+
+    The state that is returned is there, unless the step led up.
+    """
+    before, move = state.stand, state.move
+    ahead = before if move is None else replace(before, theta=before.theta + move.made, moments=None)
+    there, state = task.find_moments(ahead), replace(state, n_looks=state.n_looks + 1)
+    decrease = None if move is None else task.objective(before) - task.objective(there)
+    if decrease is not None and not leads_down(decrease):
+        return state, there, decrease
+    return replace(state, stand=_remember(task, before, there), n_cuts=0), there, decrease
+
+
+def step(task: _Task, state: FollowState, there: ExactStand, decrease: float | None) -> tuple[FollowState, NewtonStep]:
+    """Keep the step that led here, and find the next one; or take it back.
+
+    A step that is taken back is found anew by the curvature here; where that was it, it is cut. Where what a step
+    promises is too much of what the last one did, the curvature is that here, too.
+    """
+    if decrease is not None and not leads_down(decrease):
+        return _take_back(task, state), _describe(task, state, there, decrease, None)
+    stand, move = state.stand, task.suggest(state.stand)
+    slow = _SLOW if stand.states.n is None else _SLOW_WITH_DRAWS
+    if move.predicted > slow * state.promised and not stand.is_near and not task.is_enough(stand, move):
+        stand = task.hold_states(stand)
+        move = task.suggest(stand)
+    state = replace(state, stand=stand, move=move, promised=move.predicted)
+    return state, _describe(task, state, stand, decrease, move)
+
+
+def end(task: _Task, state: FollowState, left: float, n_steps: int) -> Status | None:
+    """Say whether there is nothing left to gain."""
+    if state.n_cuts or state.move is None:
+        return stalled(n_steps) if state.n_cuts == task.policy.most_cuts else None
+    if not (task.is_enough(state.stand, state.move) if task.enough else left <= task.limits.tol):
+        return None
+    said = f"the smallest subgradient is down to {left:.2g}"
+    if task.enough:
+        said = f"the objective is less than {task.enough:.2g} above its optimum, as its curvature has it"
+    return Status("converged", f"Converged in {count(n_steps, 'iteration')}: {said}, without simulation error.")
+
+
+def _remember(task: _Task, before: ExactStand, there: ExactStand) -> ExactStand:
+    """Return where a step led, with what it changed of the gradient."""
+    made = there.theta - before.theta
+    if before.moments is None or there.moments is None or np.abs(made).max(initial=0.0) < _SHORTEST:
+        return there
+    secant = made, task.gradient(there) - task.gradient(before), count_once(made)
+    return replace(there, secants=(*there.secants, secant)[-_MOST_SECANTS:])
+
+
+def _take_back(task: _Task, state: FollowState) -> FollowState:
+    """Stay, and find another step by the curvature here; where that was it, make a shorter one."""
+    assert state.move is not None  # as there was a step
+    if state.stand.is_near:
+        return replace(state, move=state.move.cut(task.policy), n_cuts=state.n_cuts + 1)
+    stand = task.hold_states(state.stand)
+    return replace(state, stand=stand, move=task.suggest(stand))
+
+
+def _describe(
+    task: _Task, state: FollowState, stand: ExactStand, decrease: float | None, move: Move | None
+) -> NewtonStep:
+    problem, theta = task.problem_of(stand), stand.theta
+    assert stand.moments is not None  # since it was looked at
+    exact = Certificate.exact(problem.model(theta))
+    estimate = Estimate(stand.moments, 0, "enumeration", None, exact, is_certified=True, is_promised=True)
+    seen, objective = problem.see(stand.moments), task.objective(stand)
+    return describe_newton(state.n_looks, estimate, problem, seen, theta, objective, decrease, move)
 
 
 def _correct(quadratic: Quadratic, secants: Iterable[tuple[Matrix, Matrix, int]]) -> Quadratic:

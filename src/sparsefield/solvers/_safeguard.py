@@ -11,9 +11,11 @@ from sparsefield._typing import Matrix
 from sparsefield.fits import Fit, Status
 from sparsefield.gradients import BestDraws, Point, Simulation
 from sparsefield.objective import Problem
-from sparsefield.solvers._batched_estimate import MOST_DRAWS, estimate_in_batches
-from sparsefield.solvers._decrease import SURELY, make_stand, measure_decrease
+from sparsefield.solvers._batched_estimate import estimate_in_batches
+from sparsefield.solvers._decrease import make_stand, measure_decrease
 from sparsefield.solvers._loop import Limits
+from sparsefield.solvers._newton_policy import MOST_DRAWS, NEWTON
+from sparsefield.solvers._newton_status import RETURNED
 
 # Where draws do not tell two objectives apart there are sixteen times as many, which quarters the error, three times at
 # most: from 2000 draws to 8 million, or to the limit, which is that of a Newton step.
@@ -54,7 +56,7 @@ def keep_if_lower(problem: Problem, fit: Fit, start: Matrix | None, simulation: 
         if is_lower:
             return fit
         fit = replace(fit, model=problem.model(first))
-        said = "No steps led to an objective that is surely lower: this is the start."
+        said = RETURNED
     return replace(fit, status=replace(fit.status, sentence=f"{fit.status.sentence} {said}"))
 
 
@@ -66,7 +68,7 @@ def _is_lower(problem: Problem, first: Matrix, theta: Matrix, n_made: int, simul
         estimate = estimate_in_batches(problem, point, BestDraws(), replace(simulation, n_chains=n))
         there = make_stand(problem, point, estimate, simulation, n)
         decrease, error = measure_decrease(first, before, there)
-        if abs(decrease) > SURELY * error or n >= MOST_DRAWS:
+        if abs(decrease) > NEWTON.surely * error or n >= MOST_DRAWS:
             break
         n = min(MOST_DRAWS, _GROWTH * n)
-    return decrease > SURELY * error
+    return decrease > NEWTON.surely * error

@@ -20,27 +20,12 @@ from sparsefield.objective import (
     pick_largest,
     smallest_subgradient,
 )
+from sparsefield.solvers._newton_policy import NEWTON, NewtonPolicy
 
 # Variables that are neighbours are near, and where that is wrong, neighbours of neighbours too. On random fields of 500
 # and 1000 variables with 4 neighbours each the true curvature along a step is 1.05 and 1.02 times the modelled one; on
 # grids at half and at 0.8 of the critical coupling it is 1.36 and 1.07 times that, and no minimum and 2.2 times.
 NEAREST, WIDEST = 1, 2
-
-# A step with modelled curvature b whose true curvature is t leaves the share r^2 of what its direction has to give,
-# r = (t - b) / (2 P), P being what the model promises: (t / b - 1)^2 where no penalty counts. More than a quarter is
-# too much, as it is where curvatures are those of a field nearby (`_follow`). Over n draws t is right to sqrt(2 / n) of
-# it, a hundredth with 20,000, which does not count beside a half.
-_MOST_LEFT = 0.25
-
-# A dense covariance of fewer statistics than these takes at most 0.03 s over 30,000 draws, and its inverse 0.1 s.
-_FEWEST = 1024
-
-# Pairs that are chosen are counted at 100 and more pairs of bits a nanosecond, all pairs at 1500 (one core of a Zen 4):
-# it pays to choose where no more than this share is kept.
-_MOST_KEPT = 1 / 16
-
-# So many entries above the diagonal take 128 MiB each for their columns and counts, and 768 MiB as whole rows.
-_MOST_ENTRIES = 2**25
 
 _ROWS_AT_ONCE = 128  # of p x p matrices, so that what is made of them stays in the cache of a core
 
@@ -75,7 +60,7 @@ class NearStep:
     cost: Callable[[float], float]
     has_minimum: bool
 
-    def predict(self, bend: float) -> float | None:
+    def predict(self, bend: float, most_left: float = NEWTON.most_left) -> float | None:
         """Return what the step is worth, given its true curvature; None where the model is too wrong.
 
         Along the step the penalty is about a parabola, which the model knows with its value and its slope at the end.
@@ -88,7 +73,7 @@ class NearStep:
         if self.promised == 0:
             return 0.0
         wrong = (bend - self.bend) / (2 * self.promised)
-        return None if wrong**2 > _MOST_LEFT else self.promised / (1 + wrong)
+        return None if wrong**2 > most_left else self.promised / (1 + wrong)
 
 
 def find_near_step(
@@ -98,7 +83,8 @@ def find_near_step(
     moments: Moments,
     reach: int,
     tol: Callable[[float], float],
-    most: int,
+    *,
+    policy: NewtonPolicy = NEWTON,
 ) -> NearStep | None:
     """Minimise the quadratic model over all that is not zero or should not be, with a sparse curvature.
 
@@ -112,13 +98,15 @@ def find_near_step(
         How many neighbours apart the variables of two statistics may be.
     tol : callable
         Returns the tolerance of the minimum, given the largest violation.
-    most : int
-        How many epochs of descent are made at most.
+    policy : NewtonPolicy
+        Tuning constants.
     """
     penalty, units = problem.penalty, problem.coordinates.units
     if penalty.weights is None or penalty.groups is not None or not problem.coordinates.is_plain or draws.n is None:
         return None
-    if np.count_nonzero(theta) < _FEWEST:  # each interaction stands there twice, and there may be as many zeros besides
+    if (
+        np.count_nonzero(theta) < policy.fewest
+    ):  # each interaction stands there twice, and there may be as many zeros besides
         return None
     a, b = find_candidates(theta, moments.pair, problem.target, penalty.weights)
     start, weights, gradient = theta[a, b], penalty.weights[a, b], moments.pair[a, b] - problem.target[a, b]
@@ -131,8 +119,8 @@ def find_near_step(
     missed = float((violation**2 / (2 * variances))[~inside].sum())
     a, b, start, bends = a[inside], b[inside], start[inside], bends[inside]
     weights, gradient = weights[inside], gradient[inside]
-    n_kept = int(min(_MOST_ENTRIES, _MOST_KEPT * len(a) ** 2 / 2))
-    near = find_few_near(theta, problem.coordinates.variables, a, b, reach, n_kept) if len(a) >= _FEWEST else None
+    n_kept = int(min(policy.most_entries, policy.most_kept * len(a) ** 2 / 2))
+    near = find_few_near(theta, problem.coordinates.variables, a, b, reach, n_kept) if len(a) >= policy.fewest else None
     if near is None:
         return None
     quadratic = SparseQuadratic.of(draws, a, b, near, units[a, b])
@@ -144,7 +132,7 @@ def find_near_step(
         weights,
         bends,
         tol=tol(float(np.abs(violation).max(initial=0.0))),
-        max_epochs=most,
+        max_epochs=policy.most_epochs,
         most=highest,
     )
 

@@ -9,10 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._typing import Matrix
+from sparsefield.data import Moments
+from sparsefield.fits import NewtonStep
 from sparsefield.gradients import Estimate
 from sparsefield.inference import States, count_states
-from sparsefield.model import count_once, inner_once, norm_of_rows
+from sparsefield.model import count_once, inner_once, norm, norm_of_rows
 from sparsefield.objective import Problem, variances_of
+from sparsefield.solvers._newton_step import Move
 
 # Fields up to this size have their objective computed in every iteration. That takes 0.5 ms with 2^10 states and 1.7 ms
 # with 2^12; the rest of a gradient step on 2000 exact draws of 10 variables takes 1.3 ms (`make bench-constants`).
@@ -69,6 +72,35 @@ def describe(iteration: int, estimate: Estimate, problem: Problem, violation: Ma
         "remedy": "" if caveat else estimate.remedy,
         "condition": "" if certificate is None else certificate.condition,
     }
+
+
+def describe_newton(
+    iteration: int,
+    estimate: Estimate,
+    problem: Problem,
+    moments: Moments,
+    theta: Matrix,
+    objective: float | None,
+    decrease: float | None,
+    move: Move | None,
+) -> NewtonStep:
+    """Return a row of the trace: where a step led, which lowered the objective so much, and the next move from there.
+
+    Without a move the step was taken back. Moments are those of the features.
+    """
+    violation = problem.violation(theta, moments)
+    said = describe(iteration, estimate, problem, violation, theta)
+    if move is None:
+        said["reason"] += "; taken back, since the objective is no lower here"
+    return NewtonStep(
+        **said,
+        objective=objective,
+        subgradient_norm=norm(violation),
+        share=0.0 if move is None else move.share,
+        predicted=None if move is None else move.predicted,
+        decrease=decrease,
+        effective=None if move is None else move.effective,
+    )
 
 
 def _noise(problem: Problem, estimate: Estimate, counted: NDArray[np.bool_]) -> float:

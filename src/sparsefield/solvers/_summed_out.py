@@ -14,6 +14,7 @@ from sparsefield.inference import Backend, Draws, Field, Given, count_states
 from sparsefield.model import PairwiseMRF
 from sparsefield.objective import Completed, Problem, Ridge
 from sparsefield.solvers._loop import Limits, Watch
+from sparsefield.solvers._newton_policy import NEWTON, NewtonPolicy
 from sparsefield.solvers._quasi_newton import ExactStand, follow
 
 # Entries of all tables that are summed over for a gradient, at most, which take a second or two.
@@ -70,7 +71,13 @@ class SummedOut:
 
 
 def solve_summed(
-    problem: Problem, simulation: Simulation, limits: Limits, start: Matrix, watch: Watch | None
+    problem: Problem,
+    simulation: Simulation,
+    limits: Limits,
+    start: Matrix,
+    watch: Watch | None,
+    *,
+    policy: NewtonPolicy = NEWTON,
 ) -> tuple[Fit, ExactStand] | None:
     """Minimise a ridge on a support with exact gradients; None where variables of the support cannot be summed out.
 
@@ -90,6 +97,8 @@ def solve_summed(
         The parameters to start from, laid out as in `Problem`; those outside of the support are left out.
     watch : callable, optional
         Called with each StepInfo.
+    policy : NewtonPolicy
+        Tuning constants.
     """
     penalty = problem.penalty
     assert isinstance(penalty, Ridge)
@@ -107,7 +116,7 @@ def solve_summed(
     sums = SummedOut(whole, simulation.backend, n, simulation.seed)
     first = ExactStand(start, sums.states(problem.model(start)), start)
     limits = replace(limits, tol=min(limits.tol, _TOL))
-    fit, stand = follow(problem, sums, limits, first, 0.0, watch, rows)
+    fit, stand = follow(problem, sums, limits, first, 0.0, watch, rows, policy=policy)
     is_done = fit.status.code == "converged"
     none = np.zeros((problem.domain.n_slots,) * 2, dtype=bool)
     return replace(fit, undecided=none if is_done else None, spread=0.0 if is_done else None), stand
