@@ -43,7 +43,7 @@ def test_fits_take_the_penalty_that_a_path_chooses(answers):
 @pytest.mark.parametrize(
     ("words", "asked", "column"),
     [
-        (["--criterion", "bic"], {"criterion": "bic"}, "bic"),
+        (["--gamma", 0], {"gamma": 0.0}, "ebic"),
         (["--gamma", 1], {"gamma": 1.0}, "ebic"),
         (["--criterion", "cv", "--folds", 2], {"criterion": "cv", "n_folds": 2}, "held_out"),
         (["--criterion", "stars"], {"criterion": "stars"}, "instability"),

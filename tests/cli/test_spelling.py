@@ -36,7 +36,6 @@ def table(tmp_path):
         ("fit", ["--separator", ";;"], "--separator is ';;': use"),
         ("path", ["--criterion", "foo"], "--criterion is 'foo': use"),
         ("path", ["--gamma", "2"], "--gamma is 2.0: use"),
-        ("path", ["--noise-share", "0"], "--noise-share is 0.0: use"),
         ("path", ["--criterion", "cv", "--folds", "100"], "--folds is 100: use"),
         ("path", ["--alphas", "-1"], "--alphas are [-1.0]: use"),
         ("path", ["--objective", "foo"], "--objective is 'foo': use"),

@@ -217,8 +217,8 @@ def test_choices_know_what_they_were_compared_with():
     assert by_rows.table["held_out"][by_rows.index] >= by_rows.threshold
     by_stability = select(table, criterion="stars", beta=0.1, n_subsamples=3, **options)
     assert (by_stability.criterion, by_stability.threshold) == ("instability", 0.1)
-    by_information = select(table, criterion="bic", **options)
-    assert (by_information.criterion, by_information.threshold) == ("bic", None)
+    by_information = select(table, **options)
+    assert (by_information.criterion, by_information.threshold) == ("ebic", None)
 
 
 # --- Resamples ---

@@ -10,7 +10,6 @@ from polars.testing import assert_frame_equal
 from scipy import stats
 from sklearn.linear_model import LogisticRegression
 
-import exact_chains
 import naive
 import sparsefield as sf
 from noise import curvature
@@ -22,7 +21,6 @@ from sparsefield.selection import _choose, select
 from sparsefield.selection._likelihoods import Likelihoods
 from sparsefield.selection._noise import count_noise, edge_of_noise
 from sparsefield.selection._parts import make_folds, make_subsamples
-from sparsefield.selection._rules import ByInformation, Found
 from sparsefield.tables import read_rows
 from statistics_ import FALSE_ALARM
 
@@ -69,68 +67,38 @@ def edges_of(fit):
     return int(np.count_nonzero(np.triu(fit.model.interactions)))
 
 
-@pytest.mark.parametrize(("kind", "gamma"), [("ebic", 0.25), ("ebic", 1.0), ("bic", 0.25), ("aic", 0.25)])
-def test_information_criteria_are_those_of_supports_without_a_penalty(kind, gamma):
-    choice = select(TABLE, criterion=kind, gamma=gamma, refit="joint", noise_share=1, n_alphas=6, tol=TOL)
-    pair, n, p = sf.moments_of_table(TABLE).pair, 100, 4
-    expected = []
-    for alpha in choice.table["alpha"]:
-        support = sf.learn(TABLE, alpha, tol=TOL).model.interactions != 0
-        penalty = np.where(support, 1 / (2 * n), 2.0)  # outside the support more than a frequency can be missed by
-        np.fill_diagonal(penalty, 0.0)
-        theta, _ = exact_chains.penalised_optimum(pair, penalty)
-        law = exact_chains.probabilities(np.diagonal(theta), theta - np.diag(np.diagonal(theta)))
-        which = TABLE.codes @ 2 ** np.arange(p)
-        states = exact_chains.states(p) @ 2 ** np.arange(p)
-        log_likelihood = np.log(law[np.argsort(states)][which]).sum()
-        k = np.count_nonzero(np.triu(support))
-        cost = {"aic": 2 * (p + k), "bic": (p + k) * np.log(n), "ebic": (p + k) * np.log(n) + 4 * gamma * k * np.log(p)}
-        expected.append(-2 * log_likelihood + cost[kind])
-    # At the optimum the log-likelihood of a row changes with an interaction by what that pays, 1 / (2 n); criteria are
-    # 2 n of them, of 6 interactions.
-    np.testing.assert_allclose(choice.table[kind], expected, atol=6 * OFF)
-    assert expected[choice.index] == pytest.approx(min(expected))
-    assert choice.alpha == choice.table["alpha"][choice.index]
-    assert f"has the least {kind.upper()}" in str(choice)
-
-
-@pytest.mark.parametrize(("kind", "gamma"), [("ebic", 0.25), ("ebic", 1.0), ("bic", 0.25), ("aic", 0.25)])
-def test_information_criteria_are_those_of_each_variable_given_its_neighbours(kind, gamma):
-    choice = select(TABLE, criterion=kind, gamma=gamma, noise_share=1, n_alphas=6, tol=TOL)
-    n, p = 100, 4
-    for alpha, value in choice.table.select("alpha", kind).iter_rows():
+@pytest.mark.parametrize("gamma", [0.0, 0.25, 1.0])
+def test_the_criterion_is_that_of_each_variable_given_its_neighbours(gamma):
+    choice = select(TABLE, gamma=gamma, n_alphas=6, tol=TOL)
+    n, p, is_clear = 100, 4, []
+    for alpha, value, n_parameters, noise in choice.table.select("alpha", "ebic", "parameters", "noise").iter_rows():
         support, total, squares = sf.learn(TABLE, alpha, tol=TOL).model.interactions != 0, 0.0, 0.0
         for i in range(p):
             log_likelihood, weights = regress(TABLE.codes[:, support[i]], TABLE.codes[:, i])
             total, squares = total + log_likelihood, squares + weights @ weights
         k = np.count_nonzero(np.triu(support))
-        cost = {
-            "aic": 2 * (p + 2 * k),
-            "bic": (p + 2 * k) * np.log(n),
-            "ebic": (p + 2 * k) * np.log(n) + 8 * gamma * k * np.log(p),
-        }
+        assert n_parameters == p + 2 * k
+        is_clear.append(noise <= 0.1 * k or k == 0)
+        cost = n_parameters * np.log(n) + 8 * gamma * k * np.log(p)
         # The prior of precision 0.01 takes half of it times the squared weights at most, and each of four regressions
         # ends where a step gains a thousandth of a nat; main effects have a precision of 1e-6.
-        assert -1e-6 <= value - (-2 * total + cost[kind]) <= 2 * (0.01 / 2 * squares + p * 1e-3) + 1e-3
+        assert -1e-6 <= value - (-2 * total + cost) <= 2 * (0.01 / 2 * squares + p * 1e-3) + 1e-3
     # Of penalties with the same edges, and so with the same value, the smallest: its weights are shrunken least.
-    values = choice.table[kind].to_numpy()
+    values = np.where(is_clear, choice.table["ebic"].to_numpy(), np.inf)
     assert choice.index == max(np.flatnonzero(values == values.min()))
-    assert f"has the least {kind.upper()}" in str(choice)
+    assert choice.alpha == choice.table["alpha"][choice.index]
+    assert f"has the least EBIC (gamma = {gamma:g})" in str(choice)
     assert "refitted variable by variable" in str(choice)
-
-
-def test_criteria_of_shrunken_fits_are_those_of_the_fits():
-    choice = select(TABLE, criterion="bic", refit="none", noise_share=1, n_alphas=5, tol=TOL)
-    for alpha, k, value in choice.table.select("alpha", "parameters", "bic").iter_rows():
-        fit = sf.learn(TABLE, alpha, tol=TOL)
-        assert k == 4 + edges_of(fit)
-        expected = -2 * fit.model.log_prob(TABLE.codes).sum() + k * np.log(100)
-        assert value == pytest.approx(expected, abs=2 * 100 * alpha * 6 * OFF)  # as above, with another penalty
 
 
 @pytest.mark.parametrize("table", [TABLE, make_rare()], ids=["two levels", "a level of one row"])
 def test_held_out_likelihoods_are_those_of_a_plain_loop(table):
     choice = select(table, criterion="cv", n_alphas=6, n_folds=4, seed=3, tol=TOL)
+    for alpha, k, value in choice.table.select("alpha", "parameters", "log_likelihood").iter_rows():
+        fit = sf.learn(table, alpha, tol=TOL)
+        assert k == table.domain.n_slots + edges_of(fit)
+        # Log-likelihoods change with an interaction by alpha at the optimum, with those of 10 pairs of levels at most.
+        assert value == pytest.approx(fit.model.log_prob(table.codes).mean(), abs=10 * alpha * OFF)
     values, allowed = np.empty((4, 6)), 0.0
     for k, part in enumerate(make_folds(100, 4, 3)):
         for m, alpha in enumerate(choice.table["alpha"]):
@@ -249,33 +217,13 @@ def test_a_criterion_has_a_checkpoint_of_its_own(tmp_path):
     again = select(TABLE, criterion="ebic", n_alphas=3, checkpoint=tmp_path, watch=lambda *own: told.append(own[:2]))
     assert told == []  # no penalty was tried again
     assert_frame_equal(first.table, again.table)
-    with pytest.raises(ValueError, match="kind is ebic there and bic here"):
-        select(TABLE, criterion="bic", n_alphas=3, checkpoint=tmp_path)
+    with pytest.raises(ValueError, match=r"gamma is 0\.25 there and 0\.5 here"):
+        select(TABLE, gamma=0.5, n_alphas=3, checkpoint=tmp_path)
 
 
 def test_draws_tell_their_error():
-    joint = {"refit": "joint", "noise_share": 1, "seed": 1}
-    choice = select(make_table(8, 500), n_alphas=4, **joint, **DRAWS)
-    exact = select(make_table(8, 500), alphas=choice.table["alpha"], **joint)
-    assert (choice.table["standard_error"][1:] > 0).all()
-    assert (exact.table["standard_error"] == 0).all()
     held = select(make_table(8, 500), criterion="cv", n_folds=2, n_alphas=4, seed=1, **DRAWS)
     assert (held.table["simulation_error"][1:] > 0).all()
-
-
-def test_what_simulation_error_leaves_open_is_said():
-    joint = {"refit": "joint", "noise_share": 1, "seed": 1}
-    rough, exact = (select(make_table(8, 500), n_alphas=10, **joint, **own) for own in (DRAWS, {}))
-    values, errors, edges = (rough.table[name].to_numpy() for name in ("ebic", "standard_error", "edges"))
-    near = [
-        k
-        for k in range(10)
-        if edges[k] != edges[rough.index]
-        and values[k] - values.min() < np.sqrt(errors[k] ** 2 + errors[rough.index] ** 2)
-    ]
-    assert near == [exact.index]  # on all states, another one is best
-    assert "by simulation error, 1 of the others could have less" in str(rough)
-    assert "simulation error" not in str(exact)
 
 
 def test_fits_to_choose_from_have_gaps_that_rows_ask_for(monkeypatch):
@@ -313,8 +261,9 @@ def test_a_penalty_below_the_noise_is_said_to_be():
 
 
 def test_the_end_of_a_path_is_said_to_be_one():
-    alphas = [sf.alpha_max(TABLE), sf.alpha_max(TABLE) / 2]
-    choice = select(TABLE, criterion="aic", noise_share=1, alphas=alphas)
+    table = make_table(8, 500)
+    alphas = [sf.alpha_max(table), sf.alpha_max(table) / 2]
+    choice = select(table, alphas=alphas)
     assert choice.alpha == alphas[1]
     assert "smaller ones may be better" in str(choice)
     unstable = select(make_independent(), criterion="stars", alphas=[0.01, 0.005], n_subsamples=4)
@@ -326,7 +275,7 @@ def test_variables_are_refitted_on_the_rows_that_show_them():
     codes = np.column_stack([TABLE.codes, np.random.default_rng(5).integers(0, 2, 100)]).astype(np.uint8)
     codes[::3, 4] = MISSING
     table = sf.Table(sf.Domain.binary(5), np.asfortranarray(codes))
-    choice = select(table, criterion="bic", alphas=[0.06], tol=TOL)
+    choice = select(table, alphas=[0.06], tol=TOL)
     support = sf.learn(table, 0.06, tol=TOL).model.interactions != 0
     assert support.any()
     assert not support[4].any()  # what is drawn for it tells nothing of others
@@ -376,17 +325,13 @@ def test_folds_can_be_given():
 
 def test_penalties_that_noise_explains_are_passed_over():
     table = make_independent(15, 40, seed=7)
-    choice, free = select(table), select(table, noise_share=1)
+    choice = select(table)
     assert choice.table["edges"][choice.index] == 0
-    assert free.table["edges"][free.index] > 0
+    assert choice.table["edges"][choice.table["ebic"].arg_min()] > 0
     assert "could explain more than 10% of edges there" in str(choice)
     learner = Learner(read_rows(table), Options())
     for alpha, noise in choice.table.select("alpha", "noise").iter_rows():
         assert noise == pytest.approx(count_noise(learner, alpha))
-    # Three in a row end the path.
-    is_noisy = choice.table["noise"] > 0.1 * np.maximum(1, choice.table["edges"])
-    assert is_noisy[-3:].all()
-    assert not any(is_noisy[k : k + 3].all() for k in range(len(is_noisy) - 3))
 
 
 def test_independent_variables_get_edges_as_seldom_as_promised():
@@ -416,9 +361,9 @@ def test_a_penalty_that_noise_rules_out_is_not_said_to_be_the_best():
 def test_of_penalties_with_the_same_edges_the_smallest_is_chosen():
     # One pair, whose weight log 16 every penalty below alpha_max shrinks, the smallest ones least.
     table = sf.encode(np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], [400, 100, 100, 400], axis=0))
-    choice = select(table, criterion="bic")
+    choice = select(table)
     is_clear = choice.table["noise"].to_numpy() <= 0.1
-    assert np.ptp(choice.table["bic"].to_numpy()[1:]) == 0
+    assert np.ptp(choice.table["ebic"].to_numpy()[1:]) == 0
     assert choice.alpha == choice.table["alpha"].to_numpy()[is_clear].min()
     # The frequencies of equal values are 0.4 less alpha then, by the conditions of the optimum.
     short = 0.8 - 2 * choice.alpha
@@ -430,33 +375,18 @@ def test_of_penalties_with_the_same_edges_the_smallest_is_chosen():
 def test_regressions_count_their_main_effects_also_where_fits_penalise_them():
     table = sf.encode(np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], [400, 100, 100, 400], axis=0))
     most = sf.alpha_max(table, penalize_main=True)
-    choice = select(table, penalize_main=True, alphas=[2 * most, 1.1 * most, 0.1], criterion="bic")
+    choice = select(table, penalize_main=True, alphas=[2 * most, 1.1 * most, 0.1], gamma=0)
     values = 1000 * np.array([-2 * np.log(2), -2 * np.log(2), 2 * (0.8 * np.log(0.8) + 0.2 * np.log(0.2))])
     # An intercept of each regression, and a weight at both ends of the edge.
     assert choice.table["parameters"].to_list() == [2, 2, 4]
     # With their prior, log-likelihoods are below the largest by no more than it: 0.01 log(16)^2 / 2 = 0.04 at each end.
-    assert choice.table["bic"].to_numpy() == pytest.approx(-2 * values + np.array([2, 2, 4]) * np.log(1000), abs=0.16)
+    assert choice.table["ebic"].to_numpy() == pytest.approx(-2 * values + np.array([2, 2, 4]) * np.log(1000), abs=0.16)
 
 
 def test_subsamples_part_rows_whatever_the_folds_are():
     weights, folds = np.full(100, 2.0), [(np.arange(50), np.arange(50, 100)), (np.arange(50, 100), np.arange(50))]
     options = {"criterion": "stars", "n_subsamples": 3, "n_alphas": 4, "sample_weight": weights}
     assert_frame_equal(select(TABLE, **options).table, select(TABLE, n_folds=folds, **options).table)
-
-
-def test_ties_are_no_simulation_error():
-    whole = {
-        "edges": np.array([0, 1]),
-        "chosen": np.array([0, 1]),
-        "parameters": np.array([2, 2]),
-        "log_likelihood": np.array([-1.0, -1.0]),
-        "error": np.zeros(2),
-        "n_rows": np.array(1.0),
-    }
-    rule = ByInformation("bic", 0.0, "joint", 1.0)
-    assert "simulation error" not in rule.judge(Found([0.2, 0.1], 2, whole, [], np.zeros(2))).reason
-    drawn = {**whole, "error": np.array([0.0, 0.01])}
-    assert "simulation error" in rule.judge(Found([0.2, 0.1], 2, drawn, [], np.zeros(2))).reason
 
 
 def test_variables_that_no_row_shows_together_have_a_choice():
@@ -488,7 +418,7 @@ def test_the_first_penalty_leaves_no_edge(missing, penalize_main):
 
 
 def test_noise_of_many_pairs_is_a_plain_number():
-    said = str(select(make_independent(40), alphas=[0.01], noise_share=1))
+    said = str(select(make_independent(40), alphas=[0.01]))
     n_pairs = 780 * 2 * stats.norm.sf(0.01, scale=0.25 / np.sqrt(300))
     found = re.search(r"about (\d+) pairs of levels", said)
     assert found is not None, said
@@ -516,16 +446,13 @@ def test_time_ends_a_choice_with_what_there_is(monkeypatch):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"criterion": "best"}, "criterion is 'best': use 'ebic', 'bic', 'aic', 'cv' or 'stars'"),
+        ({"criterion": "best"}, "criterion is 'best': use 'ebic', 'cv' or 'stars'"),
         ({"gamma": 1.5}, "gamma is 1.5"),
         ({"criterion": "stars", "beta": 0.5}, "beta is 0.5"),
         ({"criterion": "stars", "n_subsamples": 1}, "n_subsamples is 1: use a whole number from 2 on"),
         ({"criterion": "cv", "n_folds": 101}, "n_folds is 101: use a whole number from 2 to 100, the number of rows"),
         ({"criterion": "cv", "n_folds": 1}, "n_folds is 1"),
-        ({"refit": "no"}, "refit is 'no'"),
-        ({"criterion": "cv", "max_seconds": 1.0}, "max_seconds is for information criteria"),
-        ({"noise_share": 0.0}, "noise_share is 0.0"),
-        ({"criterion": "cv", "refit": "nodes"}, "refit='nodes' is for information criteria"),
+        ({"criterion": "cv", "max_seconds": 1.0}, "max_seconds is for criterion='ebic'"),
         ({"alphas": [-1.0]}, "alphas are"),
         ({"objective": "guess"}, "objective is 'guess': use 'likelihood' or 'pseudolikelihood'"),
     ],
@@ -537,15 +464,15 @@ def test_what_makes_no_sense_is_refused(options, said):
 
 
 def test_likelihoods_out_of_reach_are_refused(monkeypatch):
-    options = {"n_alphas": 3, "refit": "none", "noise_share": 1}
+    options = {"n_alphas": 3, "criterion": "cv", "n_folds": 2}
     original, seen = Likelihoods.of, []
     monkeypatch.setattr(Likelihoods, "of", lambda *_: None)
-    with pytest.raises(ValueError, match="log-likelihood of the fits is out of reach: use criterion='stars'"):
+    with pytest.raises(ValueError, match="log-likelihood of the fits is out of reach: use criterion='ebic' or 'stars'"):
         select(TABLE, **options)
 
     def know_two(*words):
         seen.append(words)
-        return original(*words) if len(seen) <= 2 else None
+        return original(*words) if len(seen) % 3 else None  # of three fits of the table, and of each fold
 
     monkeypatch.setattr(Likelihoods, "of", know_two)
     choice = select(TABLE, **options)

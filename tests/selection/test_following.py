@@ -1,5 +1,6 @@
 """Paths that are followed as they are fitted: they end early, and choose what whole ones do."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,8 +9,8 @@ import pytest
 import sparsefield as sf
 from problems import make_table
 from sparsefield.data import MISSING
-from sparsefield.selection import _following, select
-from sparsefield.selection._rules import ByInformation
+from sparsefield.selection import _choose, _following, select
+from sparsefield.selection._criteria import Worth
 
 
 def make_incomplete(p=6):
@@ -19,41 +20,52 @@ def make_incomplete(p=6):
 
 
 @pytest.mark.parametrize("table", [make_table(12, 500), make_incomplete(12)], ids=["whole", "incomplete"])
-@pytest.mark.parametrize("refit", ["nodes", "none"])
-def test_paths_end_where_the_criterion_rises(table, refit, monkeypatch):
-    options = {"refit": refit, "noise_share": 1, "gamma": 1.0}
-    short = select(table, **options)
-    monkeypatch.setattr(_following, "_PATIENCE", 100)
-    whole = select(table, **options)
+@pytest.mark.parametrize("patience", [4, 8])
+def test_paths_end_where_the_criterion_does_not_fall(table, patience, monkeypatch):
+    short = select_with(Worth(1.0, patience=patience), table, monkeypatch)
+    whole = select_with(Worth(1.0, patience=100), table, monkeypatch)
     n = len(short.table)
     assert n < len(whole.table) == 30
     assert short.alpha == whole.alpha
     assert short.table["edges"].to_list() == whole.table["edges"].to_list()[:n]
     values = short.table["ebic"].to_numpy()
     np.testing.assert_allclose(values, whole.table["ebic"].to_numpy()[:n])
-    # The price of four edges: variables pay at both ends.
-    margin = 4 * (np.log(500) + 4 * np.log(12)) * (2 if refit == "nodes" else 1)
+    is_clear = short.table["noise"].to_numpy() <= 0.1 * short.table["edges"].to_numpy()
+    values = np.where(is_clear | (short.table["edges"].to_numpy() == 0), values, np.inf)
 
     def is_past(k):
-        return (values[k - 6 : k] > values[: k - 6].min() + margin).all()
+        return k > patience and (values[k - patience : k] > values[:k].min()).all()
 
     assert is_past(n)
-    assert not any(is_past(k) for k in range(7, n))
+    assert not any(is_past(k) for k in range(n))
 
 
-@pytest.mark.parametrize(("rise", "is_last"), [(0.9, False), (1.1, True)])
-def test_a_criterion_that_rises_by_less_than_the_price_of_four_edges_may_fall_again(rise, is_last):
-    # An edge at each penalty; BIC asks log(rows) for it, which the likelihood pays for in full from the second on.
-    n_rows, counts = 1000, iter(range(20))
-    parameters = SimpleNamespace(count=lambda _: next(counts), count_chosen=lambda model: model.n_edges)
-    worth = ByInformation("bic", 0.0, "none", 1.0)
-    following = _following.Following(worth, np.zeros(20), parameters, None, n_rows=n_rows, has_missing=False)
-    price, ended = np.log(n_rows), []
-    for k in range(9):
-        value = (k * price - (0 if k < 2 else 4 * rise * price)) / (2 * n_rows)
-        model = SimpleNamespace(n_edges=k, domain=sf.Domain.binary(10))
-        ended.append(following(SimpleNamespace(model=model), SimpleNamespace(value=value)))
-    assert ended == [False] * 7 + [is_last] * 2
+def select_with(worth, table, monkeypatch):
+    monkeypatch.setattr(_choose, "Worth", lambda gamma: replace(worth, gamma=gamma))
+    return select(table, gamma=worth.gamma)
+
+
+@pytest.mark.parametrize(("n_worse", "is_last"), [(9, False), (10, True)])
+def test_a_criterion_that_has_not_fallen_for_less_than_ten_penalties_may_fall_again(n_worse, is_last):
+    # BIC is 2 n times a loss that falls for three penalties, and rises after them.
+    losses = [4.0, 3.0, 2.0, *(2.1 + 0.1 * k for k in range(n_worse))]
+    assert follow(losses, np.zeros(20)) == [False] * (len(losses) - 1) + [is_last]
+
+
+def test_penalties_whose_edges_noise_explains_do_not_count_as_better():
+    # The criterion falls all the way, but from the third penalty on noise explains more than a tenth of the edge.
+    losses = 4.0 - 0.1 * np.arange(13)
+    assert follow(losses, np.where(np.arange(13) < 3, 0.1, 0.11)) == [False] * 12 + [True]
+
+
+def follow(losses, noise):
+    """Say after each fit of a path with one edge whether it is the last one."""
+    likelihoods = iter(-np.asarray(losses))
+    counts = SimpleNamespace(count_at_both_ends=lambda _: 1, count_chosen=lambda _: 1)
+    refits = SimpleNamespace(of=lambda _: next(likelihoods))
+    following = _following.Following(Worth(0.0), noise, counts, lambda _: refits, n_rows=1000, has_missing=False)
+    fit = SimpleNamespace(model=SimpleNamespace(domain=sf.Domain.binary(10)))
+    return [following(fit) for _ in losses]
 
 
 def test_missing_cells_are_drawn_from_the_last_fit_before_noise_makes_edges(monkeypatch):

@@ -51,7 +51,7 @@ def test_the_noise_of_many_penalties_takes_one_look_at_the_rows(monkeypatch):
     monkeypatch.setattr(_noise, "independent_means", lambda own: looks.append(own) or independent_means(own))
     n_looks = []
     for alphas in ([0.05], [0.05, 0.04, 0.03, 0.02, 0.01]):
-        select(TABLE, alphas=alphas, noise_share=1)
+        select(TABLE, alphas=alphas)
         n_looks.append(len(looks))
         looks.clear()
     assert n_looks[0] == n_looks[1] > 0

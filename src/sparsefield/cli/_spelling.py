@@ -17,7 +17,7 @@ _RENAMED = {
 }
 _NAMES = (
     *("alpha", "alphas", "certify", "checkpoint", "confidence", "criterion", "device", "fdr", "gamma", "gap"),
-    *("max_iter", "max_levels", "max_seconds", "missing", "n_alphas", "noise_share", "objective", "ordinal"),
+    *("max_iter", "max_levels", "max_seconds", "missing", "n_alphas", "objective", "ordinal"),
     *("penalize_main", "penalty", "rate", "seed", "separator", "share", *_RENAMED),
 )
 _ANY = "|".join(_NAMES)

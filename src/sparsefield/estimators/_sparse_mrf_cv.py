@@ -53,14 +53,12 @@ class SparseMRFCV(FieldEstimator):
         (`selection.select`).
     n_alphas : int
         How many there are, unless they are given.
-    criterion : "ebic", "bic", "aic", "cv" or "stars"
-        "ebic", "bic", "aic": the least information criterion of the edges of each fit, to find edges. "cv": the largest
-        alpha whose log-likelihood of rows that were held out is within one standard error of the best, to predict.
-        "stars": the smallest alpha on whose edges subsamples agree.
+    criterion : "ebic", "cv" or "stars"
+        "ebic": the least extended BIC of the edges of each fit, to find edges. "cv": the largest alpha whose
+        log-likelihood of rows that were held out is within one standard error of the best, to predict. "stars": the
+        smallest alpha on whose edges subsamples agree.
     gamma : float
-        What EBIC adds for the choice among sets of edges, from 0 (BIC) to 1.
-    noise_share : float
-        With information criteria: which share of the edges may be noise (`selection.select`); with 1, any.
+        With "ebic": what it adds for the choice among sets of edges, from 0 (the BIC) to 1.
     cv : int, splitter or iterable
         With "cv": how many folds the rows are shuffled into, or a splitter of scikit-learn, or pairs of indices of rows
         to fit and to hold out.
@@ -124,7 +122,6 @@ class SparseMRFCV(FieldEstimator):
         n_alphas: int = 30,
         criterion: Criterion = "ebic",
         gamma: float = 0.25,
-        noise_share: float = 0.1,
         cv: Any = 5,
         beta: float = 0.05,
         n_subsamples: int = 20,
@@ -152,7 +149,6 @@ class SparseMRFCV(FieldEstimator):
         self.n_alphas = n_alphas
         self.criterion = criterion
         self.gamma = gamma
-        self.noise_share = noise_share
         self.cv = cv
         self.beta = beta
         self.n_subsamples = n_subsamples
@@ -210,7 +206,6 @@ class SparseMRFCV(FieldEstimator):
                 alphas=self.alphas,
                 n_alphas=self.n_alphas,
                 gamma=self.gamma,
-                noise_share=self.noise_share,
                 n_folds=self._make_folds(table, sample_weight),
                 beta=self.beta,
                 n_subsamples=self.n_subsamples,

@@ -2,7 +2,7 @@
 
 from sparsefield.selection._alpha_max import alpha_max, largest_alpha
 from sparsefield.selection._choose import Criterion, describe_noise, select
-from sparsefield.selection._criteria import Choice, information
+from sparsefield.selection._criteria import Choice, extended_bic
 from sparsefield.selection._degrees_of_freedom import count_nonzero
 from sparsefield.selection._noise import edge_of_noise
 from sparsefield.selection._path import Objective, Path, check_objective, count_edges, path
@@ -21,7 +21,7 @@ __all__ = [
     "count_nonzero",
     "describe_noise",
     "edge_of_noise",
-    "information",
+    "extended_bic",
     "largest_alpha",
     "path",
     "relax",

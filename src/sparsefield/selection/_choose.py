@@ -22,16 +22,15 @@ from sparsefield.inference import MOST_ENTRIES, count_entries
 from sparsefield.model import PairwiseMRF, as_theta
 from sparsefield.objective import Group
 from sparsefield.parallel import Result, Watch, run_pieces
-from sparsefield.selection._criteria import Choice, say_edges
+from sparsefield.selection._criteria import Choice, Worth, say_edges
 from sparsefield.selection._noise import count_along, count_noise, edge_of_noise
-from sparsefield.selection._parts import Part, PathOfPart, Refit, RowIndex, seed_of_part
+from sparsefield.selection._parts import Part, PathOfPart, RowIndex, seed_of_part
 from sparsefield.selection._path import Objective, WatchFits, check_objective, grid, order_alphas
 from sparsefield.selection._path_weights import PathWeights
 from sparsefield.selection._rules import ByHoldingOut, ByInformation, ByStability, Found, Rule
 from sparsefield.tables import read_rows
 
-Criterion = Literal["ebic", "bic", "aic", "cv", "stars"]
-_CRITERIA = ("ebic", "bic", "aic", "cv", "stars")
+Criterion = Literal["ebic", "cv", "stars"]
 
 _WITHOUT_TIME = "alpha = {:.3g} is the {}. There was no time to try others: give more seconds, or an alpha."
 
@@ -43,11 +42,9 @@ def select(
     alphas: Sequence[float] | None = None,
     n_alphas: int = 30,
     gamma: float = 0.25,
-    noise_share: float = 0.1,
     n_folds: int | Sequence[tuple[RowIndex, RowIndex]] = 5,
     beta: float = 0.05,
     n_subsamples: int = 20,
-    refit: Refit | Literal["auto"] = "auto",
     objective: Objective = "likelihood",
     sample_weight: ArrayLike | None = None,
     max_seconds: float | None = None,
@@ -64,23 +61,19 @@ def select(
     ----------
     data : Table, array, pandas or polars data frame, or path
         Observations, one row each; see `encode`.
-    criterion : "ebic", "bic", "aic", "cv" or "stars"
-        "ebic", "bic", "aic": the least information criterion (`information`), to find edges. "cv": the largest alpha
-        whose log-likelihood of rows that were held out is within one standard error of the best, to predict. "stars":
-        the smallest alpha on whose edges subsamples agree (Liu, Roeder and Wasserman 2010), for edges that other rows
-        would show too; it needs no likelihood.
+    criterion : "ebic", "cv" or "stars"
+        "ebic": the least extended BIC of the edges of each fit, refitted without their penalty, to find edges. "cv":
+        the largest alpha whose log-likelihood of rows that were held out is within one standard error of the best, to
+        predict. "stars": the smallest alpha on whose edges subsamples agree (Liu, Roeder and Wasserman 2010), for edges
+        that other rows would show too; it needs no likelihood.
     alphas : sequence of float, optional
-        The penalties to choose from. Unless given, `n_alphas` from `alpha_max` down to where noise would explain too
-        many edges even if all pairs had one (see `noise_share`); with "cv" and "stars", down to the noise of a
+        The penalties to choose from. Unless given, `n_alphas` from `alpha_max` down to where noise would explain more
+        than a tenth of the edges even if all pairs had one (see Notes); with "cv" and "stars", down to the noise of a
         frequency, and with "stars", from the noise of a subsample where that is larger.
     n_alphas : int
         How many there are, unless they are given.
     gamma : float
-        What EBIC adds for the choice among sets of edges, from 0 (BIC) to 1.
-    noise_share : float
-        With information criteria: which share of the edges may be noise. Penalties are passed over at which noise would
-        give more than this share of as many edges to independent variables (see Notes); with 1, all count. EBIC alone
-        gives edges to most tables of independent variables that have few rows.
+        With "ebic": what it adds for the choice among sets of edges, from 0 (the BIC) to 1.
     n_folds : int or sequence of pairs of arrays
         With "cv": how many folds the rows are shuffled into, each held out once; or the indices of the rows to fit and
         to hold out, for each fold.
@@ -89,12 +82,6 @@ def select(
     n_subsamples : int
         With "stars": how many subsamples are drawn, each of 10 sqrt(n) of n rows without replacement, or of 0.8 n of
         them where there are no more than 144.
-    refit : "nodes", "joint", "none" or "auto"
-        Whose likelihood it is. "nodes": that of the edges of each fit without their penalty, refitted variable by
-        variable: what the neighbours tell of each, a logistic regression, which needs no draws (Barber and Drton 2015).
-        "joint": the likelihood of the edges of each fit without their penalty (`relax`; Foygel and Drton 2010), which
-        takes long where interactions are strong. "none": that of the fits, whose penalty shrinks them. "auto": "nodes"
-        for information criteria, and "none" for "cv", which judges the fits.
     objective : "likelihood" or "pseudolikelihood"
         What is penalised. Where fits of the likelihood take draws and only their edges are asked for, the path is that
         of the pseudo-likelihood all the same (see Notes).
@@ -102,7 +89,7 @@ def select(
         How often each row counts. With "cv" and "stars", a row that counts three times is three rows, which folds and
         subsamples may part; where not all weights are whole numbers, a row stays whole and takes its weight along.
     max_seconds : float, optional
-        With information criteria: time after which the choice is among the penalties that were tried by then.
+        With "ebic": time after which the choice is among the penalties that were tried by then.
     seed : int
         Where the random numbers start.
     n_jobs, n_threads, checkpoint, watch
@@ -120,17 +107,23 @@ def select(
 
     Notes
     -----
+    Refits: with "ebic" the likelihood is that of the edges of each fit without their penalty, refitted variable by
+    variable: what the neighbours tell of each, a logistic regression, which needs no draws (Barber and Drton 2015). On
+    known fields, likelihoods of the refitted whole field (Foygel and Drton 2010) chose edges that were no better in six
+    times the time, and those of the penalised fits, whose edges are shrunken, worse ones.
+
     Noise: among independent variables, the frequency of a pair of levels has a standard error, and exceeds alpha with a
     probability that follows. The sum over all pairs is how many edges noise makes. With the group penalty the same
-    holds of the norm of what two variables have in common, and pairs are pairs of variables.
+    holds of the norm of what two variables have in common, and pairs are pairs of variables. With "ebic", penalties at
+    which noise would give more than a tenth of as many edges to independent variables are passed over: EBIC alone gives
+    edges to many tables of independent variables that have few rows.
 
-    Draws: with information criteria and refit="nodes", and with "stars", a path is judged by its edges. Those of fits
-    on draws change with the seed, so that such paths are of the pseudo-likelihood, whose fits have no noise, for tables
-    with more than 2^20 states, free main effects and no missing cells. The same alpha then leaves nearly the same edges
-    of the likelihood.
+    Draws: with "ebic" and "stars" a path is judged by its edges. Those of fits on draws change with the seed, so that
+    such paths are of the pseudo-likelihood, whose fits have no noise, for tables with more than 2^20 states, free main
+    effects and no missing cells. The same alpha then leaves nearly the same edges of the likelihood.
 
-    Missing cells: log-likelihoods are those of the observed cells. With refit="nodes", neighbours that are missing are
-    drawn, five times, from the fit with the smallest penalty at which noise makes no edge.
+    Missing cells: with "cv", log-likelihoods are those of the observed cells. With "ebic", neighbours that are missing
+    are drawn, five times, from the fit with the smallest penalty at which noise makes no edge.
 
     Examples
     --------
@@ -141,11 +134,10 @@ def select(
     >>> int((truth.interactions != 0).sum()) // 2, choice.table["edges"][choice.index]
     (3, 3)
     """
-    wanted_refit = _check_refit(refit, criterion)
-    rule = _make_rule(criterion, gamma, n_folds, beta, n_subsamples, wanted_refit, noise_share)
+    rule = _make_rule(criterion, gamma, n_folds, beta, n_subsamples)
     if max_seconds is not None and (rule.takes != "all rows" or checkpoint is not None):
         raise ValueError(
-            "max_seconds is for information criteria without a checkpoint: others need all of their fits. Use fewer "
+            "max_seconds is for criterion='ebic' without a checkpoint: others need all of their fits. Use fewer "
             "alphas, folds or subsamples."
         )
     asked = Options(**options, seed=seed, n_threads=n_threads)
@@ -163,17 +155,17 @@ def select(
         table,
         weights,
         wanted,
-        _choose_path(objective, rule, wanted_refit, learner),
-        wanted_refit if rule.needs_likelihood else None,
-        noise,
+        _choose_path(objective, rule, learner),
+        rule.needs_likelihood,
         rule.worth,
+        noise,
         own,
         _watch_fits(watch) if is_here and watch is not None else None,
     )
     results = run_pieces(
         work,
         [Part(seed_of_part(seed, 0)), *rule.parts(table.n_rows, seed)],
-        identity=_identify(work, rule, _name_parts(rule, n_folds), learner.options),
+        identity=_identify(work, _name_parts(rule, n_folds), learner.options),
         checkpoint=checkpoint,
         n_jobs=n_jobs,
         n_threads=n_threads,
@@ -187,29 +179,11 @@ def select(
     n_known = _count_known(results) if rule.needs_likelihood else n_tried
     whole, *others = [_take_first(result, n_tried, n_known) for result in results]
     found = Found(wanted[:n_known], table.domain.n_variables, whole, others, noise[:n_known])
-    return _conclude(
-        found,
-        rule,
-        learner,
-        wanted_refit,
-        n_tried=n_tried,
-        n_wanted=len(wanted),
-        is_out_of_time=not results[0]["is_whole"],
-    )
+    is_out_of_time = not results[0]["is_whole"]
+    return _conclude(found, rule, learner, n_tried=n_tried, n_wanted=len(wanted), is_out_of_time=is_out_of_time)
 
 
-def _check_refit(refit: str, criterion: str) -> Refit:
-    """Return whose likelihood a criterion is taken of."""
-    if refit not in (*get_args(Refit), "auto"):
-        raise ValueError(f"refit is {refit!r}: use 'nodes', 'joint', 'none' or 'auto'.")
-    if refit == "nodes" and criterion == "cv":
-        raise ValueError("refit='nodes' is for information criteria: rows that are held out need a whole model.")
-    if refit == "auto":
-        return "none" if criterion == "cv" else "nodes"
-    return refit  # type: ignore[return-value]  # checked above
-
-
-def _choose_path(objective: Objective, rule: Rule, refit: Refit, learner: Learner) -> Objective:
+def _choose_path(objective: Objective, rule: Rule, learner: Learner) -> Objective:
     """Return what the fits of a path maximise: the pseudo-likelihood where their edges alone are asked for.
 
     Edges of fits on draws change from seed to seed, and so would what is chosen by them; those of the pseudo-likelihood
@@ -217,9 +191,8 @@ def _choose_path(objective: Objective, rule: Rule, refit: Refit, learner: Learne
     no draws. Missing cells do: the pseudo-likelihood cannot take them.
     """
     takes_draws = count_entries(learner.table.domain) > MOST_ENTRIES
-    asks_for_edges = refit == "nodes" if rule.needs_likelihood else True
     is_alike = not learner.options.penalize_main and not learner.table.n_missing.any()
-    return "pseudolikelihood" if takes_draws and asks_for_edges and is_alike else objective
+    return "pseudolikelihood" if takes_draws and not rule.needs_likelihood and is_alike else objective
 
 
 def _watch_fits(watch: Watch) -> WatchFits:
@@ -243,16 +216,14 @@ def _make_rule(
     n_folds: int | Sequence[tuple[RowIndex, RowIndex]],
     beta: float,
     n_subsamples: int,
-    refit: Refit,
-    noise_share: float,
 ) -> Rule:
+    if criterion == "ebic":
+        return ByInformation(Worth(gamma))
     if criterion == "cv":
         return ByHoldingOut(n_folds)
     if criterion == "stars":
         return ByStability(beta, n_subsamples)
-    if criterion not in _CRITERIA:
-        raise ValueError(f"criterion is {criterion!r}: use {listed(_CRITERIA)}.")
-    return ByInformation(criterion, gamma, refit, noise_share)
+    raise ValueError(f"criterion is {criterion!r}: use {listed(get_args(Criterion))}.")
 
 
 def _part_rows(table: Table, weights: NDArray[np.float64] | None) -> tuple[Table, NDArray[np.float64] | None]:
@@ -279,8 +250,8 @@ def _count_known(results: Sequence[Result]) -> int:
     n_known = int(np.argmax(is_unknown)) if is_unknown.any() else len(is_unknown)
     if n_known == 0:
         raise ValueError(
-            "The log-likelihood of the fits is out of reach: use criterion='stars', which needs none, an information "
-            "criterion with refit='nodes', or larger alphas."
+            "The log-likelihood of the fits is out of reach: use criterion='ebic' or 'stars', which do without, or "
+            "larger alphas."
         )
     return n_known
 
@@ -290,8 +261,8 @@ def _take_first(result: Result, n_tried: int, n: int) -> Result:
     return {name: own[:n] if own.ndim and len(own) == n_tried else own for name, own in result.items()}
 
 
-def _identify(work: PathOfPart, rule: Rule, takes: str, options: Options) -> dict[str, object]:
-    """Return what the paths depend on: criteria may end them early."""
+def _identify(work: PathOfPart, takes: str, options: Options) -> dict[str, object]:
+    """Return what the paths depend on: what edges are worth may end them early."""
     own = {name: value for name, value in options.settings().items() if name != "n_threads"}
     if isinstance(options.init, PairwiseMRF):
         own["init"] = sha256(as_theta(options.init).tobytes()).hexdigest()[:16]
@@ -301,8 +272,8 @@ def _identify(work: PathOfPart, rule: Rule, takes: str, options: Options) -> dic
         "parts": takes,
         "alphas": [float(alpha) for alpha in work.alphas],
         "objective": work.objective,
-        "refit": work.refit,
-        **(asdict(rule) if isinstance(rule, ByInformation) else {}),
+        "log_likelihoods": work.needs_likelihood,
+        **({} if work.worth is None else asdict(work.worth)),
         "domain": sha256(repr(work.table.domain).encode()).hexdigest()[:16],
         **describe_rows(work.table, work.weights),
         **own,
@@ -310,13 +281,13 @@ def _identify(work: PathOfPart, rule: Rule, takes: str, options: Options) -> dic
 
 
 def _conclude(
-    found: Found, rule: Rule, learner: Learner, refit: Refit, *, n_tried: int, n_wanted: int, is_out_of_time: bool
+    found: Found, rule: Rule, learner: Learner, *, n_tried: int, n_wanted: int, is_out_of_time: bool
 ) -> Choice:
     """Choose, and make the table and the sentence."""
     verdict = rule.judge(found)
     whole, index = found.whole, verdict.index
     alpha, n_edges = found.alphas[index], int(whole["edges"][index])
-    table = _tabulate(found, refit, verdict.columns)
+    table = _tabulate(found, verdict.columns)
     sentences = [f"alpha = {alpha:.3g} {verdict.reason}. {say_edges(n_edges)}"]
     sentences.append(rule.without_edges if n_edges == 0 else describe_noise(alpha, learner))
     if len(found.alphas) < n_tried:
@@ -340,16 +311,11 @@ def _find_weights(found: Found, learner: Learner) -> PathWeights | None:
     return PathWeights(tuple(found.alphas), learner.table.domain.names, whole["joined"][0], whole["weights"])
 
 
-def _tabulate(found: Found, refit: Refit, columns: Mapping[str, NDArray[Any]]) -> pl.DataFrame:
+def _tabulate(found: Found, columns: Mapping[str, NDArray[Any]]) -> pl.DataFrame:
     """Return a row for each penalty: what is known of its fit, and by what it was judged."""
-    known = {"alpha": np.array(found.alphas)}
-    known |= {name: found.whole[name] for name in ("edges", "parameters", "log_likelihood", "error", "status")}
-    table = pl.DataFrame({**known, **columns})
-    if np.isnan(known["log_likelihood"]).all():
-        return table.drop("log_likelihood", "error")
-    if refit == "nodes":  # without simulation error
-        return table.rename({"log_likelihood": "pseudo_log_likelihood"}).drop("error")
-    return table
+    names = ("edges", "parameters", "log_likelihood", "pseudo_log_likelihood", "error", "status")
+    known = {name: found.whole[name] for name in names if name in found.whole}
+    return pl.DataFrame({"alpha": np.array(found.alphas), **known, **columns})
 
 
 def describe_noise(alpha: float, learner: Learner) -> str:

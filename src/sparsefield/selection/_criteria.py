@@ -1,18 +1,17 @@
-"""Which fit of a path: information criteria, rows held out, and stability of the edges, as functions of arrays."""
+"""Which fit of a path: an information criterion, rows held out, and stability of the edges, as functions of arrays."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sparsefield._typing import Mask, Values
 from sparsefield.selection._path_weights import PathWeights
 
-Information = Literal["aic", "bic", "ebic"]
-CRITERION_COLUMNS = ("ebic", "bic", "aic", "held_out", "instability")
+CRITERION_COLUMNS = ("ebic", "held_out", "instability")
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +75,7 @@ def say_edges(n_edges: int) -> str:
     return f"It leaves {({0: 'no edge', 1: 'one edge'}).get(n_edges, f'{n_edges} edges')}."
 
 
-def information(
-    kind: Information,
+def extended_bic(
     log_likelihoods: NDArray[np.float64],
     n_parameters: NDArray[np.int64],
     n_edges: NDArray[np.int64],
@@ -85,22 +83,20 @@ def information(
     n_variables: int,
     gamma: float = 0.25,
 ) -> NDArray[np.float64]:
-    """Return an information criterion of several fits, in nats: smaller is better.
+    """Return the extended Bayesian information criterion (EBIC) of several fits, in nats: smaller is better.
 
-    With l the log-likelihood of all rows and k the number of parameters: AIC = -2 l + 2 k (Akaike 1974), BIC = -2 l +
-    k log n (Schwarz 1978), and the extended BIC adds 4 gamma log p for each edge (Foygel and Drton 2010): there are
-    many sets of as many edges to choose from. Where a penalty chooses interactions of levels one by one, each is an
-    edge; where it chooses pairs of variables, an edge has several parameters, and pays for the choice once.
+    With l the log-likelihood of all rows and k the number of parameters: BIC = -2 l + k log n (Schwarz 1978), and the
+    extended BIC adds 4 gamma log p for each edge (Foygel and Drton 2010): there are many sets of as many edges to
+    choose from. Where a penalty chooses interactions of levels one by one, each is an edge; where it chooses pairs of
+    variables, an edge has several parameters, and pays for the choice once.
 
-    Where likelihoods are added up over the variables, each given all others (`refit="nodes"`), an edge is counted at
-    both ends. Its parameters and what it gains are about twice those of the joint likelihood, and so is what the choice
-    costs, 8 gamma log p: the criterion is twice the joint one. Barber and Drton (2015) charge 4 gamma log p there,
-    which is half of gamma here.
+    Where likelihoods are added up over the variables, each given all others, as a choice does, an edge is to be counted
+    at both ends. Its parameters and what it gains are about twice those of the joint likelihood, and so is what the
+    choice costs, 8 gamma log p: the criterion is twice the joint one. Barber and Drton (2015) charge 4 gamma log p
+    there, which is half of gamma here.
 
     Parameters
     ----------
-    kind : "aic", "bic" or "ebic"
-        Which one.
     log_likelihoods : ndarray of shape (n_fits,)
         The log-likelihood of each fit, per row.
     n_parameters, n_edges : ndarray of shape (n_fits,)
@@ -112,13 +108,60 @@ def information(
     gamma : float
         What the choice among sets of edges costs, from 0 (BIC) to 1.
     """
-    fit = -2 * n_rows * log_likelihoods
-    if kind == "aic":
-        return fit + 2 * n_parameters
-    found = fit + n_parameters * np.log(n_rows)
-    if kind == "ebic":
-        found = found + 4 * gamma * n_edges * np.log(n_variables)
-    return np.asarray(found)
+    found = -2 * n_rows * log_likelihoods + n_parameters * np.log(n_rows)
+    return np.asarray(found + 4 * gamma * n_edges * np.log(n_variables))
+
+
+@dataclass(frozen=True)
+class Worth:
+    """What the edges of fits are worth: their extended BIC, refitted, among penalties whose edges noise cannot explain.
+
+    Parameters
+    ----------
+    gamma : float
+        What the choice among sets of edges costs, from 0 (BIC) to 1.
+    noise_share : float
+        Which share of the edges noise may explain: of 40 tables of independent variables (10 to 30 of them, 100 and 250
+        rows) 35% have an edge where all penalties count, and 10% with this; of 28 tables of known fields the mean F1 is
+        0.897 either way.
+    patience : int
+        A path ends once so many penalties in a row are worth less than one before them (early stopping). A criterion
+        that rises may fall again: of 8000 rows of the spikes of 30 cells it has two least values, nine penalties apart,
+        and the further one is the least. Of 71 paths (known fields of 10 to 300 variables, spikes, the Senate) all have
+        the choice that whole paths have, in 10.8 seconds of a processor in place of 13.4; with a patience of six one
+        has another. Of a protein family (53 columns of 21 letters) the last fits take most of the time: 34 seconds in
+        place of more than 150.
+    """
+
+    gamma: float
+    noise_share: float = 0.1
+    patience: int = 10
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.gamma <= 1:
+            raise ValueError(f"gamma is {self.gamma}: use a number from 0 to 1.")
+
+    def values(
+        self,
+        likelihoods: Values,
+        n_parameters: NDArray[np.int64],
+        n_chosen: NDArray[np.int64],
+        n_rows: float,
+        n_variables: int,
+    ) -> Values:
+        """Return the criterion of each fit: less is better.
+
+        Variables are refitted one by one, so that edges pay at both ends: where variables are nearly independent, the
+        pseudo-log-likelihood rises with an edge by twice of what the log-likelihood does.
+        """
+        return extended_bic(likelihoods, n_parameters, 2 * n_chosen, n_rows, n_variables, self.gamma)
+
+    def is_clear(self, noise: Values, n_chosen: NDArray[np.int64]) -> Mask:
+        """Say at which penalties noise explains no more than a share of the edges (Benjamini and Hochberg 1995).
+
+        Where all variables are independent, there is an edge in no more than about this share of all tables.
+        """
+        return np.asarray(noise * (n_chosen > 0) <= self.noise_share * n_chosen)
 
 
 def average_folds(

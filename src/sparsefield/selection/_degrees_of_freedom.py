@@ -54,6 +54,10 @@ class Parameters:
         """Count interactions and all main effects; without a reference, one of each variable follows from others."""
         return self._n_main + self.count_interactions(model)
 
+    def count_at_both_ends(self, model: PairwiseMRF) -> int:
+        """Count the parameters of regressions of all variables, where an edge has its own at each of its ends."""
+        return self.count_free(model) + self.count_interactions(model)
+
     def count(self, model: PairwiseMRF) -> int:
         """Count the parameters that the rows chose: free main effects, also those that happen to be zero."""
         if self._penalty.frees_main:

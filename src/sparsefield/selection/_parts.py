@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +18,15 @@ from sparsefield.inference import make_backend
 from sparsefield.model import as_theta
 from sparsefield.objective import L1, Group, Penalty, choose_penalty
 from sparsefield.pseudolikelihood import NodeRefits
+from sparsefield.selection._criteria import Worth
 from sparsefield.selection._degrees_of_freedom import Parameters
-from sparsefield.selection._following import Following, Worth
+from sparsefield.selection._following import Following
 from sparsefield.selection._likelihoods import Likelihood, seed_of_missing
 from sparsefield.selection._observed import ObservedRows
 from sparsefield.selection._path import Objective, WatchFits, find_edges, path
 from sparsefield.selection._path_weights import find_weights
 
 RowIndex = NDArray[np.int64]
-Refit = Literal["nodes", "joint", "none"]
 
 # Fits on draws are below the best log-likelihood of the rows by half a nat over the draws for each parameter. With four
 # draws for each row, of the main effects alone, this is a quarter of a nat of a criterion, in which a parameter costs
@@ -111,14 +111,14 @@ class PathOfPart:
         The penalties, the same for all parts.
     objective : "likelihood" or "pseudolikelihood"
         What is penalised.
-    refit : "nodes", "joint", "none" or None
-        Whose log-likelihoods are wanted: pseudo-log-likelihoods of the edges without their penalty, variable by
-        variable; log-likelihoods of the edges without their penalty, or with it; or nobody's.
+    needs_likelihood : bool
+        Whether the log-likelihood of each fit is wanted.
+    worth : Worth, optional
+        What edges are worth, where they are refitted without their penalty, variable by variable, and their
+        pseudo-log-likelihood is wanted; paths may end early by it (`Following`).
     noise : ndarray of shape (n_alphas,)
         How many edges noise makes among independent variables, at each penalty. Missing cells that variables are
         refitted on are drawn from the last fit before it makes one, with a probability of 0.05.
-    worth : Worth, optional
-        An information criterion, by which the path may end early (`Following`).
     options : mapping
         Further options of `path`, without seed and threads.
     watch : callable, optional
@@ -129,9 +129,9 @@ class PathOfPart:
     weights: NDArray[np.float64] | None
     alphas: Sequence[float]
     objective: Objective
-    refit: Refit | None
-    noise: NDArray[np.float64]
+    needs_likelihood: bool
     worth: Worth | None
+    noise: NDArray[np.float64]
     options: Mapping[str, Any]
     watch: WatchFits | None = None
 
@@ -139,7 +139,7 @@ class PathOfPart:
         """Return what is known of each fit of the path, as arrays."""
         table, weights = self._take(part.fitted)
         n_own = None if self.options.get("backend") is not None else n_threads  # another backend has its own
-        following = self._follow(part, table, weights, n_own)
+        following = None if self.worth is None else self._follow(self.worth, part, table, weights, n_own)
         kind, is_penalised = self.options.get("penalty", "auto"), self.options.get("penalize_main", False)
         penalty = choose_penalty(table.domain, 0.0, kind, penalize_main=is_penalised)
         own = {"gap": _find_gap(table, weights, penalty), **self.options, "seed": part.seed, "n_threads": n_own}
@@ -147,8 +147,7 @@ class PathOfPart:
             table,
             self.alphas,
             objective=self.objective,
-            relax=self.refit == "joint",
-            likelihoods=self.refit in ("joint", "none"),
+            likelihoods=self.needs_likelihood,
             sample_weight=weights,
             watch=self.watch,
             stop=following,
@@ -157,33 +156,27 @@ class PathOfPart:
         if not found.is_whole and self.options.get("max_seconds") is None:  # somebody has interrupted it
             raise KeyboardInterrupt
         fits, known, parameters = found.fits, found.likelihoods, Parameters(self._penalty, table)
-        if self.refit == "joint":
-            fits, known = found.relaxed, found.relaxed_likelihoods
         return {
-            "pairs": np.packbits([find_edges(fit.model) for fit in found.fits], axis=1) if fits else np.zeros((0, 0)),
+            "pairs": np.packbits([find_edges(fit.model) for fit in fits], axis=1) if fits else np.zeros((0, 0)),
             "edges": found.table["edges"].to_numpy(),
-            "status": [fit.status.code for fit in found.fits],
+            "status": [fit.status.code for fit in fits],
             "n_rows": found.n_rows,
             "is_whole": found.is_whole,
             "is_moved": [
-                k == 0 or not np.array_equal(as_theta(fit.model), as_theta(found.fits[k - 1].model))
-                for k, fit in enumerate(found.fits)
+                k == 0 or not np.array_equal(as_theta(fit.model), as_theta(fits[k - 1].model))
+                for k, fit in enumerate(fits)
             ],
             "parameters": [parameters.count(fit.model) for fit in fits],
-            "chosen": [parameters.count_chosen(fit.model) for fit in fits],
-            "log_likelihood": [np.nan if own is None else own.value for own in known],
-            "error": [np.nan if own is None else own.error for own in known],
-            **(self._take_weights(found.fits) if part.fitted is None else {}),
-            **self._take_refits(following),
+            **(self._take_likelihoods(known) if self.needs_likelihood else {}),
+            **(self._take_weights(fits) if part.fitted is None else {}),
+            **({} if following is None else following.take()),
             **self._hold_out(part, fits, known, n_own),
         }
 
     def _follow(
-        self, part: Part, table: Table, weights: NDArray[np.float64] | None, n_threads: int | None
-    ) -> Following | None:
-        """Return what follows the path, for a criterion."""
-        if self.worth is None:
-            return None
+        self, worth: Worth, part: Part, table: Table, weights: NDArray[np.float64] | None, n_threads: int | None
+    ) -> Following:
+        """Return what refits the edges of the path, and may end it."""
         options = Options(**self.options)
         make = partial(
             NodeRefits,
@@ -195,25 +188,25 @@ class PathOfPart:
             penalty=self._penalty,
         )
         return Following(
-            self.worth,
+            worth,
             self.noise,
             Parameters(self._penalty, table),
-            make if self.refit == "nodes" else None,
+            make,
             n_rows=Rows(table, weights).n,
             has_missing=bool(table.n_missing.any()),
         )
+
+    def _take_likelihoods(self, known: Sequence[Likelihood | None]) -> dict[str, Any]:
+        """Return the log-likelihood of each fit, and its error, as far as they can be had."""
+        return {
+            "log_likelihood": [np.nan if own is None else own.value for own in known],
+            "error": [np.nan if own is None else own.error for own in known],
+        }
 
     def _take_weights(self, fits: tuple[Fit, ...]) -> dict[str, Any]:
         """Return the pairs that have an edge at some penalty, in one row, and their weights, a row for each penalty."""
         pairs, values = find_weights(fits)
         return {"joined": pairs[None], "weights": values}
-
-    def _take_refits(self, following: Following | None) -> dict[str, Any]:
-        """Return what is known of edges that were refitted variable by variable."""
-        if following is None or self.refit != "nodes":
-            return {}
-        values = following.likelihoods
-        return {"log_likelihood": values, "error": np.zeros(len(values)), "parameters": following.n_parameters}
 
     @property
     def _penalty(self) -> L1 | Group:

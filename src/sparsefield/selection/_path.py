@@ -44,7 +44,7 @@ _OF_CRITERION = 0.5
 _MOST_LEFT = 2e-4
 
 WatchFits = Callable[[int, int, Fit], None]
-Stop = Callable[[Fit, Likelihood | None], bool]
+Stop = Callable[[Fit], bool]
 Objective = Literal["likelihood", "pseudolikelihood"]
 
 
@@ -169,8 +169,7 @@ def path(
     watch : callable, optional
         Called with the number of fits made, that of all, and the last fit.
     stop : callable, optional
-        Called with each fit, and with the log-likelihood of it, or of its edges without their penalty if these are
-        wanted: whether it is to be the last one. The path counts as whole then.
+        Called with each fit: whether it is to be the last one (early stopping). The path counts as whole then.
     **options
         Those of `learn`. The gap is 0.05 unless given, and not "auto". Where all states are enumerated, a fit ends when
         1 / (4 n) is left to gain of objective and log-likelihood, or 0.0002 or the gap where that is less; a `tol` of
@@ -203,7 +202,7 @@ def path(
             rows.append((fit, own, took))
             if watch is not None:
                 watch(len(rows), len(wanted), fit)
-            is_last = stop is not None and stop(fit, others[-1][1] if relax else own)
+            is_last = stop is not None and stop(fit)
             is_whole = is_last or len(rows) == len(wanted)
             if is_whole:
                 break

@@ -1,4 +1,4 @@
-"""Rules that choose a penalty: information criteria, rows held out, stability of the edges."""
+"""Rules that choose a penalty: an information criterion, rows held out, stability of the edges."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from sparsefield.data import count
 from sparsefield.fitting import Learner
 from sparsefield.parallel import Result
-from sparsefield.selection._criteria import Information, average_folds, information, instability, within_one_error
-from sparsefield.selection._following import Worth
+from sparsefield.selection._criteria import Worth, average_folds, instability, within_one_error
 from sparsefield.selection._noise import alpha_of_noise, edge_of_noise
-from sparsefield.selection._parts import Part, Refit, make_folds, make_subsamples, seed_of_part
+from sparsefield.selection._parts import Part, make_folds, make_subsamples, seed_of_part
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +70,7 @@ class Rule(Protocol):
 
     @property
     def needs_likelihood(self) -> bool:
-        """Whether log-likelihoods must be known."""
+        """Whether the log-likelihoods of fits must be known."""
         ...
 
     @property
@@ -81,7 +80,7 @@ class Rule(Protocol):
 
     @property
     def worth(self) -> Worth | None:
-        """The information criterion that it is, by which paths may end early; None for other rules."""
+        """What edges are worth, where they are refitted; None for other rules."""
         ...
 
     @property
@@ -106,47 +105,24 @@ class Rule(Protocol):
         ...
 
 
-_REFITTED: dict[Refit, str] = {
-    "nodes": "the edges of each fit, refitted variable by variable without a penalty",
-    "joint": "the edges of each fit, refitted without a penalty",
-    "none": "each fit",
-}
-
-
 @dataclass(frozen=True)
 class ByInformation:
-    """The least information criterion of the whole table."""
+    """The least extended BIC of the whole table, among penalties whose edges noise cannot explain."""
 
-    kind: Information
-    gamma: float
-    refit: Refit
-    noise_share: float
-    needs_likelihood, takes = True, "all rows"
+    worth: Worth
+    needs_likelihood, takes = False, "all rows"
     without_edges = (
         "Edges are not worth their parameters, or could be noise: the variables are independent, or there are too few "
         "rows to tell."
     )
 
-    def __post_init__(self) -> None:
-        if not 0 <= self.gamma <= 1:
-            raise ValueError(f"gamma is {self.gamma}: use a number from 0 to 1.")
-        if not 0 < self.noise_share <= 1:
-            raise ValueError(
-                f"noise_share is {self.noise_share}: use a number above 0, such as 0.1; with 1 all penalties count."
-            )
-
-    @property
-    def worth(self) -> ByInformation:
-        """The criterion itself."""
-        return self
-
     def first_alpha(self, learner: Learner, n_rows: int) -> float:  # noqa: ARG002
         """Return zero: `alpha_max` is large enough."""
         return 0.0
 
-    def last_alpha(self, learner: Learner) -> float | None:
+    def last_alpha(self, learner: Learner) -> float:
         """Return the penalty below which noise explains too many edges, even if all pairs had one."""
-        return None if self.noise_share == 1 else alpha_of_noise(learner, self.noise_share)
+        return alpha_of_noise(learner, self.worth.noise_share)
 
     def parts(self, n_rows: int, seed: int) -> list[Part]:  # noqa: ARG002
         """Return nothing: the whole table says it all."""
@@ -154,60 +130,27 @@ class ByInformation:
 
     def judge(self, found: Found) -> Verdict:
         """Choose the least, of those at which noise explains few of the edges."""
-        whole, n_rows = found.whole, float(found.whole["n_rows"])
+        whole, worth = found.whole, self.worth
+        name, share = f"EBIC (gamma = {worth.gamma:g})", f"{worth.noise_share:.0%}"
         counts = whole["parameters"], whole["chosen"]
-        values = self.values(whole["log_likelihood"], *counts, n_rows, found.n_variables)
-        name = f"{self.kind.upper()} (gamma = {self.gamma:g})" if self.kind == "ebic" else self.kind.upper()
-        of = _REFITTED[self.refit]
-        is_clear = self.is_clear(found.noise, whole["chosen"])
-        index, errors = _find_least(np.where(is_clear, values, np.inf), whole), 2 * n_rows * whole["error"]
-        reason = f"has the least {name}, {values[index]:.6g}, of {_count_penalties(len(values))}, taken of {of}"
-        n_less = np.count_nonzero(values < values[index])
+        values = worth.values(whole["pseudo_log_likelihood"], *counts, float(whole["n_rows"]), found.n_variables)
+        is_clear = worth.is_clear(found.noise, whole["chosen"])
+        index, n_penalties = _find_least(np.where(is_clear, values, np.inf), whole), _count_penalties(len(values))
+        columns = {"noise": found.noise, "ebic": values}
         if not is_clear.any():
             reason = (
-                f"is the largest of {_count_penalties(len(values))}: noise alone could explain more than "
-                f"{self.noise_share:.0%} of the edges at each, so that {name} chose none"
+                f"is the largest of {n_penalties}: noise alone could explain more than {share} of the edges at each, "
+                f"so that {name} chose none"
             )
-        elif n_less:
+            return Verdict(index, columns, reason)
+        reason = (
+            f"has the least {name}, {values[index]:.6g}, of {n_penalties}, taken of the edges of each fit, refitted "
+            "variable by variable without a penalty"
+        )
+        if n_less := np.count_nonzero(values < values[index]):
             have = "has" if n_less == 1 else "have"
-            reason += (
-                f"; {n_less} {have} less, but noise alone could explain more than {self.noise_share:.0%} of edges there"
-            )
-        # Fits of as many edges are as good as the same; errors of neighbours have parts in common, and differ by less.
-        is_other = is_clear & (whole["edges"] != whole["edges"][index])
-        either = np.hypot(errors, errors[index])
-        n_open = np.count_nonzero(is_other & (either > 0) & (values - values[index] <= either))
-        if n_open:
-            reason += f"; by simulation error, {n_open} of the others could have less (a smaller gap makes it smaller)"
-        columns = {"noise": found.noise, self.kind: values}
-        if self.refit != "nodes":  # which have no simulation error
-            columns["standard_error"] = errors
+            reason += f"; {n_less} {have} less, but noise alone could explain more than {share} of edges there"
         return Verdict(index, columns, reason)
-
-    def values(
-        self,
-        likelihoods: NDArray[np.float64],
-        n_parameters: NDArray[np.int64],
-        n_chosen: NDArray[np.int64],
-        n_rows: float,
-        n_variables: int,
-    ) -> NDArray[np.float64]:
-        """Return the criterion of each fit.
-
-        Where variables are refitted, edges pay at both ends: where variables are nearly independent, the
-        pseudo-log-likelihood rises with an edge by twice of what the log-likelihood does.
-        """
-        n_edges = n_chosen * (2 if self.refit == "nodes" else 1)
-        return information(self.kind, likelihoods, n_parameters, n_edges, n_rows, n_variables, self.gamma)
-
-    def is_clear(self, noise: NDArray[np.float64], n_chosen: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Say at which penalties noise explains no more than a share of the edges (Benjamini and Hochberg 1995).
-
-        Where all variables are independent, there is an edge in no more than about this share of all tables.
-        """
-        if self.noise_share == 1:
-            return np.ones(len(noise), dtype=bool)
-        return np.asarray(noise * (n_chosen > 0) <= self.noise_share * n_chosen)
 
 
 @dataclass(frozen=True)

@@ -40,17 +40,11 @@ def path(
     ] = 30,
     criterion: Annotated[
         str,
-        typer.Option(
-            help="What chooses: ebic, bic or aic (to find edges), cv (to predict) or stars (edges on which "
-            "subsamples agree)."
-        ),
+        typer.Option(help="What chooses: ebic (to find edges), cv (to predict) or stars (edges that subsamples have)."),
     ] = "ebic",
     gamma: Annotated[
-        float, typer.Option(help="With ebic: what the choice among sets of edges costs, from 0 (bic) to 1.")
+        float, typer.Option(help="With ebic: what the choice among sets of edges costs, from 0 (the BIC) to 1.")
     ] = 0.25,
-    noise_share: Annotated[
-        float, typer.Option(help="With ebic, bic or aic: which share of the edges may be noise; 1 for any.")
-    ] = 0.1,
     folds: Annotated[int, typer.Option(min=2, help="With cv: how many folds, each held out once.")] = 5,
     output: Annotated[
         Path | None,
@@ -91,11 +85,10 @@ def path(
         how: dict[str, Any] = {
             "criterion": criterion,
             "gamma": gamma,
-            "noise_share": noise_share,
             "n_folds": folds,
             "sample_weight": rows.weights,
         }
-        what = "penalties" if criterion in ("ebic", "bic", "aic") else "paths"
+        what = "penalties" if criterion == "ebic" else "paths"
         choice = asked.run(what, select, table, out=out, alphas=wanted, n_alphas=n_alphas, **how)
         write_table(choice.table, output)
     out.say(_make_grid(choice))
