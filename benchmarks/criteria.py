@@ -45,12 +45,8 @@ Row = dict[str, Any]
 # What is asked of `select`.
 VARIANTS: dict[str, Row] = {
     "EBIC, gamma 0.5": {"gamma": 0.5},
-    "EBIC, any noise": {"noise_share": 1.0},
-    "EBIC of shrunken fits": {"refit": "none", "noise_share": 1.0},
-    "BIC": {"criterion": "bic", "noise_share": 1.0},
+    "EBIC, gamma 0 (BIC)": {"gamma": 0.0},
 }
-JOINT: dict[str, Row] = {"EBIC, joint refits": {"refit": "joint", "noise_share": 1.0}}
-AIC: dict[str, Row] = {"AIC": {"criterion": "aic", "noise_share": 1.0}}
 FOLDS: dict[str, Row] = {"cv": {"criterion": "cv"}}
 STABILITY: dict[str, Row] = {"StARS": {"criterion": "stars"}}
 
@@ -194,8 +190,6 @@ WAYS: dict[str, Way] = {
     "cv": partial(choose, FOLDS),
     "StARS": partial(choose, STABILITY),
     "scikit-learn": by_scikit_learn,
-    "AIC": partial(choose, AIC),
-    "joint": partial(choose, JOINT),
 }
 # How many seeds each has, as time allows: up to 20 variables; about 50 with up to 1000 rows, and with 4000; 100 with up
 # to 1000 rows, and with 4000; 15 independent variables, and 50.
@@ -207,8 +201,6 @@ SEEDS: dict[str, tuple[int, ...]] = {
     "cv": (5, 1, 1, 1, 0, 10, 2),
     "StARS": (5, 1, 1, 1, 0, 10, 2),
     "scikit-learn": (5, 1, 0, 0, 0, 5, 2),
-    "AIC": (5, 1, 1, 1, 0, 10, 5),
-    "joint": (5, 1, 0, 0, 0, 10, 2),
 }
 QUICK = ("default", "IsingFit")
 
