@@ -14,14 +14,16 @@ SECTION = re.compile(r"    # --- (.*) ---$")
 
 def read_policy(kind: type) -> list[tuple[str, str, str]]:
     """Return name, value and comment of each field, in their order; sections have a name alone."""
-    found, comment = [], []
+    found: list[tuple[str, str, str]] = []
+    comment: list[str] = []
     for line in inspect.getsource(kind).splitlines():
         if section := SECTION.match(line):
             found.append((section[1], "", ""))
         elif line.startswith("    # "):
             comment.append(line.removeprefix("    # "))
         elif own := FIELD.match(line):
-            found.append((own[1], own[2], " ".join([*comment, own[3] or ""]).strip()))
+            said = " ".join([*comment, own[3] or ""]).strip()
+            found.append((own[1], own[2], said or f"as {found[-1][0]}"))
             comment = []
         elif line.strip() == "":
             continue

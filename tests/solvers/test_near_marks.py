@@ -191,7 +191,7 @@ def test_marks_from_blocks_hold_at_the_edge_of_zero(side):
     rows, n_fits = make_ring(7, 3).codes, 200
     *alphas, is_edge = find_edge(rows, 0.02, 0.024)
     problem = make_l1(rows, alphas[side], True)
-    found = count_errors(problem, n_fits, Simulation(4000), gap=0.05, policy=NEAR)
+    found = count_errors(problem, n_fits, Simulation(4000), gap=0.05, marks=NEAR)
     assert_each_is_rare(found.n_wrong, n_fits)
     assert found.n_other[is_edge[np.triu_indices(7)]] > largest_count(found.n_wrong, n_fits)
     assert found.n_marked.min() < n_fits / 20

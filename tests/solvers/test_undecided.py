@@ -247,6 +247,6 @@ def test_where_draws_leave_most_edges_open_more_of_them_look_again():
     assert np.count_nonzero(fit.undecided & is_edge) < is_edge.sum() / 2
     # The same fit, and its marks by the draws at hand alone.
     policy = replace(MARKS, most_looks=0)
-    few = fit_newton(problem, BestDraws(max_states=0), Simulation(500, 1), **asked, policy=policy)
+    few = fit_newton(problem, BestDraws(max_states=0), Simulation(500, 1), **asked, marks=policy)
     np.testing.assert_array_equal(few.model.interactions, fit.model.interactions)
     assert np.count_nonzero(few.undecided & is_edge) > np.count_nonzero(fit.undecided & is_edge)
