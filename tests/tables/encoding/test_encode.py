@@ -1,5 +1,4 @@
 import tracemalloc
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -8,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsefield import Domain, encode, moments_of_table
-from sparsefield.data import MISSING, distinct_rows
+from sparsefield import encode, moments_of_table
+from sparsefield.data import MISSING
 
 
 def columns_of(table):
@@ -253,22 +252,6 @@ def test_the_limit_on_levels_can_be_raised():
         encode([[1]], max_levels=300)
 
 
-def test_missing_values_can_be_filled_or_dropped():
-    table = encode(np.array([[0, np.nan], [1, 1], [0, 0]]))
-    assert table.fill_missing(0).codes.tolist() == [[0, 0], [1, 1], [0, 0]]
-    assert table.drop_missing().codes.tolist() == [[1, 1], [0, 0]]
-    assert table.codes[0, 1] == MISSING
-    with pytest.raises(ValueError, match=r"1 missing value.*column 'x1': use fill_missing or drop_missing"):
-        moments_of_table(table)
-    with pytest.raises(ValueError, match="Column 'x1' has no level 5"):
-        table.fill_missing(5)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        empty = encode(np.array([[np.nan, 1], [1, np.nan]]))
-    with pytest.raises(ValueError, match="Every row has a missing value"):
-        empty.drop_missing()
-
-
 def test_a_large_table_is_copied_once():
     array = np.random.default_rng(0).integers(0, 2, size=(400_000, 30), dtype=np.uint8)
     moments_of_table(encode(array[:1000]))  # compile
@@ -282,55 +265,8 @@ def test_a_large_table_is_copied_once():
     tracemalloc.stop()
 
 
-def test_summary_describes_each_variable():
-    frame = pl.DataFrame({"a": ["x", "x", None, "y"], "b": [0, 1, 1, 1]})
-    rows = encode(frame).summary().rows()
-    assert rows == [("a", 2, 1, "x", pytest.approx(2 / 3)), ("b", 2, 0, "1", 0.75)]
-
-
-def test_a_domain_checks_itself():
-    with pytest.raises(ValueError, match="2 names but levels for 1 variable"):
-        Domain(("a", "b"), ((0, 1),), (0, 0))
-    with pytest.raises(ValueError, match="'a' lists a level twice"):
-        Domain(("a",), ((1, 1),), (0,))
-    with pytest.raises(ValueError, match="'a' has no levels"):
-        Domain(("a",), ((),), (0,))
-    with pytest.raises(ValueError, match="reference of variable 'a' is code 2"):
-        Domain(("a",), ((0, 1),), (2,))
-    with pytest.raises(ValueError, match="1 variable but 2 reference levels"):
-        Domain(("a",), ((0, 1),), (0, 0))
-    with pytest.raises(ValueError, match=r"'a' has the level 0\.5: use booleans"):
-        Domain(("a",), ((0.5, 1),), (0,))
-    with pytest.raises(ValueError, match="'a' mixes kinds of levels, 0, True"):
-        Domain(("a",), ((0, True),), (0,))
-    with pytest.raises(ValueError, match=r"reference of variable 'a' is code 0\.7"):
-        Domain(("a",), ((0, 1),), (0.7,))
-    assert Domain(["a"], [[0, 1]], [0]) == Domain(("a",), ((0, 1),), (0,))
-    plain = Domain(("a",), (tuple(np.arange(2)),), tuple(np.zeros(1, dtype=int)))
-    assert type(plain.levels[0][1]) is int
-    domain = Domain(("a", "b"), ((0, 1), ("x", "y", "z")), (0, 1))
-    assert domain.slot_names == ("a", "b=x", "b=z")
-    assert not domain.is_binary
-    assert domain == Domain(("a", "b"), ((0, 1), ("x", "y", "z")), (0, 1))
-
-
-@pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("n_variables", [1, 3, 9])
-def test_distinct_rows_are_all_rows_once_each(order, n_variables):
-    rows = np.random.default_rng(1).choice([0, 1, MISSING], size=(200, n_variables)).astype(np.uint8)
-    found, of = distinct_rows(np.asarray(rows, order=order))
-    assert len({*map(tuple, found.tolist())}) == len(found)
-    np.testing.assert_array_equal(found[of], rows)
-
-
 def test_options_for_files_are_refused_with_other_data():
     with pytest.raises(ValueError, match="missing_markers is for files that are read here"):
         encode(pl.DataFrame({"a": [1, 2, -99]}), missing_markers=["-99"])
     with pytest.raises(ValueError, match="separator is for files that are read here"):
         encode([[0, 1], [1, 0]], separator=";")
-
-
-@pytest.mark.parametrize("weights", [[1.0], [-1.0, 1.0], [0.0, 0.0], [np.nan, 1.0]])
-def test_a_summary_refuses_weights_that_rows_cannot_have(weights):
-    with pytest.raises(ValueError, match=r"^(Weights must be 2 numbers|The weights add up)"):
-        encode([[0, 1], [1, 0]]).summary(sample_weight=weights)

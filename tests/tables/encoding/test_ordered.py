@@ -83,14 +83,6 @@ def test_a_single_name_and_arrays_of_scores_are_taken():
         sf.encode(_frame([1, 2, 3, 1]), domain=sf.encode(_frame([1, 2, 3, 1])).domain, ordinal=["mood"])
 
 
-def test_scores_must_ascend_and_be_as_many_as_levels():
-    for scores in ((0, 2, 1), (0, 0, 1), (0, 1), (0, 1, float("inf"))):
-        with pytest.raises(ValueError, match="score"):
-            Domain(("a",), ((1, 2, 3),), (0,), (scores,))
-    with pytest.raises(ValueError, match="but scores for 2"):
-        Domain(("a",), ((1, 2, 3),), (0,), (None, None))
-
-
 def test_scores_are_saved_with_a_field(tmp_path):
     domain = Domain(("a", "b"), ((1, 2, 3), (0, 1)), (0, 0), ((0, 1, 4), None))
     sf.PairwiseMRF(domain, [0.0] * 3, [[0.0] * 3] * 3).save(tmp_path / "a.field")
