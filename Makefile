@@ -40,8 +40,8 @@ compiler:
 
 # The same tests on a GPU, with chi-squares of 16 million draws: a minute.
 test-gpu: $(VENV)/cuda
-	SPARSEFIELD_GPU=1 $(RUN)/python -m pytest tests/kernels/test_cuda.py tests/inference/test_gpu.py \
-	tests/inference/test_dense_gpu.py tests/inference/test_conformance.py tests/inference/test_machine.py
+	SPARSEFIELD_GPU=1 $(RUN)/python -m pytest tests/kernels/cuda/test_sweeps.py tests/inference/gpu/test_cuda.py \
+	tests/inference/gpu/test_dense.py tests/inference/test_conformance.py tests/inference/test_device_choice.py
 
 # Warnings are errors. Examples on data that are not part of the project are built where SPARSEFIELD_OUTSIDE has them.
 docs: $(VENV)/docs
