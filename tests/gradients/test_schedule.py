@@ -1,4 +1,4 @@
-"""Schedules check their arguments, say what their estimates are, and can be written by anybody."""
+"""What schedules do: as their names say, with arguments that are checked, and as anybody can write one."""
 
 from dataclasses import dataclass, replace
 
@@ -257,3 +257,27 @@ def test_persistent_chains_are_those_that_are_asked_for():
     persistent = Simulation(300, 1, persist=True)
     np.testing.assert_array_equal(persistent.begin(point).codes(), chains.codes())
     assert persistent.begin(point, 500).n_chains == 500
+
+
+def test_schedules_do_what_their_names_say():
+    problem = make_problem(5)
+    simulation = Simulation(500, seed=1)
+    assert solve(problem, Fixed(7), simulation, max_iter=5).trace["n_sweeps"].to_list() == [7] * 5
+    assert solve(problem, Increasing(), simulation, max_iter=5).trace["n_sweeps"].to_list() == [1, 2, 3, 4, 5]
+    exactly = solve(problem, PerfectDraws(), simulation, max_iter=3)
+    assert exactly.trace["certificate"].to_list() == [0.0] * 3
+    assert exactly.trace["is_certified"].all()
+    assert solve(problem, ExactMoments(), max_iter=3, tol=0).trace["n_chains"].to_list() == [0] * 3
+
+
+def test_bad_schedules_are_refused():
+    with pytest.raises(ValueError, match="n_sweeps is 0"):
+        Fixed(0)
+    with pytest.raises(ValueError, match="certificate is 'best'"):
+        Tay("best")
+    with pytest.raises(ValueError, match="max_sweeps is 0"):
+        Tay(max_sweeps=0)
+    with pytest.raises(ValueError, match="starts its chains anew"):
+        Tay("persistent", conservative=True)
+    with pytest.raises(ValueError, match="chains='restart'"):
+        solve(make_problem(4), Tay("sharp", conservative=True), Simulation(300, persist=True))

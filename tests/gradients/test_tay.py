@@ -1,4 +1,4 @@
-"""What each schedule does: how many sweeps, of how many chains, and when it stops."""
+"""TAY: how many sweeps, of how many chains, and when it stops."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from sparsefield._rounding import at_most
 from sparsefield.certificates import Disagreement, trivial_bias
 from sparsefield.datasets import make_field
 from sparsefield.fits import Fit
-from sparsefield.gradients import BestDraws, ExactMoments, Fixed, Increasing, PerfectDraws, Simulation, Tay
+from sparsefield.gradients import BestDraws, Simulation, Tay
 from sparsefield.inference import Chains, Scan
 from sparsefield.marks import fit_newton
 from sparsefield.model import norm
@@ -121,17 +121,6 @@ def test_bounds_that_say_little_are_quoted_beside_what_always_holds():
     assert fit.certified.endswith("It does not meet the criterion, and 8.84 always holds.")
 
 
-def test_schedules_do_what_their_names_say():
-    problem = make_problem(5)
-    simulation = Simulation(500, seed=1)
-    assert solve(problem, Fixed(7), simulation, max_iter=5).trace["n_sweeps"].to_list() == [7] * 5
-    assert solve(problem, Increasing(), simulation, max_iter=5).trace["n_sweeps"].to_list() == [1, 2, 3, 4, 5]
-    exactly = solve(problem, PerfectDraws(), simulation, max_iter=3)
-    assert exactly.trace["certificate"].to_list() == [0.0] * 3
-    assert exactly.trace["is_certified"].all()
-    assert solve(problem, ExactMoments(), max_iter=3, tol=0).trace["n_chains"].to_list() == [0] * 3
-
-
 def test_conservative_tay_takes_the_chains_that_it_needs():
     problem = make_problem(5, alpha=0.05, strength=(0.3, 0.8))
     schedule = Tay("sharp", conservative=True, max_chains=200_000)
@@ -148,16 +137,3 @@ def test_conservative_tay_takes_the_chains_that_it_needs():
         error = norm(after.chains.moments().pair - problem.model(state.theta).moments().pair)
         assert error <= info.certificate
         state = after
-
-
-def test_bad_schedules_are_refused():
-    with pytest.raises(ValueError, match="n_sweeps is 0"):
-        Fixed(0)
-    with pytest.raises(ValueError, match="certificate is 'best'"):
-        Tay("best")
-    with pytest.raises(ValueError, match="max_sweeps is 0"):
-        Tay(max_sweeps=0)
-    with pytest.raises(ValueError, match="starts its chains anew"):
-        Tay("persistent", conservative=True)
-    with pytest.raises(ValueError, match="chains='restart'"):
-        solve(make_problem(4), Tay("sharp", conservative=True), Simulation(300, persist=True))

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from sparsefield import Domain
-from sparsefield._kernels._seeds import MOST_SEED
+from sparsefield._kernels._seeds import MOST_SEED, find_seed
 from sparsefield.gradients import Simulation
 from sparsefield.inference import Chains
-from sparsefield.inference.chains._blocks import make_source, make_streams
+from sparsefield.inference.chains._blocks import SWEEPS, as_words, make_source, make_streams
 
 
 @pytest.mark.parametrize("seed", [5, np.int64(5), 2**64 + 5, MOST_SEED + 5])
@@ -30,3 +30,14 @@ def test_starts_are_those_of_numpy_and_constant_variables_have_one_level():
 def test_a_negative_seed_is_refused():
     with pytest.raises(ValueError, match="non-negative"):
         Simulation(seed=-1).seed_of(1)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**40 + 3, 2**64 - 1, 2**127 + 5])
+def test_random_words_are_those_of_numpy(seed):
+    words = make_source(seed, SWEEPS).random_raw(32 * 3).reshape(3, 4, 8)
+    np.testing.assert_array_equal(make_streams(seed, 3, SWEEPS), words)
+    np.testing.assert_array_equal(make_streams(seed, 2, SWEEPS, first_block=1), words[1:])
+    keys = np.array([7, 1], dtype=np.uint32)
+    expected = np.random.SeedSequence(seed, spawn_key=(7, 1)).generate_state(1, np.uint64)[0]
+    assert find_seed(*as_words(seed), keys) == expected
+    assert Simulation(10, seed).seed_of(7, 1) == int(expected)

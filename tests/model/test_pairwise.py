@@ -10,6 +10,7 @@ import naive
 from sparsefield import Domain, PairwiseMRF
 from sparsefield.datasets import make_field
 from sparsefield.inference import EnumeratedStates
+from sparsefield.model import as_theta, count_once
 from zoo import ZOO, parts, random_field
 
 everyone = pytest.mark.parametrize("model", ZOO.values(), ids=ZOO.keys())
@@ -186,3 +187,19 @@ def test_an_unknown_variable_is_named():
         model.conditional("c", [[0, 0]])
     with pytest.raises(ValueError, match="no variable 2"):
         model.conditional(2, [[0, 0]])
+
+
+def test_fields_made_of_one_matrix_are_checked_as_others_are():
+    model = make_field(40, degree=5, seed=1)
+    theta = as_theta(model)
+    made = PairwiseMRF.of_theta(model.domain, theta)
+    np.testing.assert_array_equal(made.main, model.main)
+    np.testing.assert_array_equal(made.interactions, model.interactions)
+    assert not made.interactions.flags.writeable
+    assert count_once(theta) == np.count_nonzero(np.triu(theta))
+    theta[3, 35] += 0.5
+    with pytest.raises(ValueError, match="not symmetric"):
+        PairwiseMRF.of_theta(model.domain, theta)
+    theta[35, 3] = theta[3, 35] = np.nan
+    with pytest.raises(ValueError, match="nan"):
+        PairwiseMRF.of_theta(model.domain, theta)

@@ -1,41 +1,10 @@
+"""Fields that are made up have the density, the strength and the shape that are asked for."""
+
 import numpy as np
 import pytest
 
 import sparsefield as sf
-from sparsefield.datasets import load_senate, make_chain, make_field, make_grid, make_small_world, make_star
-from sparsefield.plotting._agreement import agreement
-
-
-def test_the_senate_is_complete():
-    senate = load_senate()
-    assert senate.votes.codes.shape == (279, 100)
-    assert senate.members["name"].to_list() == list(senate.votes.domain.names)
-    assert senate.members["party"].value_counts().sort("party")["count"].to_list() == [44, 1, 55]
-    assert senate.roll_calls.columns[:6] == ["session", "number", "date", "bill", "question", "result"]
-    assert len(senate.roll_calls) == 279
-    assert {date.year for date in senate.roll_calls["date"]} == {2006}
-    assert senate.members["state"].n_unique() == 50
-    # Rockefeller missed 113 votes, the next senator 34.
-    absent = dict(zip(senate.votes.domain.names, senate.votes.n_missing.tolist(), strict=True))
-    assert absent["Rockefeller (D-WV)"] == 113
-    assert sorted(absent.values())[-2] == 34
-
-
-def test_votes_add_up_to_the_official_totals():
-    senate = load_senate()
-    yeas = (senate.votes.codes == 1).sum(axis=1)
-    nays = (senate.votes.codes == 0).sum(axis=1)
-    np.testing.assert_array_equal(yeas, senate.roll_calls["yeatotal"])
-    np.testing.assert_array_equal(nays, senate.roll_calls["naytotal"])
-
-
-def test_agreement_counts_rows_where_both_were_observed():
-    votes = load_senate().votes
-    share = agreement(votes)
-    for i, j in [(0, 1), (5, 77), (40, 40)]:
-        both = ~votes.mask[:, i] & ~votes.mask[:, j]
-        assert share[i, j] == pytest.approx(np.mean(votes.codes[both, i] == votes.codes[both, j]))
-    np.testing.assert_array_equal(share, share.T)
+from sparsefield.datasets import make_chain, make_field, make_grid, make_small_world, make_star
 
 
 def test_synthetic_fields_have_the_asked_density_and_strength():
