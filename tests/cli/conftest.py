@@ -2,6 +2,7 @@ import polars as pl
 import pytest
 
 import sparsefield as sf
+from program import run
 
 
 @pytest.fixture
@@ -17,4 +18,12 @@ def answers(tmp_path):
     )
     path = tmp_path / "answers.csv"
     frame.write_csv(path)
+    return path
+
+
+@pytest.fixture
+def field(answers):
+    """The answers, fitted and saved."""
+    path = answers.with_suffix(".field")
+    run("fit", answers, "--id", "person", "--alpha", "0.05", "--no-certify", "-o", path, "--quiet")
     return path

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import sparsefield as sf
 from program import run
+from sparsefield import Fit
 from sparsefield.cli import app
 
 
@@ -140,3 +141,48 @@ def test_what_is_wrong_later_names_its_line_too(tmp_path):
     result = CliRunner().invoke(app, ["certify", str(field), str(path)])
     assert result.exit_code == 2
     assert "answers.csv', line 5: Row 2 has 21 missing values" in result.stderr
+
+
+def test_columns_can_be_chosen(answers, tmp_path):
+    run("fit", answers, "--columns", "item 0, score 3,score 4", "-o", tmp_path / "a.field", "-q")
+    assert Fit.load(tmp_path / "a.field").model.domain.names == ("item 0", "score 3", "score 4")
+    run("fit", answers, "--ignore", "person,item 1", "-o", tmp_path / "b.field", "-q")
+    assert len(Fit.load(tmp_path / "b.field").model.domain.names) == 5
+
+
+def test_other_separators_and_markers_are_read(tmp_path):
+    path = tmp_path / "german.txt"
+    path.write_text("a;b\n" + "1;0\n0;1\n-;1\n1;1\n" * 20, encoding="utf-8")
+    said = run("fit", path, "--separator", ";", "--missing-marker", "-")
+    assert "80 rows, 2 variables, 20 missing values" in said
+
+
+def test_a_typo_in_a_cell_is_named_with_its_place_and_remedy(answers):
+    text = answers.read_text().replace("\np7,", "\np7x,", 1).split("\n")
+    text[30] = text[30][:-1] + "0.5"
+    answers.write_text("\n".join(text))
+    said = run("fit", answers, "--id", "person", code=2)
+    assert "answers.csv', line 31: Column 'score 5' is continuous: this row holds 0.5." in said
+    assert "Cut it into a few levels, or leave it out." in said
+    assert not answers.with_suffix(".field").exists()
+
+
+def test_a_word_among_numbers_is_taken_for_a_typo_unless_told_otherwise(answers, tmp_path):
+    lines = answers.read_text().split("\n")
+    lines[40] = lines[40][:-1] + "x"
+    answers.write_text("\n".join(lines))
+    said = run("fit", answers, "--id", "person", code=2)
+    assert (
+        "answers.csv', line 41: Column 'score 5' holds numbers, but this row has 'x' (1 such cell): correct it" in said
+    )
+    path = tmp_path / "a.field"
+    run("fit", answers, "--id", "person", "--missing-marker", "x", "-o", path, "-q")
+    assert Fit.load(path).model.domain.levels[5] == (0, 1)
+    run("fit", answers, "--id", "person", "--text", "score 5", "-o", path, "-q")
+    assert Fit.load(path).model.domain.levels[5] == ("0", "1", "x")
+
+
+def test_lines_are_counted_with_blank_ones(tmp_path):
+    path = tmp_path / "blank.csv"
+    path.write_text("a,b\n0,1\n\n\n1,0\n1,0.5\n", encoding="utf-8")
+    assert "line 6: Column 'b' is continuous" in run("fit", path, code=2)
