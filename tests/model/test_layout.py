@@ -9,7 +9,7 @@ from sparsefield.fitting import Learner, Options
 from sparsefield.model import _layout, count_once, inner_once, is_symmetric, norm, row_parts, sum_once
 from sparsefield.objective import L1, Problem, _penalty
 from sparsefield.objective._residual_variances import rest_of_some, rest_variances
-from sparsefield.selection import _noise
+from sparsefield.selection.choices import _null_edges
 from sparsefield.solvers import _draw_budget
 from sparsefield.tables import read_rows
 
@@ -17,7 +17,7 @@ from sparsefield.tables import read_rows
 @pytest.fixture
 def few_rows(monkeypatch):
     """Take a few rows at a time of matrices that are small."""
-    for module in (_layout, _penalty, _draw_budget, _noise):
+    for module in (_layout, _penalty, _draw_budget, _null_edges):
         monkeypatch.setattr(module, "MOST_AT_ONCE", 100)
     monkeypatch.setattr(_layout, "_PART", 100)
 
@@ -90,10 +90,10 @@ def test_draws_for_a_penalty_are_no_fewer_where_ratios_are_rounded(request):
 def test_the_edge_of_noise_rises_by_a_thousandth_at_most_where_errors_are_rounded(request):
     codes = np.random.default_rng(1).random((400, 25)) < np.linspace(0.1, 0.9, 25)
     learner = Learner(read_rows(sf.Table(sf.Domain.binary(25), codes.astype(np.uint8))), Options())
-    exact, expected = _noise.edge_of_noise(learner), _noise.count_noise(learner, 0.01)
+    exact, expected = _null_edges.edge_of_noise(learner), _null_edges.count_noise(learner, 0.01)
     request.getfixturevalue("few_rows")
-    assert exact < _noise.edge_of_noise(learner) <= 1.001 * exact
-    assert expected < _noise.count_noise(learner, 0.01) <= 1.01 * expected
+    assert exact < _null_edges.edge_of_noise(learner) <= 1.001 * exact
+    assert expected < _null_edges.count_noise(learner, 0.01) <= 1.01 * expected
 
 
 def test_what_a_regression_leaves_is_the_same_by_rows_and_of_some(request):

@@ -17,10 +17,11 @@ from problems import make_table, theta_of
 from sparsefield.data import MISSING
 from sparsefield.fitting import Learner, Options
 from sparsefield.gradients import BestDraws
-from sparsefield.selection import _choose, select
-from sparsefield.selection._likelihoods import Likelihoods
-from sparsefield.selection._noise import count_noise, edge_of_noise
-from sparsefield.selection._parts import make_folds, make_subsamples
+from sparsefield.selection import select
+from sparsefield.selection.choices import _choose
+from sparsefield.selection.choices._null_edges import count_noise, edge_of_noise
+from sparsefield.selection.choices._row_subsets import make_folds, make_subsamples
+from sparsefield.selection.paths._likelihoods import Likelihoods
 from sparsefield.tables import read_rows
 from statistics_ import FALSE_ALARM
 
@@ -228,7 +229,9 @@ def test_draws_tell_their_error():
 
 def test_fits_to_choose_from_have_gaps_that_rows_ask_for(monkeypatch):
     gaps = []
-    monkeypatch.setattr("sparsefield.selection._parts.path", lambda *_, **own: (gaps.append(own["gap"]), 1 / 0))
+    monkeypatch.setattr(
+        "sparsefield.selection.choices._row_subsets.path", lambda *_, **own: (gaps.append(own["gap"]), 1 / 0)
+    )
     for n in (10, 100, 1000, 10_000):
         with pytest.raises(ZeroDivisionError):
             select(make_independent(5, n), alphas=[0.1])

@@ -11,7 +11,7 @@ from problems import make_table, theta_of
 from sparsefield.data import MISSING
 from sparsefield.fitting import Learner, Options
 from sparsefield.selection import select
-from sparsefield.selection._noise import count_noise, edge_of_noise
+from sparsefield.selection.choices._null_edges import count_noise, edge_of_noise
 from sparsefield.tables import read_rows
 from statistics_ import FALSE_ALARM
 

@@ -12,7 +12,7 @@ from sparsefield.inference import Cpu
 from sparsefield.objective import L1, Group
 from sparsefield.pseudolikelihood._multinomial import _log_sum_exp
 from sparsefield.pseudolikelihood._nodewise import PSEUDO, NodeRefits, _find_distinct
-from sparsefield.selection._degrees_of_freedom import Parameters
+from sparsefield.selection.choices._degrees_of_freedom import Parameters
 
 N = 300
 LEVELS = (3, 2, 4, 3)

@@ -9,8 +9,9 @@ import pytest
 import sparsefield as sf
 from problems import make_table
 from sparsefield.data import MISSING
-from sparsefield.selection import _choose, _following, select
-from sparsefield.selection._criteria import Worth
+from sparsefield.selection import select
+from sparsefield.selection.choices import _choose, _early_stopping
+from sparsefield.selection.choices._criteria import Worth
 
 
 def make_incomplete(p=6):
@@ -63,19 +64,19 @@ def follow(losses, noise):
     likelihoods = iter(-np.asarray(losses))
     counts = SimpleNamespace(count_at_both_ends=lambda _: 1, count_chosen=lambda _: 1)
     refits = SimpleNamespace(of=lambda _: next(likelihoods))
-    following = _following.Following(Worth(0.0), noise, counts, lambda _: refits, n_rows=1000, has_missing=False)
+    following = _early_stopping.Following(Worth(0.0), noise, counts, lambda _: refits, n_rows=1000, has_missing=False)
     fit = SimpleNamespace(model=SimpleNamespace(domain=sf.Domain.binary(10)))
     return [following(fit) for _ in losses]
 
 
 def test_missing_cells_are_drawn_from_the_last_fit_before_noise_makes_edges(monkeypatch):
-    fillers, original = [], _following.NodeRefits.__init__
+    fillers, original = [], _early_stopping.NodeRefits.__init__
 
     def keep(self, table, weights, filler, **more):
         fillers.append(filler)
         original(self, table, weights, filler, **more)
 
-    monkeypatch.setattr(_following.NodeRefits, "__init__", keep)
+    monkeypatch.setattr(_early_stopping.NodeRefits, "__init__", keep)
     choice = select(make_incomplete())
     (filler,) = fillers
     n_quiet = int((choice.table["noise"] <= 0.05).sum())
@@ -91,8 +92,8 @@ def seed_of_whole():
 
 def test_time_is_up_before_variables_are_refitted_without_end(monkeypatch):
     # Refits are made as the path goes: when time is up, those of all fits are there.
-    seen, original = [], _following.NodeRefits.of
-    monkeypatch.setattr(_following.NodeRefits, "of", lambda *own: (seen.append(1), original(*own))[1])
+    seen, original = [], _early_stopping.NodeRefits.of
+    monkeypatch.setattr(_early_stopping.NodeRefits, "of", lambda *own: (seen.append(1), original(*own))[1])
     clock = iter(np.arange(0.0, 1e6, 0.5))
     monkeypatch.setattr("sparsefield._deadline.time.perf_counter", lambda: next(clock))
     choice = select(make_table(8, 500), max_seconds=20.0)

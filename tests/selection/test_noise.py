@@ -8,9 +8,10 @@ import sparsefield as sf
 from problems import make_table
 from sparsefield.data import MISSING
 from sparsefield.fitting import Learner, Options
-from sparsefield.selection import _noise, select
-from sparsefield.selection._alpha_max import independent_means, largest_alpha
-from sparsefield.selection._noise import alpha_of_noise, count_noise, edge_of_noise, noise_of
+from sparsefield.selection import select
+from sparsefield.selection.choices import _null_edges
+from sparsefield.selection.choices._null_edges import alpha_of_noise, count_noise, edge_of_noise, noise_of
+from sparsefield.selection.paths._alpha_max import independent_means, largest_alpha
 from sparsefield.tables import read_rows
 from statistics_ import FALSE_ALARM
 
@@ -48,7 +49,7 @@ def test_pairs_that_noise_makes_are_counted():
 
 def test_the_noise_of_many_penalties_takes_one_look_at_the_rows(monkeypatch):
     looks = []
-    monkeypatch.setattr(_noise, "independent_means", lambda own: looks.append(own) or independent_means(own))
+    monkeypatch.setattr(_null_edges, "independent_means", lambda own: looks.append(own) or independent_means(own))
     n_looks = []
     for alphas in ([0.05], [0.05, 0.04, 0.03, 0.02, 0.01]):
         select(TABLE, alphas=alphas)

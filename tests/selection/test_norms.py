@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sparsefield.selection._norms import tail_of_squares
+from sparsefield.selection.choices._quadratic_forms import tail_of_squares
 
 TAILS = np.array([0.9, 0.5, 0.1, 1e-2, 1e-4, 1e-6, 1e-9])
 

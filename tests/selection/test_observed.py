@@ -8,7 +8,7 @@ import naive
 import sparsefield as sf
 from sparsefield.data import MISSING
 from sparsefield.inference import Cpu
-from sparsefield.selection._observed import ObservedRows
+from sparsefield.selection.paths._observed import ObservedRows
 from statistics_ import FALSE_ALARM
 
 

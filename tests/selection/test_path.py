@@ -10,7 +10,7 @@ from sparsefield.fitting import Options
 from sparsefield.gradients import BestDraws
 from sparsefield.objective import Problem
 from sparsefield.optimality import bound_gap
-from sparsefield.selection import _likelihoods
+from sparsefield.selection.paths import _likelihoods
 from statistics_ import FALSE_ALARM
 
 TABLE = make_table(8, 500)

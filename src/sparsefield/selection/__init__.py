@@ -1,13 +1,13 @@
-"""Many fits: paths of penalties, choices, resamples, and independent pieces of work on one machine or a cluster."""
+"""Paths of penalties, and rules that choose from them."""
 
-from sparsefield.selection._alpha_max import alpha_max, largest_alpha
-from sparsefield.selection._choose import Criterion, describe_noise, select
-from sparsefield.selection._criteria import Choice, extended_bic
-from sparsefield.selection._degrees_of_freedom import count_nonzero
-from sparsefield.selection._noise import edge_of_noise
-from sparsefield.selection._path import Objective, Path, check_objective, count_edges, path
-from sparsefield.selection._path_weights import PathWeights
-from sparsefield.selection._relax import relax
+from sparsefield.selection.choices._choose import Criterion, describe_noise, select
+from sparsefield.selection.choices._criteria import Choice, extended_bic
+from sparsefield.selection.choices._degrees_of_freedom import count_nonzero
+from sparsefield.selection.choices._null_edges import edge_of_noise
+from sparsefield.selection.paths._alpha_max import alpha_max, largest_alpha
+from sparsefield.selection.paths._path import Objective, Path, check_objective, count_edges, path
+from sparsefield.selection.paths._path_weights import PathWeights
+from sparsefield.selection.paths._relax import relax
 
 __all__ = [
     "Choice",

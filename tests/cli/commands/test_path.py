@@ -161,7 +161,7 @@ def test_a_choice_goes_on_where_it_was_interrupted(answers, tmp_path, monkeypatc
             raise KeyboardInterrupt
         return original(*args, **more)
 
-    monkeypatch.setattr("sparsefield.selection._parts.path", stop_at_the_third)
+    monkeypatch.setattr("sparsefield.selection.choices._row_subsets.path", stop_at_the_third)
     folder, output = tmp_path / "kept", tmp_path / "again.csv"
     said = run(*words, "-o", output, "--checkpoint", folder, code=130)
     assert f"The finished fits are in '{folder}': the same command goes on from there." in said

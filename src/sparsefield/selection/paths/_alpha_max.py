@@ -13,7 +13,7 @@ from sparsefield.data import MISSING, CountedTable, Moments
 from sparsefield.fitting import Learner, Options
 from sparsefield.model import across_variables
 from sparsefield.objective import PenaltyKind
-from sparsefield.selection._main_effects import MainEffects
+from sparsefield.selection.paths._main_effects import MainEffects
 from sparsefield.tables import read_rows
 
 # Where main effects are penalised the smallest penalty is looked for from above, in steps of 2%: an edge that comes and

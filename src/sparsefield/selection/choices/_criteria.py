@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sparsefield._typing import Mask, Values
-from sparsefield.selection._path_weights import PathWeights
+from sparsefield.selection.paths._path_weights import PathWeights
 
 CRITERION_COLUMNS = ("ebic", "held_out", "instability")
 

@@ -15,8 +15,8 @@ from sparsefield.data import Domain
 from sparsefield.fitting import Learner
 from sparsefield.model import MOST_AT_ONCE, tally_sizes
 from sparsefield.objective import Features, Group
-from sparsefield.selection._alpha_max import independent_means
-from sparsefield.selection._norms import tail_of_squares
+from sparsefield.selection.choices._quadratic_forms import tail_of_squares
+from sparsefield.selection.paths._alpha_max import independent_means
 
 RISK = 0.05  # that noise makes an edge where there is none, over all pairs together: the convention of tests
 

@@ -18,13 +18,13 @@ from sparsefield.inference import make_backend
 from sparsefield.model import as_theta
 from sparsefield.objective import L1, Group, Penalty, choose_penalty
 from sparsefield.pseudolikelihood import NodeRefits
-from sparsefield.selection._criteria import Worth
-from sparsefield.selection._degrees_of_freedom import Parameters
-from sparsefield.selection._following import Following
-from sparsefield.selection._likelihoods import Likelihood, seed_of_missing
-from sparsefield.selection._observed import ObservedRows
-from sparsefield.selection._path import Objective, WatchFits, find_edges, path
-from sparsefield.selection._path_weights import find_weights
+from sparsefield.selection.choices._criteria import Worth
+from sparsefield.selection.choices._degrees_of_freedom import Parameters
+from sparsefield.selection.choices._early_stopping import Following
+from sparsefield.selection.paths._likelihoods import Likelihood, seed_of_missing
+from sparsefield.selection.paths._observed import ObservedRows
+from sparsefield.selection.paths._path import Objective, WatchFits, find_edges, path
+from sparsefield.selection.paths._path_weights import find_weights
 
 RowIndex = NDArray[np.int64]
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sparsefield.fits import Fit
 from sparsefield.model import pair_weights
-from sparsefield.selection._path import Path
+from sparsefield.selection.paths._path import Path
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from sparsefield.data import count
 from sparsefield.fitting import Learner
 from sparsefield.parallel import Result
-from sparsefield.selection._criteria import Worth, average_folds, instability, within_one_error
-from sparsefield.selection._noise import alpha_of_noise, edge_of_noise
-from sparsefield.selection._parts import Part, make_folds, make_subsamples, seed_of_part
+from sparsefield.selection.choices._criteria import Worth, average_folds, instability, within_one_error
+from sparsefield.selection.choices._null_edges import alpha_of_noise, edge_of_noise
+from sparsefield.selection.choices._row_subsets import Part, make_folds, make_subsamples, seed_of_part
 
 
 @dataclass(frozen=True, eq=False)

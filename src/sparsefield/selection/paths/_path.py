@@ -21,11 +21,11 @@ from sparsefield.fitting import Learner, Options
 from sparsefield.model import PairwiseMRF, as_theta, independent_theta
 from sparsefield.objective import find_nonzero
 from sparsefield.pseudolikelihood import solve_pseudo_likelihood
-from sparsefield.selection._alpha_max import largest_alpha
-from sparsefield.selection._degrees_of_freedom import count_nonzero
-from sparsefield.selection._likelihoods import Known, Likelihood, Likelihoods
-from sparsefield.selection._noise import noise_of
-from sparsefield.selection._relax import free
+from sparsefield.selection.choices._degrees_of_freedom import count_nonzero
+from sparsefield.selection.choices._null_edges import noise_of
+from sparsefield.selection.paths._alpha_max import largest_alpha
+from sparsefield.selection.paths._likelihoods import Known, Likelihood, Likelihoods
+from sparsefield.selection.paths._relax import free
 from sparsefield.solvers import ExactStand
 from sparsefield.tables import read_rows
 

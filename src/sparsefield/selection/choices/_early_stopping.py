@@ -10,9 +10,9 @@ from sparsefield._typing import Index, Values
 from sparsefield.fits import Fit
 from sparsefield.model import PairwiseMRF
 from sparsefield.pseudolikelihood import NodeRefits
-from sparsefield.selection._criteria import Worth
-from sparsefield.selection._degrees_of_freedom import Parameters
-from sparsefield.selection._noise import RISK
+from sparsefield.selection.choices._criteria import Worth
+from sparsefield.selection.choices._degrees_of_freedom import Parameters
+from sparsefield.selection.choices._null_edges import RISK
 
 
 class Following:

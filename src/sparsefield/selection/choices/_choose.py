@@ -22,12 +22,12 @@ from sparsefield.inference import MOST_ENTRIES, count_entries
 from sparsefield.model import PairwiseMRF, as_theta
 from sparsefield.objective import Group
 from sparsefield.parallel import Result, Watch, run_pieces
-from sparsefield.selection._criteria import Choice, Worth, say_edges
-from sparsefield.selection._noise import count_along, count_noise, edge_of_noise
-from sparsefield.selection._parts import Part, PathOfPart, RowIndex, seed_of_part
-from sparsefield.selection._path import Objective, WatchFits, check_objective, grid, order_alphas
-from sparsefield.selection._path_weights import PathWeights
-from sparsefield.selection._rules import ByHoldingOut, ByInformation, ByStability, Found, Rule
+from sparsefield.selection.choices._criteria import Choice, Worth, say_edges
+from sparsefield.selection.choices._null_edges import count_along, count_noise, edge_of_noise
+from sparsefield.selection.choices._row_subsets import Part, PathOfPart, RowIndex, seed_of_part
+from sparsefield.selection.choices._rules import ByHoldingOut, ByInformation, ByStability, Found, Rule
+from sparsefield.selection.paths._path import Objective, WatchFits, check_objective, grid, order_alphas
+from sparsefield.selection.paths._path_weights import PathWeights
 from sparsefield.tables import read_rows
 
 Criterion = Literal["ebic", "cv", "stars"]

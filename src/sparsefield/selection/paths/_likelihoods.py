@@ -19,7 +19,7 @@ from sparsefield.model import (
     chain_bridges,
     skewness_of_sum,
 )
-from sparsefield.selection._observed import ObservedRows
+from sparsefield.selection.paths._observed import ObservedRows
 from sparsefield.solvers import ExactStand, Stand
 
 # A bridge between models whose overlap is below this is not built: with n draws of each its squared error would be more

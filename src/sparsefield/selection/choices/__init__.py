@@ -1,0 +1,1 @@
+"""Which penalty to take, and why."""

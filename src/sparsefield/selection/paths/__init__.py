@@ -1,0 +1,1 @@
+"""Fits with smaller and smaller penalties, and their log-likelihoods."""
