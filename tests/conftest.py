@@ -32,7 +32,7 @@ def close_figures():
 @pytest.fixture
 def gpu(monkeypatch):
     """Let this machine have a GPU, and return it: what it was asked for is in `launched`."""
-    from host_device import make_device
+    from support.host_device import make_device
 
     device = make_device()
     for module in (_cuda, _device, _device_choice):

@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 import sparsefield as sf
-from clock import Clock
-from problems import make_table, theta_of
 from sparsefield import _threads
 from sparsefield._deadline import OutOfTimeError, check_time, until
 from sparsefield.datasets import make_field
@@ -16,6 +14,8 @@ from sparsefield.inference.chains._scan import Scan
 from sparsefield.inference.missing._enumerated_rows import fill_by_enumeration
 from sparsefield.marks import _mark
 from sparsefield.optimality import _certified_solve
+from support.clock import Clock
+from support.problems import make_table, theta_of
 
 
 def test_work_ends_at_the_earlier_of_two_moments(monkeypatch):

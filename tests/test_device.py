@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import sparsefield as sf
-from host_device import needs_device
-from problems import make_table, theta_of
 from sparsefield import resampling, selection
 from sparsefield.certificates import coalescence
 from sparsefield.datasets import make_field
 from sparsefield.gradients import BestDraws
 from sparsefield.inference import Cpu, Cuda
 from sparsefield.learning import _choose
+from support.host_device import needs_device
+from support.problems import make_table, theta_of
 
 MODEL = make_field(6, edge_probability=0.7, seed=1)
 TABLE = make_table(6, 300)

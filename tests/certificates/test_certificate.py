@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import exact_chains
 from sparsefield._rounding import at_most
 from sparsefield.certificates import Certificate, Disagreement, coalescence, concentration, dobrushin, fischer
 from sparsefield.datasets import make_field
 from sparsefield.inference import Chains, Gibbs
-from zoo import BINARY, LEVELS
+from support import exact_chains
+from support.zoo import BINARY, LEVELS
 
 
 def test_confidences_add_up():

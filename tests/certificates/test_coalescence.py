@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import naive
-from random_fields import assert_holds, worst_errors
 from sparsefield.certificates import coalescence, dobrushin, influence_matrix
 from sparsefield.certificates._coalescence import certify_bounds, upper_limits
 from sparsefield.certificates._influence import spectral_radius
 from sparsefield.datasets import make_field
 from sparsefield.inference import BoundingChains, Scan
-from statistics_ import FALSE_ALARM
+from support import naive
+from support.random_fields import assert_holds, worst_errors
+from support.statistics_ import FALSE_ALARM
 
 STRONG = [make_field(4, edge_probability=1.0, strength=(2.0, 4.0), main=False, seed=seed) for seed in (0, 2)]
 

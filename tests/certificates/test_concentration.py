@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import exact_chains
 from sparsefield.certificates import chains_needed, concentration, dobrushin
 from sparsefield.datasets import make_field
 from sparsefield.inference import Gibbs, Perfect
-from statistics_ import FALSE_ALARM
+from support import exact_chains
+from support.statistics_ import FALSE_ALARM
 
 
 def test_sharp_concentration_is_that_of_the_binomial():

@@ -3,15 +3,14 @@
 import numpy as np
 import pytest
 
-import exact_chains
-import naive
 import sparsefield as sf
-from random_fields import ROUNDING, assert_holds, pair_field, random_binary, worst_errors
 from sparsefield.certificates import Disagreement, certify_bounds, coalescence, dobrushin, fischer, influence_matrix
 from sparsefield.datasets import make_field
 from sparsefield.inference import BoundingChains, Scan
-from statistics_ import FALSE_ALARM
-from zoo import BINARY, ZOO, parts
+from support import exact_chains, naive
+from support.random_fields import ROUNDING, assert_holds, pair_field, random_binary, worst_errors
+from support.statistics_ import FALSE_ALARM
+from support.zoo import BINARY, ZOO, parts
 
 
 @pytest.mark.parametrize("name", [name for name, model in BINARY.items() if model.domain.is_binary])

@@ -5,14 +5,13 @@ import itertools
 import numpy as np
 import pytest
 
-import exact_chains
-import naive
-from random_fields import assert_holds
 from sparsefield import PairwiseMRF
 from sparsefield.certificates import Disagreement, dobrushin, influence_matrix
 from sparsefield.certificates._influence import conditional_changes, spectral_radius
 from sparsefield.datasets import make_field
-from zoo import parts, random_field
+from support import exact_chains, naive
+from support.random_fields import assert_holds
+from support.zoo import parts, random_field
 
 
 @pytest.mark.parametrize("seed", range(12))

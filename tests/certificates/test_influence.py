@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 
-import exact_chains
-import naive
-from random_fields import pair_field, random_binary
 from sparsefield import PairwiseMRF
 from sparsefield.certificates import influence_matrix
 from sparsefield.certificates._influence import conditional_changes, spectral_radius
-from zoo import parts, random_field
+from support import exact_chains, naive
+from support.random_fields import pair_field, random_binary
+from support.zoo import parts, random_field
 
 
 @pytest.mark.parametrize("seed", range(0, 520, 13))

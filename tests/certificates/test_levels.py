@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-from level_fields import Law, from_blocks, ordered_field, random_levels
-from random_fields import ROUNDING, assert_holds
 from sparsefield import PairwiseMRF
 from sparsefield.certificates import (
     Disagreement,
@@ -18,8 +16,10 @@ from sparsefield.certificates import (
 from sparsefield.certificates._coalescence import upper_limits
 from sparsefield.certificates._influence import conditional_changes, spectral_radius
 from sparsefield.inference import BoundingChains, Perfect, Scan
-from statistics_ import FALSE_ALARM
-from zoo import LEVELS
+from support.level_fields import Law, from_blocks, ordered_field, random_levels
+from support.random_fields import ROUNDING, assert_holds
+from support.statistics_ import FALSE_ALARM
+from support.zoo import LEVELS
 
 
 @pytest.mark.parametrize("group", range(10))

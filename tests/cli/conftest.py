@@ -2,7 +2,7 @@ import polars as pl
 import pytest
 
 import sparsefield as sf
-from program import run
+from support.program import run
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import sparsefield as sf
-from program import run
+from support.program import run
 
 
 @pytest.mark.parametrize("command", [["version"], ["--version"], ["--help"], ["fit", "--help"]])

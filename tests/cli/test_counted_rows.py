@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import sparsefield as sf
-from program import run
 from sparsefield.tables.parts import _folders, _row_sample
+from support.program import run
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 import sparsefield as sf
-from program import run
+from support.program import run
 
 TABLES = "does not end in .csv, .tsv or .parquet: choose one of these."
 PAGES = "does not end in .html: no other is written."

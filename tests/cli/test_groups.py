@@ -1,6 +1,6 @@
 """Groups of variables, which a table beside the fitted one has."""
 
-from program import run
+from support.program import run
 
 
 def test_groups_reach_the_page(answers, tmp_path):

@@ -13,9 +13,9 @@ import xlsxwriter
 from typer.testing import CliRunner
 
 import sparsefield as sf
-from program import run
 from sparsefield import Fit
 from sparsefield.cli import app
+from support.program import run
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 
 import sparsefield as sf
-from program import run
+from support.program import run
 
 
 def write_family(path):

@@ -8,10 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 import sparsefield as sf
-from host_device import make_device, needs_device
-from program import run
 from sparsefield.cli import app
 from sparsefield.inference import Cuda
+from support.host_device import make_device, needs_device
+from support.program import run
 
 COMMANDS = ("fit", "certify", "path", "bootstrap", "sample")
 FEW = {"fit": ["--alpha", 0.1], "path": ["--alphas", "0.2,0.1"], "bootstrap": ["--alpha", 0.1, "-n", 2]}

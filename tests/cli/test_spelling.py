@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 import sparsefield as sf
-from program import run
 from sparsefield.cli import _spelling, app
 from sparsefield.cli._spelling import respell, spell
+from support.program import run
 
 SHORT = ["--alphas", "0.3,0.2"]
 

@@ -3,10 +3,10 @@ import itertools
 import numpy as np
 import pytest
 
-import naive
 import sparsefield as sf
 from sparsefield.data import MISSING
-from zoo import parts, random_field
+from support import naive
+from support.zoo import parts, random_field
 
 MIXED = sf.Domain(("a", "b", "c", "d"), ((False, True), ("x", "y", "z"), (1, 2), (0, 5, 7)), (1, 2, 0, 1))
 

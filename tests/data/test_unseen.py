@@ -5,15 +5,15 @@ import itertools
 import numpy as np
 import pytest
 
-import naive
 import sparsefield as sf
-from problems import theta_of
 from sparsefield.data import Rows, Unseen, find_unseen, weighted_moments
 from sparsefield.fitting import Learner, Options
 from sparsefield.objective import L1
 from sparsefield.optimality._entropy_bound import entropy_of
 from sparsefield.pseudolikelihood import PseudoLikelihoodLoss
 from sparsefield.tables import read_rows
+from support import naive
+from support.problems import theta_of
 
 # Numbers of levels, reference, and the levels that rows show, variable by variable.
 CASES = {

@@ -7,7 +7,7 @@ from scipy import stats
 
 import sparsefield as sf
 from sparsefield.datasets import load_symptoms
-from statistics_ import FALSE_ALARM, assert_moments_agree
+from support.statistics_ import FALSE_ALARM, assert_moments_agree
 
 UPPER = np.triu_indices(14, 1)
 

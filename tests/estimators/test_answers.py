@@ -8,14 +8,14 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-import naive
 import sparsefield as sf
-from problems import QUICK
 from sparsefield import PseudoLikelihood, SparseMRF, SparseMRFCV
 from sparsefield.fits import Fit, Status
 from sparsefield.inference import OutOfReachError
-from statistics_ import assert_counts_agree
-from zoo import parts, random_field
+from support import naive
+from support.problems import QUICK
+from support.statistics_ import assert_counts_agree
+from support.zoo import parts, random_field
 
 pytestmark = pytest.mark.filterwarnings("ignore:Stopped after max_iter")
 MISSING = 255

@@ -16,8 +16,8 @@ from sklearn.preprocessing import OrdinalEncoder
 from sklearn.utils.validation import check_is_fitted
 
 import sparsefield as sf
-from problems import make_table
 from sparsefield.data import TableError
+from support.problems import make_table
 
 TABLE = make_table(5, 200)
 FRAME = TABLE.to_frame().to_pandas()

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import sparsefield as sf
-from problems import make_table
 from sparsefield import PseudoLikelihood, SparseMRF
+from support.problems import make_table
 
 ESTIMATORS = {
     "likelihood": lambda alpha, **options: SparseMRF(alpha, random_state=1, **options),

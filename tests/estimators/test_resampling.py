@@ -5,8 +5,8 @@ import pytest
 from sklearn.base import clone
 
 import sparsefield as sf
-from problems import make_table
 from sparsefield.learning import seed_of
+from support.problems import make_table
 
 TABLE = make_table(5, 300)
 

@@ -11,7 +11,7 @@ from scipy import stats
 
 import sparsefield as sf
 from sparsefield.network import Network
-from statistics_ import FALSE_ALARM
+from support.statistics_ import FALSE_ALARM
 
 SEEDS = range(1, 13)
 

@@ -6,8 +6,8 @@ from sklearn.base import clone
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from problems import QUICK
 from sparsefield import PseudoLikelihood, SparseMRF, SparseMRFCV, TableError
+from support.problems import QUICK
 
 CHECKED = [SparseMRF(**QUICK), SparseMRFCV(n_alphas=2, **QUICK), PseudoLikelihood(max_iter=20)]
 

@@ -8,9 +8,16 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-import exact_chains
 import sparsefield as sf
-from noise import (
+from sparsefield import PairwiseMRF, PseudoLikelihood, SparseMRF
+from sparsefield.datasets import make_field
+from sparsefield.gradients import BestDraws, Fixed
+from sparsefield.inference import OutOfReachError
+from sparsefield.model import norm
+from sparsefield.objective import Problem
+from sparsefield.progress import ProgressBar
+from support import exact_chains
+from support.noise import (
     assert_end_is_measured,
     assert_gaps_are_noise,
     curvature,
@@ -19,16 +26,9 @@ from noise import (
     largest_norm,
     step_to_end,
 )
-from problems import QUICK, make_table, theta_of
-from sparsefield import PairwiseMRF, PseudoLikelihood, SparseMRF
-from sparsefield.datasets import make_field
-from sparsefield.gradients import BestDraws, Fixed
-from sparsefield.inference import OutOfReachError
-from sparsefield.model import norm
-from sparsefield.objective import Problem
-from sparsefield.progress import ProgressBar
-from statistics_ import FALSE_ALARM
-from zoo import LEVELS
+from support.problems import QUICK, make_table, theta_of
+from support.statistics_ import FALSE_ALARM
+from support.zoo import LEVELS
 
 # Most fits here are short on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:Stopped after max_iter")

@@ -10,8 +10,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import sparsefield as sf
-from problems import make_table, theta_of
 from sparsefield.gradients import BestDraws
+from support.problems import make_table, theta_of
 
 TABLE = make_table(5, 400)
 

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 import sparsefield as sf
-from problems import QUICK, make_table, theta_of
 from sparsefield import SparseMRF
 from sparsefield.inference import OutOfReachError
 from sparsefield.objective import Problem
+from support.problems import QUICK, make_table, theta_of
 
 # Most fits here are short on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:Stopped after max_iter")

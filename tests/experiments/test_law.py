@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-import exact_chains
 from sparsefield.datasets import make_field
 from sparsefield_experiments._law import Law
+from support import exact_chains
 
 
 @pytest.mark.parametrize("n_sweeps", [1, 4])

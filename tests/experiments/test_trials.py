@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-import exact_chains
 from sparsefield_experiments._trials import QUICK, find_optimum, make_trial
+from support import exact_chains
 
 
 @pytest.mark.parametrize("penalty", [0.02, 0.1])

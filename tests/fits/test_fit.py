@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import sparsefield as sf
-from problems import make_problem, theta_of
 from sparsefield.datasets import make_field
 from sparsefield.fits import PROMISED_GAP, Fit, GradientStep, NewtonStep, Optimality, Status
 from sparsefield.gradients import Simulation, Tay
 from sparsefield.model import write_parameters
 from sparsefield.solvers import solve
+from support.problems import make_problem, theta_of
 
 
 def test_the_trace_is_a_table():

@@ -8,7 +8,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
 import sparsefield as sf
-from problems import make_table
 from sparsefield.fits import as_fit, as_model
 from sparsefield.network import Network
 from sparsefield.plotting import (
@@ -25,6 +24,7 @@ from sparsefield.plotting import (
     plot_network,
 )
 from sparsefield.report import write_report
+from support.problems import make_table
 
 TABLE = make_table(5, 300)
 TRUTH = sf.datasets.make_field(5, strength=(0.7, 1.3), seed=1)

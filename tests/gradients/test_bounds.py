@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import naive
 import sparsefield as sf
-from random_fields import worst_errors
 from sparsefield.datasets import make_field
 from sparsefield.gradients import Point, Simulation, Tay
 from sparsefield.gradients._bounds import Watched, choose_number, sweeps_to_check
 from sparsefield.inference import BoundingChains, Cpu, Scan
 from sparsefield.model import as_theta
 from sparsefield.objective import Problem
-from statistics_ import FALSE_ALARM
+from support import naive
+from support.random_fields import worst_errors
+from support.statistics_ import FALSE_ALARM
 
 STRONG = make_field(4, edge_probability=1.0, strength=(2.0, 4.0), main=False, seed=0)
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import sparsefield as sf
-from problems import make_problem, make_table, theta_of
 from sparsefield import gradients
 from sparsefield.certificates import Certificate
 from sparsefield.datasets import make_field
@@ -26,7 +25,8 @@ from sparsefield.marks import fit_newton
 from sparsefield.model import norm
 from sparsefield.objective import Problem
 from sparsefield.solvers import NEWTON, solve
-from zoo import random_field
+from support.problems import make_problem, make_table, theta_of
+from support.zoo import random_field
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import sparsefield as sf
-from problems import make_problem, theta_of
 from sparsefield._rounding import at_most
 from sparsefield.certificates import Disagreement, trivial_bias
 from sparsefield.datasets import make_field
@@ -15,6 +14,7 @@ from sparsefield.marks import fit_newton
 from sparsefield.model import norm
 from sparsefield.objective import Problem
 from sparsefield.solvers import State, solve, step
+from support.problems import make_problem, theta_of
 
 
 @pytest.mark.parametrize("certificate", ["paper", "sharp"])

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import sparsefield as sf
-from problems import make_table
 from sparsefield.certificates import coalescence
 from sparsefield.datasets import make_field
 from sparsefield.gradients import BestDraws
 from sparsefield.inference import Chains, Cpu, Exact, Gibbs, Perfect
 from sparsefield.inference.chains._blocks import Blocks
 from sparsefield.model import as_theta
+from support.problems import make_table
 
 
 class Watchful(Cpu):

@@ -3,20 +3,20 @@
 import numpy as np
 import pytest
 
-import exact_chains
 import sparsefield as sf
-from host_device import Late, needs_device
-from noise import assert_end_is_measured, assert_gaps_are_noise, step_to_end
-from plain_backend import Plain
-from problems import make_problem, make_table, theta_of
 from sparsefield.datasets import make_field
 from sparsefield.gradients import BestDraws, PerfectDraws, Simulation, Tay
 from sparsefield.inference import Cpu
 from sparsefield.marks import fit_newton
 from sparsefield.model import norm
 from sparsefield.solvers import solve
-from statistics_ import assert_moments_agree
-from zoo import LEVELS
+from support import exact_chains
+from support.host_device import Late, needs_device
+from support.noise import assert_end_is_measured, assert_gaps_are_noise, step_to_end
+from support.plain_backend import Plain
+from support.problems import make_problem, make_table, theta_of
+from support.statistics_ import assert_moments_agree
+from support.zoo import LEVELS
 
 BACKENDS = {"cpu": Cpu(), "one thread": Cpu(1), "plain": Plain(), "gpu": Late()}
 MARKS = {"gpu": needs_device}

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-import naive
 from sparsefield import Domain, PairwiseMRF, _threads
 from sparsefield._kernels._target import HAS_AVX2
 from sparsefield.datasets import make_field
 from sparsefield.inference import Chains, Exact, Gibbs, Scan
 from sparsefield.inference.chains import _blocks
-from statistics_ import assert_counts_agree, assert_moments_agree
-from zoo import BINARY, LEVELS, ZOO, parts, random_field
+from support import naive
+from support.statistics_ import assert_counts_agree, assert_moments_agree
+from support.zoo import BINARY, LEVELS, ZOO, parts, random_field
 
 STORAGES = ["packed", "bytes"] if HAS_AVX2 else ["bytes"]
 FORMS = ["product", "sum", "dense"]

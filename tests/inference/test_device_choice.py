@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import sparsefield as sf
-from host_device import needs_device
 from sparsefield.inference import Auto, Cpu, Cuda, NoDeviceError, has_gpu, make_backend, name_device
 from sparsefield.inference.gpu import _device
+from support.host_device import needs_device
 
 
 @needs_device

@@ -6,8 +6,8 @@ import pytest
 import sparsefield as sf
 from sparsefield._kernels._target import HAS_AVX2
 from sparsefield.inference import Chains, EnumeratedStates, Gibbs
-from statistics_ import assert_moments_agree
-from zoo import BINARY, ZOO
+from support.statistics_ import assert_moments_agree
+from support.zoo import BINARY, ZOO
 
 # Fields of two levels are packed where the processor can; every field can be held as bytes.
 HELD = [(name, "bytes") for name in ZOO] + [(name, "packed") for name in BINARY if HAS_AVX2]

@@ -6,7 +6,7 @@ import pytest
 from sparsefield._kernels import _bytes, _levels, _permutes
 from sparsefield._kernels._target import HAS_AVX512, make_aligned
 from sparsefield.inference import Chains, Scan
-from zoo import random_field
+from support.zoo import random_field
 
 needs_permutes = pytest.mark.skipif(not HAS_AVX512, reason="these kernels are compiled for AVX-512")
 KERNELS = [pytest.param(_levels, id="plain"), pytest.param(_permutes, id="permutes", marks=needs_permutes)]

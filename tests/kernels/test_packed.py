@@ -8,8 +8,8 @@ from sparsefield._kernels import _bytes, _packed
 from sparsefield._kernels._target import HAS_AVX2, make_aligned
 from sparsefield.datasets import make_field
 from sparsefield.inference import Chains, Scan
-from statistics_ import assert_moments_agree
-from zoo import BINARY, ZOO
+from support.statistics_ import assert_moments_agree
+from support.zoo import BINARY, ZOO
 
 needs_packed = pytest.mark.skipif(not HAS_AVX2, reason="packed kernels are compiled for AVX2 and later")
 

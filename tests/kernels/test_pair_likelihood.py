@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-import naive_pairs as naive
 from sparsefield._kernels._pair_likelihood import lay_out, list_states, maximise
 from sparsefield._kernels._pair_rows import find_influence, observe, take_hidden
+from support import naive_pairs as naive
 
 KINDS = {
     "binary": (naive.indicators(2), naive.indicators(2)),

@@ -7,7 +7,6 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import sparsefield as sf
-from problems import make_problem, make_table, theta_of
 from sparsefield.fits import GradientStep, NewtonStep, Status, StepInfo
 from sparsefield.fitting._options import make_schedule
 from sparsefield.gradients import BestDraws, ExactMoments, Fixed, Increasing, PerfectDraws, Tay
@@ -16,6 +15,7 @@ from sparsefield.learning import seed_of
 from sparsefield.pseudolikelihood import solve_pseudo_likelihood
 from sparsefield.solvers import Limits
 from sparsefield.solvers._loop import run
+from support.problems import make_problem, make_table, theta_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

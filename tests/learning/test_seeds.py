@@ -5,9 +5,9 @@ import pytest
 from sklearn.base import clone
 
 import sparsefield as sf
-from problems import QUICK, make_table, theta_of
 from sparsefield import datasets
 from sparsefield.learning import seed_of
+from support.problems import QUICK, make_table, theta_of
 
 TABLE = make_table(6, 60)
 DRAWN = {"schedule": "perfect", "n_chains": QUICK["n_chains"]}

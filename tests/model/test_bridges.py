@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import naive
 from sparsefield.model import add_influences, as_theta, bridge, chain_bridges, skewness_of_sum
-from statistics_ import FALSE_ALARM
-from zoo import parts, random_field
+from support import naive
+from support.statistics_ import FALSE_ALARM
+from support.zoo import parts, random_field
 
 # Normal in the limit of many draws; here there are thousands of bounded terms.
 FAR = stats.norm.isf(FALSE_ALARM / 2)

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import naive
-from problems import Undrawn
 from sparsefield import PairwiseMRF
 from sparsefield.inference import OutOfReachError
-from statistics_ import FALSE_ALARM
-from zoo import ZOO, parts, random_field
+from support import naive
+from support.problems import Undrawn
+from support.statistics_ import FALSE_ALARM
+from support.zoo import ZOO, parts, random_field
 
 FIELDS = ZOO | {"sparse, no reference": random_field([2, 4, 3, 2, 2], seed=12, density=0.1, reference=None)}
 everyone = pytest.mark.parametrize("model", FIELDS.values(), ids=FIELDS.keys())

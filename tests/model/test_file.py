@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sparsefield import Domain, PairwiseMRF
-from zoo import ZOO, random_field
+from support.zoo import ZOO, random_field
 
 
 @pytest.mark.parametrize("model", ZOO.values(), ids=ZOO.keys())

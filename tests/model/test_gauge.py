@@ -3,10 +3,10 @@ import itertools
 import numpy as np
 import pytest
 
-import naive
 from sparsefield import Domain, PairwiseMRF
 from sparsefield.model import block_norms, zero_sum
-from zoo import BINARY, ZOO, parts, random_field
+from support import naive
+from support.zoo import BINARY, ZOO, parts, random_field
 
 everyone = pytest.mark.parametrize("model", ZOO.values(), ids=ZOO.keys())
 

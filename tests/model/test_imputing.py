@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-import naive
 from sparsefield import PairwiseMRF
 from sparsefield.inference import Cpu, OutOfReachError
-from statistics_ import assert_counts_agree
-from zoo import ZOO, parts, random_field
+from support import naive
+from support.statistics_ import assert_counts_agree
+from support.zoo import ZOO, parts, random_field
 
 MISSING = 255
 WAYS = ("sums", "coupled chains", "Gibbs chains")

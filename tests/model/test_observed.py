@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import naive
-from problems import Undrawn
 from sparsefield.inference import OutOfReachError
-from statistics_ import FALSE_ALARM
-from zoo import ZOO, parts
+from support import naive
+from support.problems import Undrawn
+from support.statistics_ import FALSE_ALARM
+from support.zoo import ZOO, parts
 
 MISSING = 255
 FIELDS = {name: ZOO[name] for name in ("dense", "no reference", "mixed levels", "mixed, reference last")}

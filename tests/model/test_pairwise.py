@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-import naive
 from sparsefield import Domain, PairwiseMRF
 from sparsefield.datasets import make_field
 from sparsefield.inference import EnumeratedStates
 from sparsefield.model import as_theta, count_once
-from zoo import ZOO, parts, random_field
+from support import naive
+from support.zoo import ZOO, parts, random_field
 
 everyone = pytest.mark.parametrize("model", ZOO.values(), ids=ZOO.keys())
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import naive
-from plain_backend import Plain
 from sparsefield import Domain, PairwiseMRF
 from sparsefield.datasets import make_field
 from sparsefield.inference import OutOfReachError
 from sparsefield.model import LogPartition
-from statistics_ import FALSE_ALARM
-from zoo import BINARY, ZOO, parts, random_field
+from support import naive
+from support.plain_backend import Plain
+from support.statistics_ import FALSE_ALARM
+from support.zoo import BINARY, ZOO, parts, random_field
 
 everyone = pytest.mark.parametrize("model", ZOO.values(), ids=ZOO.keys())
 each_method = pytest.mark.parametrize("method", ["draws", "annealed"])

@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 import sparsefield as sf
 from sparsefield.datasets import make_chain, make_field, make_star
 from sparsefield.network import edge_auc
-from zoo import LEVELS
+from support.zoo import LEVELS
 
 
 def test_graphs_have_signed_weights_and_attributes():

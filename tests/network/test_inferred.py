@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import sparsefield as sf
-from inferences import make_inference
 from sparsefield.network import Network
+from support.inferences import make_inference
 
 NAMES = ["a", "b", "c", "d"]
 COLUMNS = ["estimate", "low", "high", "p", "q", "detectable"]

@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 
 import sparsefield as sf
-from problems import make_table
 from sparsefield.datasets import make_field
 from sparsefield.fits import Fit, Status
 from sparsefield.network import Network
-from zoo import LEVELS
+from support.problems import make_table
+from support.zoo import LEVELS
 
 
 def test_a_network_counts_what_its_table_lists():

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 
 import sparsefield as sf
-from noise import covariance, enumerate_statistics
-from plain_backend import Plain
-from problems import make_table
 from sparsefield.data import Moments
 from sparsefield.datasets import make_field
 from sparsefield.inference import Cpu
 from sparsefield.objective import Completed, Observed, _completed, expected_moments
-from statistics_ import FALSE_ALARM
-from zoo import LEVELS
+from support.noise import covariance, enumerate_statistics
+from support.plain_backend import Plain
+from support.problems import make_table
+from support.statistics_ import FALSE_ALARM
+from support.zoo import LEVELS
 
 MODEL = make_field(6, strength=(0.5, 1.2), seed=5)
 

@@ -10,7 +10,7 @@ from sparsefield.inference import Chains, EnumeratedStates, Scan
 from sparsefield.model import sum_once
 from sparsefield.objective import Features, variances_of
 from sparsefield.pseudolikelihood import PseudoLikelihoodLoss
-from zoo import random_field
+from support.zoo import random_field
 
 SCORES = {"nominal": None, "ordered": ((0, 1, 5), None, (0, 1, 2, 3), None)}
 

@@ -5,7 +5,7 @@ import pytest
 
 import sparsefield as sf
 from sparsefield.objective import expected_moments
-from zoo import ZOO
+from support.zoo import ZOO
 
 
 @pytest.mark.parametrize("name", ["dense", "three levels", "mixed, no reference"])

@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 import sparsefield as sf
 from sparsefield.objective import L1, Group, Quadratic
 from sparsefield.objective._group import descend_by_group
-from zoo import random_field
+from support.zoo import random_field
 
 DOMAINS = {
     "mixed": random_field([3, 2, 4], seed=1).domain,

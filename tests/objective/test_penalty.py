@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-import exact_chains
 import sparsefield as sf
-from problems import make_problem, make_table, theta_of
 from sparsefield.gradients import ExactMoments, Simulation, Tay
 from sparsefield.inference import EnumeratedStates
 from sparsefield.marks import fit_newton
 from sparsefield.model import norm, sum_once
 from sparsefield.objective import L1, Penalty, Problem, Quadratic, choose_active, describe_penalty
 from sparsefield.solvers import solve
+from support import exact_chains
+from support.problems import make_problem, make_table, theta_of
 
 
 class Plain(Penalty):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import sparsefield as sf
-from problems import make_problem, theta_of
 from sparsefield.datasets import make_field
 from sparsefield.objective import Problem, choose_active
+from support.problems import make_problem, theta_of
 
 
 def test_the_objective_is_the_penalised_likelihood():

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import sparsefield as sf
-from problems import make_table
 from sparsefield.datasets import make_field
 from sparsefield.pseudolikelihood import PSEUDO, PseudoLikelihoodLoss
-from zoo import ZOO
+from support.problems import make_table
+from support.zoo import ZOO
 
 
 def test_large_tables_are_not_held_as_floats():

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import sparsefield as sf
-from level_fields import ordered_field
 from sparsefield.objective import Ridge, describe_penalty, make_penalty
-from zoo import random_field
+from support.level_fields import ordered_field
+from support.zoo import random_field
 
 FIELDS = {
     "binary": random_field([2] * 5, seed=1),

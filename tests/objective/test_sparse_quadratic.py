@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import sparsefield as sf
-import zoo
 from sparsefield.gradients import BestDraws, Point, Simulation
 from sparsefield.inference import Chains, EnumeratedStates
 from sparsefield.model import as_theta
 from sparsefield.objective import L1, Group, Problem, Quadratic, SparseQuadratic, find_near
 from sparsefield.solvers._decrease import make_stand
+from support import zoo
 
 
 def make_ring(p=9, coupling=0.8):

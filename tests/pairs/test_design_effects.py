@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import naive_pairs as naive
 import sparsefield as sf
 from sparsefield.data import Domain, Table
 from sparsefield.pairs._design_effects import Sample, compare_products, find_structured, moderate
 from sparsefield.pairs._pair_rows import Kinds, PairRows
 from sparsefield.pairs._scores import Residuals
 from sparsefield.structure import Design, find_neighbours
+from support import naive_pairs as naive
 
 N = 60
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import naive_pairs as naive
 import sparsefield as sf
 from sparsefield.data import MISSING, Domain, Table
 from sparsefield.pairs._fits import fit_pairs
 from sparsefield.pairs._pair_rows import Kinds, PairRows
 from sparsefield.structure import Design
 from sparsefield.structure._nodes import Nodes
+from support import naive_pairs as naive
 
 # A climb ends at a step that promises this many nats; statistics are twice the difference of two maxima.
 TOLERANCE = 1e-5

@@ -11,7 +11,7 @@ from sparsefield._deadline import OutOfTimeError, until
 from sparsefield.data import MISSING, Domain, Table
 from sparsefield.model import pair_weights
 from sparsefield.pairs import infer_table
-from statistics_ import FALSE_ALARM
+from support.statistics_ import FALSE_ALARM
 
 # Levels of eight variables, and which of them are ordered.
 KINDS = {

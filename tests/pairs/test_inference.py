@@ -5,12 +5,12 @@ import polars as pl
 import pytest
 from scipy import stats
 
-import naive_pairs as naive
 import sparsefield as sf
-from inferences import make_inference
 from sparsefield.data import MISSING, Domain, Table
 from sparsefield.pairs import UNTOLD, infer_table
-from statistics_ import FALSE_ALARM
+from support import naive_pairs as naive
+from support.inferences import make_inference
+from support.statistics_ import FALSE_ALARM
 
 
 def binary(codes):

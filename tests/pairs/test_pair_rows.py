@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import naive_pairs as naive
 from sparsefield.data import MISSING, Domain, Table
 from sparsefield.model import PairwiseMRF, pair_weights
 from sparsefield.pairs._pair_rows import Kinds, PairRows
 from sparsefield.structure import Design, find_neighbours
 from sparsefield.structure._nodes import Nodes
-from statistics_ import FALSE_ALARM
+from support import naive_pairs as naive
+from support.statistics_ import FALSE_ALARM
 
 N_LEVELS, SCORES = (2, 3, 4, 2), (None, None, (0.0, 1.0, 3.0, 4.0), (2.0, 5.0))
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import naive_pairs as naive
 from sparsefield.pairs import RATES, adjust
 from sparsefield.pairs._rates import largest_discovery
+from support import naive_pairs as naive
 
 # Many ties, and values at the borders of the rules.
 P_VALUES = st.lists(st.one_of(st.floats(0, 1), st.integers(0, 40).map(lambda k: k / 400)), min_size=1, max_size=30)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import naive_pairs as naive
 from sparsefield.data import Domain, Table
 from sparsefield.pairs import infer_table
 from sparsefield.pairs._fits import fit_pairs
@@ -11,6 +10,7 @@ from sparsefield.pairs._pair_rows import Kinds, PairRows
 from sparsefield.pairs._scores import Residuals, score_pairs
 from sparsefield.structure import Design
 from sparsefield.structure._nodes import PRECISION, Nodes
+from support import naive_pairs as naive
 
 EDGES = [(0, 1), (1, 2), (3, 4)]
 

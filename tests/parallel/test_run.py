@@ -12,12 +12,21 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-import pieces_of_work
 import sparsefield as sf
-from pieces_of_work import IDENTITY, N_PIECES, count_runs, fit, look_at_threads, make_table, square, square_counted
 from sparsefield import _threads
 from sparsefield.parallel import run_pieces
 from sparsefield.parallel._checkpoint import Checkpoint
+from support import pieces_of_work
+from support.pieces_of_work import (
+    IDENTITY,
+    N_PIECES,
+    count_runs,
+    fit,
+    look_at_threads,
+    make_table,
+    square,
+    square_counted,
+)
 
 # Workers that begin with two BLAS threads. They are the same for all tests, so that they are started once.
 WAYS = {

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from inferences import make_inference
-from many_fits import make_bootstrap, make_fit
 from sparsefield.plotting import DifferencesDisplay, SharesDisplay
+from support.inferences import make_inference
+from support.many_fits import make_bootstrap, make_fit
 
 
 def lines_of(ax):

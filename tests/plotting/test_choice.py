@@ -4,9 +4,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from many_fits import make_choice
 from sparsefield.plotting import ChoiceDisplay
 from sparsefield.selection import Choice, select
+from support.many_fits import make_choice
 
 
 def lines_of(ax):

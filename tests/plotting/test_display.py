@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from many_fits import ENDS, make_bootstrap, make_choice, make_fit, make_path
 from sparsefield.datasets import make_field
 from sparsefield.plotting import (
     ChoiceDisplay,
@@ -16,6 +15,7 @@ from sparsefield.plotting import (
     StabilityDisplay,
 )
 from sparsefield.resampling import Stability
+from support.many_fits import ENDS, make_bootstrap, make_choice, make_fit, make_path
 
 
 def test_pictures_are_drawn_on_axes_of_ones_own_and_saved(tmp_path):

@@ -6,9 +6,9 @@ from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.colors import to_hex
 
 import sparsefield as sf
-from inferences import make_inference
 from sparsefield.plotting import PairsDisplay, StrengthDisplay
 from sparsefield.plotting._colors import LIGHT
+from support.inferences import make_inference
 
 NAMES = ["a", "b", "c", "d"]
 WEIGHTS = {(0, 1): 1.25, (1, 2): -0.5, (0, 3): 0.75}

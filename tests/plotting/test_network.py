@@ -11,11 +11,11 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import sparsefield as sf
-from pages import ARTEFACTS, HOSTILE
 from sparsefield.datasets import load_senate, make_field
 from sparsefield.fits import Fit, Status
 from sparsefield.network import make_graph
 from sparsefield.plotting import PALETTE, NetworkDisplay, plot_network
+from support.pages import ARTEFACTS, HOSTILE
 
 LIGHT = PALETTE["light"]
 

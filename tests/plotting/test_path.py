@@ -5,12 +5,12 @@ import pytest
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex
 
-from many_fits import make_fit, make_path
 from sparsefield import Fit, PairwiseMRF
 from sparsefield.data import Domain
 from sparsefield.fits import Status
 from sparsefield.plotting import PathDisplay
 from sparsefield.selection import Path
+from support.many_fits import make_fit, make_path
 
 
 def test_a_path_shows_each_weight_at_its_alpha():

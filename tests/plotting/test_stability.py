@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from many_fits import ENDS, make_fit
 from sparsefield.plotting import StabilityDisplay
 from sparsefield.resampling import Stability
+from support.many_fits import ENDS, make_fit
 
 
 def test_stability_shows_means_and_bands_against_rows_kept():

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-import naive
 import sparsefield as sf
-from zoo import parts
+from support import naive
+from support.zoo import parts
 
 LETTERS = "-ACD"
 

@@ -5,7 +5,7 @@ import pytest
 import sparsefield as sf
 from sparsefield.model import block_norms
 from sparsefield.proteins import correct_strengths
-from zoo import random_field
+from support.zoo import random_field
 
 
 def naive_correction(strengths):

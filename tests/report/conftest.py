@@ -5,9 +5,9 @@ import shutil
 
 import pytest
 
-from pages import visiting
 from sparsefield.datasets import make_field
-from views import describe, make_few, write_view
+from support.pages import visiting
+from support.views import describe, make_few, write_view
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sparsefield as sf
-from pages import HOSTILE
 from sparsefield.report._charts import Interval, draw_path, draw_trace, place_intervals
 from sparsefield.report._scales import Scale, as_tick, make_scale
 from sparsefield.report._svg import Chart, Series, draw
 from sparsefield.selection import PathWeights
+from support.pages import HOSTILE
 
 numbers = st.floats(-1e9, 1e9).filter(lambda value: value == 0 or abs(value) > 1e-9)
 

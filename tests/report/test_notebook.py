@@ -11,12 +11,12 @@ import pytest
 from sklearn import config_context
 
 import sparsefield as sf
-from pages import ARTEFACTS
-from problems import make_table
 from sparsefield.datasets import make_field
 from sparsefield.fits import Fit, Optimality, Status
 from sparsefield.network import Network, make_graph
 from sparsefield.report import show_fit
+from support.pages import ARTEFACTS
+from support.problems import make_table
 
 TABLE = make_table(5, 300)
 LONGEST = 100  # letters of a line

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import sparsefield as sf
-from pages import ARTEFACTS, HOSTILE, settle
 from sparsefield import Fit, PairwiseMRF, Table
 from sparsefield.fits import Status
 from sparsefield.report import write_report
+from support.pages import ARTEFACTS, HOSTILE, settle
 
 
 def make_fit(n_variables=8, names=None, seed=1):

@@ -10,8 +10,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-from inferences import make_inference
-from pages import ARTEFACTS, HOSTILE, settle, visiting
 from sparsefield import Fit, PairwiseMRF
 from sparsefield.fits import Status
 from sparsefield.network import Network
@@ -21,6 +19,8 @@ from sparsefield.report._pairs import describe_intervals
 from sparsefield.report._sections import describe_many, find_shares
 from sparsefield.resampling import Bootstrap, Ends, Stability
 from sparsefield.selection import Choice
+from support.inferences import make_inference
+from support.pages import ARTEFACTS, HOSTILE, settle, visiting
 
 ENDS = Ends((), np.ones(0, dtype=bool), np.zeros(0, dtype=int), np.zeros(0, dtype=int))
 SENTENCE = "alpha = 0.1 is <b>made up</b>."

@@ -8,7 +8,6 @@ import pytest
 from scipy.special import expit
 
 import sparsefield as sf
-from inferences import make_inference
 from sparsefield import Fit, PairwiseMRF
 from sparsefield.data import Domain
 from sparsefield.fits import Optimality, Status
@@ -19,6 +18,7 @@ from sparsefield.report._certainty import describe_limits
 from sparsefield.report._odds import as_times, describe_edge
 from sparsefield.report._words import describe
 from sparsefield.resampling import Bootstrap, Ends
+from support.inferences import make_inference
 
 ENDS = Ends((), np.ones(0, dtype=bool), np.zeros(0, dtype=int), np.zeros(0, dtype=int))
 

@@ -11,13 +11,13 @@ import pytest
 from scipy import stats
 
 import sparsefield as sf
-from noise import covariance, enumerate_statistics
-from problems import make_table, theta_of
 from sparsefield import Domain, Table
 from sparsefield.data import MISSING
 from sparsefield.gradients import BestDraws
 from sparsefield.resampling import Ends, Stability, stability
-from statistics_ import FALSE_ALARM
+from support.noise import covariance, enumerate_statistics
+from support.problems import make_table, theta_of
+from support.statistics_ import FALSE_ALARM
 
 TABLE = make_table(5, 200)
 TIGHT = {"tol": 1e-8, "max_iter": 500}

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import sparsefield as sf
-from problems import theta_of
 from sparsefield import Domain, Table
 from sparsefield.data import MISSING
+from support.problems import theta_of
 
 
 def count_edges(table, alpha, **options):

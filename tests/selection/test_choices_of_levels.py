@@ -12,7 +12,7 @@ from sparsefield.data import MISSING
 from sparsefield.model import pair_weights
 from sparsefield.resampling import bootstrap, stability
 from sparsefield.selection import select
-from statistics_ import FALSE_ALARM
+from support.statistics_ import FALSE_ALARM
 
 LEVELS = (3, 4, 2, 3)
 N = 300

@@ -10,10 +10,7 @@ from polars.testing import assert_frame_equal
 from scipy import stats
 from sklearn.linear_model import LogisticRegression
 
-import naive
 import sparsefield as sf
-from noise import curvature
-from problems import make_table, theta_of
 from sparsefield.data import MISSING
 from sparsefield.fitting import Learner, Options
 from sparsefield.gradients import BestDraws
@@ -23,7 +20,10 @@ from sparsefield.selection.choices._null_edges import count_noise, edge_of_noise
 from sparsefield.selection.choices._row_subsets import make_folds, make_subsamples
 from sparsefield.selection.paths._likelihoods import Likelihoods
 from sparsefield.tables import read_rows
-from statistics_ import FALSE_ALARM
+from support import naive
+from support.noise import curvature
+from support.problems import make_table, theta_of
+from support.statistics_ import FALSE_ALARM
 
 TABLE = make_table(4, 100)
 TOL = 1e-8

@@ -7,13 +7,13 @@ import pytest
 from scipy import stats
 
 import sparsefield as sf
-from problems import make_table, theta_of
 from sparsefield.data import MISSING
 from sparsefield.fitting import Learner, Options
 from sparsefield.selection import select
 from sparsefield.selection.choices._null_edges import count_noise, edge_of_noise
 from sparsefield.tables import read_rows
-from statistics_ import FALSE_ALARM
+from support.problems import make_table, theta_of
+from support.statistics_ import FALSE_ALARM
 
 TABLE = make_table(6, 600)
 

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import sparsefield as sf
-from problems import make_table
 from sparsefield.data import MISSING
 from sparsefield.selection import select
 from sparsefield.selection.choices import _choose, _early_stopping
 from sparsefield.selection.choices._criteria import Worth
+from support.problems import make_table
 
 
 def make_incomplete(p=6):
@@ -87,7 +87,7 @@ def test_missing_cells_are_drawn_from_the_last_fit_before_noise_makes_edges(monk
 
 
 def seed_of_whole():
-    return sf.selection._parts.seed_of_part(0, 0)
+    return sf.selection.choices._row_subsets.seed_of_part(0, 0)
 
 
 def test_time_is_up_before_variables_are_refitted_without_end(monkeypatch):

@@ -5,7 +5,6 @@ import pytest
 from scipy import stats
 
 import sparsefield as sf
-from problems import make_table
 from sparsefield.data import MISSING
 from sparsefield.fitting import Learner, Options
 from sparsefield.selection import select
@@ -13,7 +12,8 @@ from sparsefield.selection.choices import _null_edges
 from sparsefield.selection.choices._null_edges import alpha_of_noise, count_noise, edge_of_noise, noise_of
 from sparsefield.selection.paths._alpha_max import independent_means, largest_alpha
 from sparsefield.tables import read_rows
-from statistics_ import FALSE_ALARM
+from support.problems import make_table
+from support.statistics_ import FALSE_ALARM
 
 TABLE = make_table(4, 100)
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import naive
 import sparsefield as sf
 from sparsefield.data import MISSING
 from sparsefield.inference import Cpu
 from sparsefield.selection.paths._observed import ObservedRows
-from statistics_ import FALSE_ALARM
+from support import naive
+from support.statistics_ import FALSE_ALARM
 
 
 def make_incomplete(n_levels, reference, share, n=200, seed=1):

@@ -5,13 +5,13 @@ import pytest
 from scipy import stats
 
 import sparsefield as sf
-from problems import make_table, theta_of
 from sparsefield.fitting import Options
 from sparsefield.gradients import BestDraws
 from sparsefield.objective import Problem
 from sparsefield.optimality import bound_gap
 from sparsefield.selection.paths import _likelihoods
-from statistics_ import FALSE_ALARM
+from support.problems import make_table, theta_of
+from support.statistics_ import FALSE_ALARM
 
 TABLE = make_table(8, 500)
 DRAWS = BestDraws(max_states=0)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import sparsefield as sf
-from problems import make_table, theta_of
 from sparsefield.data import moments_of_table
 from sparsefield.fitting import Learner, Options
 from sparsefield.model import as_theta, pair_weights
@@ -12,6 +11,7 @@ from sparsefield.objective import GroupSupport, Problem, Support, describe_penal
 from sparsefield.optimality import bound_gap
 from sparsefield.selection import relax
 from sparsefield.tables import read_rows
+from support.problems import make_table, theta_of
 
 TABLE = make_table(8, 500)
 

@@ -5,8 +5,6 @@ import pytest
 from scipy import stats
 
 import sparsefield as sf
-from noise import covariance, enumerate_statistics
-from problems import make_problem, theta_of
 from sparsefield import PairwiseMRF
 from sparsefield.fitting import Learner, Options
 from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Point, Simulation
@@ -18,7 +16,9 @@ from sparsefield.solvers._draw_budget import draws_for_agreement, draws_for_pena
 from sparsefield.solvers._edge_noise import find_edge_noise, find_spread
 from sparsefield.structure import find_structure
 from sparsefield.tables import read_rows
-from statistics_ import FALSE_ALARM
+from support.noise import covariance, enumerate_statistics
+from support.problems import make_problem, theta_of
+from support.statistics_ import FALSE_ALARM
 
 
 def look(problem, theta, schedule, simulation):

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from problems import Undrawn
 from sparsefield.datasets import make_field
 from sparsefield.gradients import BestDraws, PerfectDraws, Point, Simulation, negligible_bias
 from sparsefield.inference import Cpu
@@ -14,7 +13,8 @@ from sparsefield.model import as_theta
 from sparsefield.objective import Problem
 from sparsefield.solvers import NEWTON
 from sparsefield.solvers._batched_estimate import estimate_in_batches
-from zoo import random_field
+from support.problems import Undrawn
+from support.zoo import random_field
 
 SMALL = replace(NEWTON, held_always=512, held_each=0, most_cells=0)  # so that a batch has 512 draws
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import sparsefield as sf
-from problems import make_table, theta_of
 from sparsefield._deadline import OutOfTimeError
 from sparsefield.datasets import make_field
 from sparsefield.pseudolikelihood import PSEUDO, BinaryPairLoss, _binary_solver, solve_pseudo_likelihood
+from support.problems import make_table, theta_of
 
 
 def minimise_plainly(codes, weights, alpha, main_alpha, n_steps=20_000):

@@ -7,9 +7,6 @@ import pytest
 from scipy import stats
 
 import sparsefield as sf
-from exact_chains import least_objective
-from noise import enumerate_statistics
-from problems import make_table, theta_of
 from sparsefield.data import Rows
 from sparsefield.datasets import make_field
 from sparsefield.fits import Fit
@@ -19,7 +16,10 @@ from sparsefield.objective import Support
 from sparsefield.optimality import problem_of
 from sparsefield.selection import relax
 from sparsefield.tables import read_rows
-from statistics_ import FALSE_ALARM
+from support.exact_chains import least_objective
+from support.noise import enumerate_statistics
+from support.problems import make_table, theta_of
+from support.statistics_ import FALSE_ALARM
 
 
 def make_levels():

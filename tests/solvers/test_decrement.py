@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from exact_chains import penalised_optimum
-from noise import enumerate_statistics
-from problems import make_problem
 from sparsefield.optimality._decrement import Tail, bound_divergence, find_excess, spill
 from sparsefield.optimality._hotelling import limit_decrement, remove_noise, widen_limit
+from support.exact_chains import penalised_optimum
+from support.noise import enumerate_statistics
+from support.problems import make_problem
 
 ROUNDING = 1e-12  # objectives of order 10, sums of 64 states: 640 roundings of 2^-53 are 7e-14
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from problems import make_problem
 from sparsefield.gradients import PerfectDraws, Point, Simulation
 from sparsefield.solvers import NEWTON, find_move
 from sparsefield.solvers._decrease import make_stand
 from sparsefield.solvers._draw_budget import Budget, begin_budget, grow, plan_draws, seek_agreement
+from support.problems import make_problem
 
 
 def stand_at(problem, theta, n):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import sparsefield as sf
-from problems import make_table, theta_of
 from sparsefield._deadline import OutOfTimeError
 from sparsefield.fits import NewtonStep
 from sparsefield.gradients import BestDraws
@@ -14,6 +13,7 @@ from sparsefield.objective import L1
 from sparsefield.optimality import _certified_solve
 from sparsefield.solvers import NEWTON, _safeguard
 from sparsefield.tables import read_rows
+from support.problems import make_table, theta_of
 
 DRAWS = BestDraws(max_states=0)
 

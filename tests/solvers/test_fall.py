@@ -7,10 +7,7 @@ import pytest
 from scipy import stats
 from scipy.special import logsumexp
 
-import naive
 import sparsefield as sf
-from noise import enumerate_statistics
-from problems import make_problem, make_table, theta_of
 from sparsefield import PairwiseMRF, Table
 from sparsefield.data import MISSING
 from sparsefield.datasets import make_field
@@ -21,8 +18,11 @@ from sparsefield.model import sum_once
 from sparsefield.objective import L1, Completed, Observed, Problem
 from sparsefield.solvers import LEAST_SHARE, NEWTON, _newton, find_move
 from sparsefield.solvers._decrease import Stand, measure_fall
-from statistics_ import FALSE_ALARM
-from zoo import parts
+from support import naive
+from support.noise import enumerate_statistics
+from support.problems import make_problem, make_table, theta_of
+from support.statistics_ import FALSE_ALARM
+from support.zoo import parts
 
 ROUNDING = 1e-12  # objectives are sums of about ten terms of order ten
 

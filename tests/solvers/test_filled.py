@@ -7,13 +7,13 @@ import pytest
 from scipy import stats
 from sklearn.exceptions import ConvergenceWarning
 
-import naive
 import sparsefield as sf
-from problems import make_table, theta_of
 from sparsefield import PseudoLikelihood
 from sparsefield.pseudolikelihood import FILLING, solve_filled_pseudo_likelihood, solve_pseudo_likelihood
-from statistics_ import FALSE_ALARM
-from zoo import parts, random_field
+from support import naive
+from support.problems import make_table, theta_of
+from support.statistics_ import FALSE_ALARM
+from support.zoo import parts, random_field
 
 MISSING = 255
 ALPHA = 0.02

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import sparsefield as sf
-from problems import make_table, theta_of
 from sparsefield.fitting import Learner, Options
 from sparsefield.inference import Cpu
 from sparsefield.objective import Problem, Support
@@ -14,6 +13,7 @@ from sparsefield.optimality import bound_gap
 from sparsefield.solvers import ExactStand, Limits
 from sparsefield.solvers._quasi_newton import follow
 from sparsefield.tables import read_rows
+from support.problems import make_table, theta_of
 
 
 def make_levels():

@@ -7,17 +7,17 @@ import pytest
 from scipy import stats
 
 import sparsefield as sf
-from exact_chains import least_objective, penalised_optimum
-from noise import enumerate_statistics, largest_excess
-from problems import make_problem, theta_of
 from sparsefield.datasets import make_field
 from sparsefield.gradients import PerfectDraws, Simulation
 from sparsefield.inference import Cpu
 from sparsefield.marks import fit_newton
 from sparsefield.objective import Problem
 from sparsefield.optimality import GAPS, bound_gap
-from statistics_ import FALSE_ALARM
-from zoo import LEVELS, ZOO
+from support.exact_chains import least_objective, penalised_optimum
+from support.noise import enumerate_statistics, largest_excess
+from support.problems import make_problem, theta_of
+from support.statistics_ import FALSE_ALARM
+from support.zoo import LEVELS, ZOO
 
 
 def symmetric(values):

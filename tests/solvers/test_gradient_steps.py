@@ -5,17 +5,17 @@ import time
 import numpy as np
 import pytest
 
-import exact_chains
 import sparsefield as sf
-from noise import covariance, enumerate_statistics, largest_floor
-from problems import make_problem, make_table, safe_step, theta_of
 from sparsefield.gradients import BestDraws, ExactMoments, Fixed, PerfectDraws, Simulation, Tay
 from sparsefield.inference import Cpu
 from sparsefield.model import norm
 from sparsefield.objective import Problem
 from sparsefield.solvers import State, _safeguard, begin, solve, step
-from statistics_ import FALSE_ALARM
-from zoo import ZOO
+from support import exact_chains
+from support.noise import covariance, enumerate_statistics, largest_floor
+from support.problems import make_problem, make_table, safe_step, theta_of
+from support.statistics_ import FALSE_ALARM
+from support.zoo import ZOO
 
 
 @pytest.mark.parametrize("p", [1, 5, 8])

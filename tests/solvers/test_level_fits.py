@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import sparsefield as sf
-from naive_optimum import contrasts, indicators, minimise
 from sparsefield.data import Domain, Table, find_unseen
 from sparsefield.model import pair_weights
 from sparsefield.objective import Group, Observed, Problem, choose_penalty
 from sparsefield.pseudolikelihood import PSEUDO, solve_pseudo_likelihood
-from zoo import random_field
+from support.naive_optimum import contrasts, indicators, minimise
+from support.zoo import random_field
 
 ORDERED = (None, (0.0, 1.0, 2.0), (0.0, 1.0, 5.0), None)
 REFERENCES = {"first": (0, 0, 0, 0), "mixed": (2, 0, 1, 2), "none": None}

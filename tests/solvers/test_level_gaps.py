@@ -7,18 +7,18 @@ import pytest
 from scipy import stats
 
 import sparsefield as sf
-from exact_chains import least_objective
-from level_problems import N_LEVELS, draw_rows, least_group_objective, make_domain, make_level_problem
-from noise import largest_excess
-from plain_backend import Plain
-from problems import Undrawn, make_problem
 from sparsefield.gradients import PerfectDraws, Simulation
 from sparsefield.marks import fit_newton
 from sparsefield.model import count_once
 from sparsefield.objective import Group, Problem
 from sparsefield.optimality import bound_gap
-from statistics_ import FALSE_ALARM
-from zoo import random_field
+from support.exact_chains import least_objective
+from support.level_problems import N_LEVELS, draw_rows, least_group_objective, make_domain, make_level_problem
+from support.noise import largest_excess
+from support.plain_backend import Plain
+from support.problems import Undrawn, make_problem
+from support.statistics_ import FALSE_ALARM
+from support.zoo import random_field
 
 REFERENCES = ("first", "last", None)
 

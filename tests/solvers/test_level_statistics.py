@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from level_problems import N_LEVELS, make_level_problem
-from noise import covariance
-from plain_backend import Plain
 from sparsefield.certificates import concentration
 from sparsefield.objective._pair_frequencies import Frequencies
 from sparsefield.objective._ranges import count_statements, depends, extremes, spans, widths
 from sparsefield.objective._residual_variances import largest_variances, rest_variances
 from sparsefield.optimality._mean_errors import bound_errors, pull_bounds
-from statistics_ import FALSE_ALARM
+from support.level_problems import N_LEVELS, make_level_problem
+from support.noise import covariance
+from support.plain_backend import Plain
+from support.statistics_ import FALSE_ALARM
 
 CASES = [*((kind, "group") for kind in N_LEVELS), ("ordered", "l1")]
 

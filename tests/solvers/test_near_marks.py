@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 
 import sparsefield as sf
-from marks import assert_each_is_rare, count_errors, draw, find_edge, largest_count, make_copies, make_l1
-from problems import theta_of
 from sparsefield._kernels._local_inverses import invert_blocks
 from sparsefield.gradients import BestDraws, PerfectDraws, Simulation
 from sparsefield.inference import _draws
@@ -23,6 +21,8 @@ from sparsefield.marks._reweighted_optimum import find_whole_optimum
 from sparsefield.marks._sparse_optimum import SparseSteps, find_near_optimum
 from sparsefield.marks._whole_marks import WholeMargins
 from sparsefield.objective import L1, Problem, SparseQuadratic, find_near
+from support.marks import assert_each_is_rare, count_errors, draw, find_edge, largest_count, make_copies, make_l1
+from support.problems import theta_of
 
 NEAR = replace(MARKS, whole_is_cheap=-1, largest_share=1)  # blocks, however small the field is
 

@@ -10,7 +10,6 @@ from scipy import stats
 from scipy.linalg import eigh
 
 import sparsefield as sf
-from problems import theta_of
 from sparsefield.gradients import BestDraws, ExactMoments, Point, Simulation
 from sparsefield.inference import EnumeratedStates
 from sparsefield.marks import fit_newton
@@ -21,7 +20,8 @@ from sparsefield.solvers._decrease import make_stand
 from sparsefield.solvers._draw_budget import draws_for_agreement
 from sparsefield.solvers._edge_noise import find_edge_noise
 from sparsefield.solvers._sparse_step import NEAREST, WIDEST, NearStep
-from statistics_ import FALSE_ALARM
+from support.problems import theta_of
+from support.statistics_ import FALSE_ALARM
 
 CRITICAL = 4 * 0.44068679  # of the Ising model on the square lattice, whose states are 0 and 1 here
 

@@ -7,10 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import exact_chains
 import sparsefield as sf
-from noise import assert_end_is_measured, assert_gaps_are_noise, step_to_end
-from problems import make_problem, theta_of
 from sparsefield.datasets import make_field
 from sparsefield.gradients import BestDraws, ExactMoments, Fixed, PerfectDraws, Simulation
 from sparsefield.inference import Chains, EnumeratedStates, OutOfReachError
@@ -19,8 +16,11 @@ from sparsefield.model import norm
 from sparsefield.objective import L1, Problem, choose_active
 from sparsefield.solvers import NEWTON, Limits, _newton, _newton_step, find_move, run_newton, solve
 from sparsefield.solvers._decrease import Fall
-from statistics_ import FALSE_ALARM
-from zoo import LEVELS
+from support import exact_chains
+from support.noise import assert_end_is_measured, assert_gaps_are_noise, step_to_end
+from support.problems import make_problem, theta_of
+from support.statistics_ import FALSE_ALARM
+from support.zoo import LEVELS
 
 
 @pytest.mark.parametrize("p", [1, 5, 8])

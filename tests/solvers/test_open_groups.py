@@ -4,9 +4,6 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from level_problems import edges_of, make_level_problem
-from plain_backend import Plain
-from problems import make_problem
 from sparsefield.gradients import ExactMoments, PerfectDraws, Point, Simulation
 from sparsefield.marks import fit_newton
 from sparsefield.marks._covariance import Covariance
@@ -20,7 +17,10 @@ from sparsefield.solvers import UNDECIDED, find_move
 from sparsefield.solvers._decrease import Stand
 from sparsefield.solvers._draw_budget import draws_for_agreement
 from sparsefield.solvers._edge_noise import find_edge_noise
-from statistics_ import FALSE_ALARM
+from support.level_problems import edges_of, make_level_problem
+from support.plain_backend import Plain
+from support.problems import make_problem
+from support.statistics_ import FALSE_ALARM
 
 
 def look(problem, theta, schedule, simulation):

@@ -8,8 +8,6 @@ import pytest
 from scipy import stats
 
 import sparsefield as sf
-from noise import largest_excess
-from problems import Undrawn, theta_of
 from sparsefield.data import Rows, TableError, find_unseen
 from sparsefield.datasets import make_field
 from sparsefield.fits import Fit, Optimality
@@ -19,8 +17,10 @@ from sparsefield.objective import Problem, expected_moments
 from sparsefield.optimality import certify_rows
 from sparsefield.optimality._entropy_bound import entropy_of
 from sparsefield.optimality._gap_bound import GapBound
-from statistics_ import FALSE_ALARM
-from zoo import LEVELS
+from support.noise import largest_excess
+from support.problems import Undrawn, theta_of
+from support.statistics_ import FALSE_ALARM
+from support.zoo import LEVELS
 
 
 @pytest.mark.parametrize("penalize_main", [True, False])

@@ -7,8 +7,6 @@ import pytest
 from scipy import stats
 
 import sparsefield as sf
-from clock import Clock
-from problems import make_problem, make_table, theta_of
 from sparsefield.data import Rows
 from sparsefield.fits import Status
 from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Simulation
@@ -22,7 +20,9 @@ from sparsefield.optimality._dual_point import choose_targets, count_targets
 from sparsefield.optimality._fresh_draws import Batch
 from sparsefield.optimality._gap_bound import GapBound
 from sparsefield.solvers._loop import Limits
-from statistics_ import FALSE_ALARM
+from support.clock import Clock
+from support.problems import make_problem, make_table, theta_of
+from support.statistics_ import FALSE_ALARM
 
 
 @pytest.mark.parametrize("gap", [0.02, 0.002])

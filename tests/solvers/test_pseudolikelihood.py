@@ -7,16 +7,16 @@ import pytest
 from scipy import stats
 from sklearn.linear_model import LogisticRegression
 
-import exact_chains
 import sparsefield as sf
-from problems import make_table
 from sparsefield import PseudoLikelihood
 from sparsefield.data import find_unseen, moments_of_table, weighted_moments
 from sparsefield.datasets import make_field
 from sparsefield.objective import Problem
 from sparsefield.pseudolikelihood import PSEUDO, PseudoLikelihoodLoss, solve_pseudo_likelihood
-from statistics_ import FALSE_ALARM
-from zoo import ZOO
+from support import exact_chains
+from support.problems import make_table
+from support.statistics_ import FALSE_ALARM
+from support.zoo import ZOO
 
 
 def test_pseudo_likelihood_of_two_variables_is_the_likelihood():

@@ -5,8 +5,6 @@ import pytest
 from scipy import optimize, stats
 
 import sparsefield as sf
-from naive import distribution
-from problems import make_table, theta_of
 from sparsefield.fitting import Learner, Options
 from sparsefield.gradients import BestDraws, ExactMoments, Point, Simulation
 from sparsefield.inference import enumerate_states
@@ -15,7 +13,9 @@ from sparsefield.objective import Observed, Problem, Ridge
 from sparsefield.optimality import bound_gap
 from sparsefield.solvers._newton_step import find_move
 from sparsefield.tables import read_rows
-from statistics_ import FALSE_ALARM
+from support.naive import distribution
+from support.problems import make_table, theta_of
+from support.statistics_ import FALSE_ALARM
 
 
 def make_support(domain, pairs):

@@ -7,10 +7,6 @@ import pytest
 from scipy import stats
 
 import sparsefield as sf
-from clock import Clock
-from marks import assert_each_is_rare, count_errors, draw, find_edge, largest_count, make_copies, make_l1
-from noise import curvature
-from problems import Undrawn, make_problem, theta_of
 from sparsefield.fits import Fit
 from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Simulation
 from sparsefield.marks import _mark, fit_newton
@@ -20,8 +16,12 @@ from sparsefield.marks._reweighted_optimum import reweight_to_optimum
 from sparsefield.objective import Problem
 from sparsefield.pseudolikelihood import solve_pseudo_likelihood
 from sparsefield.solvers import NEWTON, UNDECIDED
-from statistics_ import FALSE_ALARM
-from zoo import LEVELS
+from support.clock import Clock
+from support.marks import assert_each_is_rare, count_errors, draw, find_edge, largest_count, make_copies, make_l1
+from support.noise import curvature
+from support.problems import Undrawn, make_problem, theta_of
+from support.statistics_ import FALSE_ALARM
+from support.zoo import LEVELS
 
 # The statistics of these rows are nearly collinear: which of them differ from zero is for noise to choose.
 COLLINEAR = np.repeat(

@@ -7,7 +7,7 @@ from scipy import optimize, stats
 import sparsefield as sf
 from sparsefield.structure._design import Design
 from sparsefield.structure._nodes import PRECISION, Nodes
-from statistics_ import FALSE_ALARM
+from support.statistics_ import FALSE_ALARM
 
 RING = [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4)]  # without bridges
 

@@ -9,11 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 import sparsefield as sf
-from program import run
 from sparsefield import Fit
 from sparsefield.cli import app
 from sparsefield.learning import seed_of
 from sparsefield.resampling import Ends, _resamples, stability
+from support.program import run
 
 FEW = ("--id", "person", "-n", 4)
 

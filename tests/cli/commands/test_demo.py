@@ -3,9 +3,9 @@
 import matplotlib.image
 import pytest
 
-from program import run
 from sparsefield.fitting import _learner
 from sparsefield.solvers import _newton
+from support.program import run
 
 
 def test_the_demo_summarises_learns_and_draws(tmp_path):

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import sparsefield as sf
-from program import run
 from sparsefield import Fit
+from support.program import run
 
 
 def test_a_field_without_a_fit_can_be_exported_and_says_so_elsewhere(tmp_path):

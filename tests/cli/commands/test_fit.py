@@ -8,11 +8,11 @@ import pytest
 from typer.testing import CliRunner
 
 import sparsefield as sf
-from program import run
 from sparsefield import Fit
 from sparsefield.cli import app
 from sparsefield.progress import ProgressBar
 from sparsefield.solvers import _newton
+from support.program import run
 
 
 def test_a_table_is_fitted_saved_and_told_about(answers):

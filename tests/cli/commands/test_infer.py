@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 import sparsefield as sf
-from program import run
 from sparsefield.cli import app
+from support.program import run
 
 WHO = ("--id", "person")
 

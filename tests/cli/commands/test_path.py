@@ -11,11 +11,11 @@ import pytest
 from typer.testing import CliRunner
 
 import sparsefield as sf
-from program import run
 from sparsefield import Fit
 from sparsefield.cli import app
 from sparsefield.cli.commands import _path as command
 from sparsefield.plotting import PathDisplay
+from support.program import run
 
 SHORT = ("--id", "person", "--missing", "drop", "--n-alphas", 6)
 
@@ -153,7 +153,7 @@ def test_an_interrupt_while_a_picture_is_made_keeps_the_table(answers, tmp_path,
 def test_a_choice_goes_on_where_it_was_interrupted(answers, tmp_path, monkeypatch):
     words = ["path", answers, *SHORT, "--criterion", "cv", "--folds", 3]
     run(*words, "-o", tmp_path / "whole.csv", "-q")
-    original, calls = sf.selection._parts.path, []
+    original, calls = sf.selection.choices._row_subsets.path, []
 
     def stop_at_the_third(*args, **more):
         calls.append(args)

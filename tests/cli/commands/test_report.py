@@ -2,7 +2,7 @@
 
 import matplotlib.image
 
-from program import run
+from support.program import run
 
 
 def test_pages_say_how_sure_edges_are_unless_told_not_to(answers, tmp_path):

@@ -2,8 +2,8 @@
 
 import polars as pl
 
-from program import run
 from sparsefield import Fit
+from support.program import run
 
 
 def test_exact_rows_are_drawn(field, tmp_path):

@@ -5,7 +5,7 @@ import pytest
 
 from sparsefield.datasets import make_field
 from sparsefield.inference import BoundingChains, Chains, Cpu, Perfect
-from zoo import random_field
+from support.zoo import random_field
 
 BINARY = make_field(5, seed=1)
 LEVELS = random_field([3, 2, 4], seed=2, scale=0.5)

@@ -7,7 +7,7 @@ from sparsefield import _threads
 from sparsefield._kernels._target import HAS_AVX2
 from sparsefield.data import _counting, moments_of_codes
 from sparsefield.inference import Chains
-from zoo import ZOO, random_field
+from support.zoo import ZOO, random_field
 
 needs_packed = pytest.mark.skipif(not HAS_AVX2, reason="packed kernels are compiled for AVX2 and later")
 MODELS = {name: ZOO[name] for name in ("mixed levels", "mixed, no reference", "no reference", "with a constant")} | {

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from problems import make_problem
 from sparsefield import _threads
 from sparsefield.certificates import Disagreement
 from sparsefield.datasets import make_field
@@ -12,6 +11,7 @@ from sparsefield.gradients._criterion import Criterion
 from sparsefield.inference import BoundingChains, Chains, Scan
 from sparsefield.inference._checks import HAS_AVX2
 from sparsefield.solvers import State, step
+from support.problems import make_problem
 
 pytestmark = pytest.mark.skipif(not HAS_AVX2, reason="chains are packed on processors with AVX2")
 

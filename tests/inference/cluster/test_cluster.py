@@ -12,7 +12,6 @@ import pytest
 from sklearn.base import clone
 
 import sparsefield as sf
-from problems import make_table
 from sparsefield import _deadline
 from sparsefield.certificates import coalescence
 from sparsefield.datasets import make_field
@@ -21,7 +20,8 @@ from sparsefield.inference import Cluster, Cpu, _draws
 from sparsefield.inference.cluster import _tasks as tasks
 from sparsefield.inference.cluster._workers import Workers
 from sparsefield.model import as_theta
-from zoo import random_field
+from support.problems import make_table
+from support.zoo import random_field
 
 BINARY = make_field(20, seed=1)
 LEVELS = random_field([3, 2, 4, 3, 2], seed=2, scale=0.5)

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-import naive
 from sparsefield import PairwiseMRF
 from sparsefield._deadline import OutOfTimeError, until
 from sparsefield.inference import Given, OutOfReachError, energies
-from statistics_ import assert_counts_agree
-from zoo import ZOO, parts, random_field
+from support import naive
+from support.statistics_ import assert_counts_agree
+from support.zoo import ZOO, parts, random_field
 
 MISSING = 255
 FIELDS = ZOO | {

@@ -6,11 +6,11 @@ import tracemalloc
 import numpy as np
 import pytest
 
-import naive
 import sparsefield as sf
 from sparsefield.datasets import make_field
 from sparsefield.inference import EnumeratedStates, enumerate_states
-from zoo import ZOO, parts, random_field
+from support import naive
+from support.zoo import ZOO, parts, random_field
 
 
 def rounding(model, scale=1.0):

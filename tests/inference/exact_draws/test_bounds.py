@@ -12,7 +12,7 @@ from sparsefield._kernels._target import HAS_AVX2
 from sparsefield.datasets import make_field
 from sparsefield.inference import BoundingChains, Chains, Cpu, Scan
 from sparsefield.inference.chains._blocks import SWEEPS, make_states, make_streams, unpack
-from zoo import BINARY
+from support.zoo import BINARY
 
 STORAGES = ["packed", "bytes"] if HAS_AVX2 else ["bytes"]
 needs_packed = pytest.mark.skipif(not HAS_AVX2, reason="packed kernels are compiled for AVX2 and later")

@@ -5,7 +5,6 @@ import itertools
 import numpy as np
 import pytest
 
-from level_fields import Law, from_blocks, ordered_field
 from sparsefield import Domain, PairwiseMRF, _threads
 from sparsefield._kernels import _intervals, _lookups, _noise
 from sparsefield._kernels._bytes import BLOCK
@@ -13,8 +12,9 @@ from sparsefield.inference import BoundingChains, OutOfReachError, Perfect, Scan
 from sparsefield.inference.chains._blocks import SWEEPS, make_streams
 from sparsefield.inference.exact_draws import _coupled, _level_bounds
 from sparsefield.inference.exact_draws._sets import make_sets
-from statistics_ import FALSE_ALARM, assert_counts_agree, assert_moments_agree
-from zoo import LEVELS, random_field
+from support.level_fields import Law, from_blocks, ordered_field
+from support.statistics_ import FALSE_ALARM, assert_counts_agree, assert_moments_agree
+from support.zoo import LEVELS, random_field
 
 ONE = np.uint64(1)
 NOMINAL = {

@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-import naive
-from random_fields import pair_field
 from sparsefield import PairwiseMRF, _threads
 from sparsefield._kernels._target import HAS_AVX2
 from sparsefield.certificates import dobrushin, influence_matrix
@@ -13,8 +11,10 @@ from sparsefield.datasets import make_field
 from sparsefield.inference import BoundingChains, Perfect, Scan
 from sparsefield.inference.chains._blocks import PILOT, SWEEPS, make_streams
 from sparsefield.inference.exact_draws import _coupled
-from statistics_ import assert_counts_agree, assert_moments_agree
-from zoo import BINARY, parts
+from support import naive
+from support.random_fields import pair_field
+from support.statistics_ import assert_counts_agree, assert_moments_agree
+from support.zoo import BINARY, parts
 
 needs_packed = pytest.mark.skipif(not HAS_AVX2, reason="packed kernels are compiled for AVX2 and later")
 

@@ -5,8 +5,6 @@ import time
 import numpy as np
 import pytest
 
-import naive
-from host_device import IS_REAL, OnDevice, make_device, needs_device
 from sparsefield import Domain, PairwiseMRF
 from sparsefield._deadline import OutOfTimeError, until
 from sparsefield.certificates import certify_bounds
@@ -15,8 +13,10 @@ from sparsefield.inference import DeviceMemoryError, OutOfReachError
 from sparsefield.inference.gpu import _missing
 from sparsefield.inference.gpu._coupled import _Plan, draw_exactly
 from sparsefield.inference.gpu._scan import DeviceScan
-from statistics_ import assert_counts_agree, assert_moments_agree
-from zoo import BINARY, LEVELS, parts
+from support import naive
+from support.host_device import IS_REAL, OnDevice, make_device, needs_device
+from support.statistics_ import assert_counts_agree, assert_moments_agree
+from support.zoo import BINARY, LEVELS, parts
 
 pytestmark = needs_device
 # On this machine a GPU's threads run one by one.

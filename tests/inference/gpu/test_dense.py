@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from host_device import IS_REAL, make_device, needs_device
 from sparsefield import Domain, PairwiseMRF
 from sparsefield.inference.chains._blocks import LONGEST_CALL, SWEEPS
 from sparsefield.inference.chains._tables import as_whole
 from sparsefield.inference.gpu._chains import DeviceChains, cut_sweeps, lay_out
 from sparsefield.inference.gpu._dense import ROWS, STEP, lay_out_entries, suits_products
 from sparsefield.inference.gpu._scan import DeviceScan
-from statistics_ import FALSE_ALARM, assert_moments_agree
+from support.host_device import IS_REAL, make_device, needs_device
+from support.statistics_ import FALSE_ALARM, assert_moments_agree
 
 
 def make_dense(p, scale=0.1, seed=1):

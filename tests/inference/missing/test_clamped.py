@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-import naive
 from sparsefield._kernels._target import HAS_AVX2
 from sparsefield.datasets import make_field
 from sparsefield.inference import ClampedChains, Scan
-from statistics_ import assert_counts_agree
-from zoo import parts, random_field
+from support import naive
+from support.statistics_ import assert_counts_agree
+from support.zoo import parts, random_field
 
 
 @pytest.mark.parametrize(

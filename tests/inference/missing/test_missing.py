@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-import naive
-from level_fields import ordered_field
 from sparsefield import PairwiseMRF, _threads
 from sparsefield._kernels._target import HAS_AVX2
 from sparsefield.datasets import make_field
@@ -12,8 +10,10 @@ from sparsefield.inference import Cpu, OutOfReachError, Scan
 from sparsefield.inference.chains._blocks import CHOICES, CONTINUED, PILOT, SWEEPS, make_streams
 from sparsefield.inference.exact_draws import _coupled
 from sparsefield.inference.missing import _clamped_coupling, _enumerated_rows, _missing
-from statistics_ import assert_counts_agree
-from zoo import ZOO, parts, random_field
+from support import naive
+from support.level_fields import ordered_field
+from support.statistics_ import assert_counts_agree
+from support.zoo import ZOO, parts, random_field
 
 STORAGES = ["packed", "bytes"] if HAS_AVX2 else ["bytes"]
 WAYS = [("enumeration", STORAGES[0]), *(("coupling", storage) for storage in STORAGES)]

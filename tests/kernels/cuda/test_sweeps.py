@@ -5,8 +5,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-import naive_gpu
-from host_device import make_device, needs_device
 from sparsefield import PairwiseMRF
 from sparsefield.datasets import make_field
 from sparsefield.inference.chains._blocks import STARTS, SWEEPS
@@ -17,7 +15,9 @@ from sparsefield.inference.gpu._coupled import draw_exactly
 from sparsefield.inference.gpu._device import GROUPS
 from sparsefield.inference.gpu._draws import count_each, count_lines
 from sparsefield.inference.gpu._scan import DeviceScan
-from zoo import BINARY
+from support import naive_gpu
+from support.host_device import make_device, needs_device
+from support.zoo import BINARY
 
 FEW = make_field(6, edge_probability=0.7, strength=(0.4, 1.2), seed=2)
 

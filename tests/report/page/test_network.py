@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import sparsefield as sf
-from pages import ARTEFACTS, HOSTILE
 from sparsefield.datasets import make_field
 from sparsefield.plotting import PALETTE
 from sparsefield.report._view import read_view
-from views import (
+from support.pages import ARTEFACTS, HOSTILE
+from support.views import (
     NEAR,
     along,
     as_rgb,

@@ -6,7 +6,7 @@ import pytest
 import sparsefield as sf
 from sparsefield.network import Clusters
 from sparsefield.plotting import PALETTE, as_percent
-from views import along, as_rgb, describe, entries, locate, make_few, pixels, rest, until, write_view
+from support.views import along, as_rgb, describe, entries, locate, make_few, pixels, rest, until, write_view
 
 
 def nearest(colors, pixel, background):

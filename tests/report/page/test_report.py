@@ -8,8 +8,6 @@ import polars as pl
 import pytest
 
 import sparsefield as sf
-from inferences import make_inference
-from pages import ARTEFACTS, HOSTILE, settle, visiting
 from sparsefield import Fit, PairwiseMRF
 from sparsefield.fits import Status
 from sparsefield.network import Network
@@ -17,6 +15,8 @@ from sparsefield.report import write_report
 from sparsefield.report._alternatives import describe_alternatives
 from sparsefield.resampling import Bootstrap, Ends, Stability
 from sparsefield.selection import Choice, PathWeights
+from support.inferences import make_inference
+from support.pages import ARTEFACTS, HOSTILE, settle, visiting
 
 ENDS = Ends((), np.ones(0, dtype=bool), np.zeros(0, dtype=int), np.zeros(0, dtype=int))
 SYMPTOMS = ["sad mood", "loss of interest", "sleep problems", "fatigue", "appetite", "worthlessness", "worry",

@@ -4,7 +4,7 @@ import os
 from contextlib import contextmanager
 from pathlib import Path
 
-ARTEFACTS = Path(os.environ.get("SPARSEFIELD_ARTEFACTS", Path(__file__).parents[1] / ".cache" / "artefacts"))
+ARTEFACTS = Path(os.environ.get("SPARSEFIELD_ARTEFACTS", Path(__file__).parents[2] / ".cache" / "artefacts"))
 HOSTILE = [
     "<script>window.hit = 1</script>",
     "</script><img src=x onerror='window.hit = 1'>",

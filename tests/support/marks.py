@@ -7,12 +7,12 @@ import numpy as np
 from scipy import stats
 
 import sparsefield as sf
-from problems import theta_of
 from sparsefield.gradients import ExactMoments, PerfectDraws, Point, Simulation
 from sparsefield.marks import fit_newton
 from sparsefield.objective import Problem
 from sparsefield.solvers import UNDECIDED
-from statistics_ import FALSE_ALARM
+from support.problems import theta_of
+from support.statistics_ import FALSE_ALARM
 
 
 def make_copies(seed):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sparsefield import Domain, PairwiseMRF
-from zoo import random_field
+from support.zoo import random_field
 
 
 def from_blocks(n_levels, mains, blocks, reference="first"):

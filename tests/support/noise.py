@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import stats
 
-from statistics_ import FALSE_ALARM
+from support.statistics_ import FALSE_ALARM
 
 
 def enumerate_statistics(model):

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-import exact_chains
 from sparsefield import PairwiseMRF
+from support import exact_chains
 
 # Sums of at most 256 probabilities, carried through at most 20 sweeps of 8 updates, each rounded to 2^-53 of itself:
 # 160 x 3 + 256 roundings of values up to 1.

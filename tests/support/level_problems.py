@@ -5,9 +5,9 @@ from scipy.linalg import helmert
 from scipy.special import logsumexp
 
 import sparsefield as sf
-from plain_backend import Plain
 from sparsefield.data import find_unseen
 from sparsefield.objective import L1, Group, Observed, Problem
+from support.plain_backend import Plain
 
 N_LEVELS = {"three": (3, 3, 3, 3), "mixed": (3, 2, 4, 2), "ordered": (3, 4, 2, 3)}
 SCORES = {"ordered": (None, (0.0, 1.0, 2.0, 3.0), None, (0.0, 1.0, 3.0))}
