@@ -17,11 +17,7 @@ THEMES = {
     "experiments": {"quick_run"},
     "inference": {"conformance", "contracts"},
 }
-# Rooms whose tests are named by theme until somebody renames them.
-NOT_YET = {
-    "fitting", "marks", "objective", "optimality", "pseudolikelihood", "selection", "solvers", "structure"
-}  # fmt: skip
-MIRRORED = sorted({"", *ROOMS} - NOT_YET)
+MIRRORED = sorted({"", *ROOMS})
 
 
 def list_tests(room):
@@ -46,4 +42,3 @@ def test_files_of_tests_bear_the_names_of_source_files(room):
 def test_every_folder_of_tests_is_a_room():
     folders = {path.name for path in TESTS.iterdir() if path.is_dir() and any(path.rglob("test_*.py"))}
     assert folders - set(ROOMS) == {"docs"}
-    assert set(ROOMS) >= NOT_YET
