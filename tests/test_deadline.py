@@ -136,7 +136,7 @@ def test_marks_and_certificates_have_no_more_time_than_the_fit(monkeypatch):
     monkeypatch.setattr(_mark, "find_undecided", never)
     fit = sf.learn(table, 0.05, **options)
     assert fit.undecided is None
-    assert "There was no time to mark what noise leaves open." in fit.status.sentence
+    assert "There was no time to mark what simulation error leaves open." in fit.status.sentence
     assert fit.status.code == "converged"
     monkeypatch.setattr(_certified_solve, "assess", never)
     fit = sf.learn(table, 0.05, certify=True, **options)

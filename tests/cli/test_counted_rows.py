@@ -56,7 +56,7 @@ def test_a_large_folder_is_counted_fitted_and_certified(folder, tmp_path):
 
 @pytest.mark.usefixtures("large")
 def test_what_a_large_table_cannot_have_is_said(folder, rows):
-    assert "give --alpha: noise alone makes edges below" in run("fit", folder, "--id", "row", code=2)
+    assert "give --alpha: sampling error alone makes edges below" in run("fit", folder, "--id", "row", code=2)
     assert "--weight needs rows in memory" in run("fit", folder, "--alpha", "0.02", "--weight", "row", code=2)
     assert "Column 'row' has 1000 levels" in run("fit", folder, "--alpha", "0.02", code=2)
     copied = rows.with_columns(y=1 - pl.col("x0"), z=pl.when(pl.int_range(pl.len()) == 9).then(None).otherwise("x1"))

@@ -76,7 +76,7 @@ def test_large_fields_are_certified_with_the_entropy_of_two_variables(rows, fold
 
 def test_what_needs_rows_says_so(rows, folder):
     with pytest.raises(
-        sf.TableError, match=r"4000 rows.*choice of its edges needs them: give alpha: noise alone makes"
+        sf.TableError, match=r"4000 rows.*choice of its edges needs them: give alpha: sampling error alone makes"
     ):
         sf.learn(folder)
     with pytest.raises(sf.TableError, match=r"The table is lazy.*call collect\(\) first"):

@@ -10,7 +10,7 @@ import sparsefield as sf
 from sparsefield.data import MISSING
 from sparsefield.fitting import Learner, Options
 from sparsefield.selection import select
-from sparsefield.selection.choices._null_edges import count_noise, edge_of_noise
+from sparsefield.selection.choices._null_edges import count_null_edges, null_alpha
 from sparsefield.tables import read_rows
 from support.problems import make_table, theta_of
 from support.statistics_ import FALSE_ALARM
@@ -74,7 +74,7 @@ def test_a_penalty_that_leaves_no_edge_is_said_to():
 
 
 def test_a_penalty_below_the_noise_is_said_to_be():
-    noise = edge_of_noise(Learner(read_rows(TABLE), Options()))
+    noise = null_alpha(Learner(read_rows(TABLE), Options()))
     assert f"This alpha is below {noise:.2g}, the noise of the table" in str(sf.learn(TABLE, 0.5 * noise).status)
     assert "noise of the table" not in str(sf.learn(TABLE, 1.1 * noise).status)
     assert "noise of the table" not in str(sf.learn(TABLE, 0.5 * noise, penalize_main=True).status)
@@ -82,7 +82,7 @@ def test_a_penalty_below_the_noise_is_said_to_be():
 
 @pytest.mark.parametrize("share", [0.5, 0.99, 0.999, 1 - 1e-9])
 def test_a_penalty_and_the_noise_above_it_can_be_told_apart(share):
-    noise = edge_of_noise(Learner(read_rows(TABLE), Options()))
+    noise = null_alpha(Learner(read_rows(TABLE), Options()))
     alpha = share * noise
     said = str(sf.learn(TABLE, alpha).status)
     own, above = re.search(r"This alpha(?:, (\S+),)? is below (\S+), the noise", said).groups()
@@ -98,8 +98,8 @@ def test_noise_of_pairs_is_that_of_the_rows_that_show_both():
     half = Learner(read_rows(sf.Table(sf.Domain.binary(2), np.asfortranarray(codes))), Options())
     means = [2 / 3, 2 / 3]
     variance = np.prod([q * (1 - q) for q in means]) * 0.5 / 400
-    assert count_noise(half, np.sqrt(variance)) == pytest.approx(0.3173, abs=1e-4)  # one standard error
-    assert edge_of_noise(half) < edge_of_noise(whole)
+    assert count_null_edges(half, np.sqrt(variance)) == pytest.approx(0.3173, abs=1e-4)  # one standard error
+    assert null_alpha(half) < null_alpha(whole)
 
 
 def test_incomplete_independent_tables_have_noise_as_often_as_promised():
@@ -109,7 +109,7 @@ def test_incomplete_independent_tables_have_noise_as_often_as_promised():
         codes = rng.integers(0, 2, (300, 4)).astype(np.uint8)
         codes[rng.random(codes.shape) < 0.3] = MISSING
         learner = Learner(read_rows(sf.Table(sf.Domain.binary(4), np.asfortranarray(codes))), Options())
-        n_above += sf.alpha_max(learner.table) > edge_of_noise(learner)
+        n_above += sf.alpha_max(learner.table) > null_alpha(learner)
     # At most 0.05, by Bonferroni's inequality.
     assert stats.binom.sf(n_above - 1, n_tables, 0.05) > FALSE_ALARM
 

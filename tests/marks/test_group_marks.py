@@ -16,7 +16,7 @@ from sparsefield.objective import Group, Problem
 from sparsefield.solvers import UNDECIDED, find_move
 from sparsefield.solvers._decrease import Stand
 from sparsefield.solvers._draw_budget import draws_for_agreement
-from sparsefield.solvers._edge_noise import find_edge_noise
+from sparsefield.solvers._edge_noise import find_edge_errors
 from support.level_problems import edges_of, make_level_problem
 from support.plain_backend import Plain
 from support.problems import make_problem
@@ -178,7 +178,7 @@ def test_the_furthest_point_of_an_ellipsoid_is_found():
 
 def draws_that_agree(problem, theta, share=0.95):
     here = look(problem, theta, ExactMoments(), Simulation())
-    noise = find_edge_noise(here, find_move(problem, here.draws, theta, here.moments))
+    noise = find_edge_errors(here, find_move(problem, here.draws, theta, here.moments))
     return draws_for_agreement(noise, share)
 
 

@@ -90,10 +90,10 @@ def test_draws_for_a_penalty_are_no_fewer_where_ratios_are_rounded(request):
 def test_the_edge_of_noise_rises_by_a_thousandth_at_most_where_errors_are_rounded(request):
     codes = np.random.default_rng(1).random((400, 25)) < np.linspace(0.1, 0.9, 25)
     learner = Learner(read_rows(sf.Table(sf.Domain.binary(25), codes.astype(np.uint8))), Options())
-    exact, expected = _null_edges.edge_of_noise(learner), _null_edges.count_noise(learner, 0.01)
+    exact, expected = _null_edges.null_alpha(learner), _null_edges.count_null_edges(learner, 0.01)
     request.getfixturevalue("few_rows")
-    assert exact < _null_edges.edge_of_noise(learner) <= 1.001 * exact
-    assert expected < _null_edges.count_noise(learner, 0.01) <= 1.01 * expected
+    assert exact < _null_edges.null_alpha(learner) <= 1.001 * exact
+    assert expected < _null_edges.count_null_edges(learner, 0.01) <= 1.01 * expected
 
 
 def test_what_a_regression_leaves_is_the_same_by_rows_and_of_some(request):

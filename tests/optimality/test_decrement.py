@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from sparsefield.optimality._decrement import Tail, bound_divergence, find_excess, spill
-from sparsefield.optimality._hotelling import limit_decrement, remove_noise, widen_limit
+from sparsefield.optimality._hotelling import limit_decrement, remove_errors, widen_limit
 from support.exact_chains import penalised_optimum
 from support.noise import enumerate_statistics
 from support.problems import make_problem
@@ -140,4 +140,4 @@ def test_limits_hold_for_normal_statistics():
 
 def test_a_decrement_far_beyond_its_noise_has_no_limit():
     assert limit_decrement(200.0, 3, 100, 0.01) == np.inf
-    assert remove_noise(0.1, 100, 1000) == 0.0
+    assert remove_errors(0.1, 100, 1000) == 0.0

@@ -163,7 +163,7 @@ def test_a_step_that_opens_another_phase_is_rejected():
         assert gain - log_mean > max(0, exact + 1)
         fall = measure_fall(before, move_by(before, step), after)
         assert not fall.is_down
-        assert not fall.is_noise
+        assert not fall.is_chance
         # What is left to say is convexity: no more than there is, but for the noise of a mean.
         law, x, _ = weights_at_end(problem, theta + step, step)
         assert fall.decrease <= exact + bernstein(law, x, 1000, np.log(2 * 20 / FALSE_ALARM))
@@ -192,7 +192,7 @@ def test_steps_that_fit_noise_alone_are_told_from_steps_that_lead_up():
         before = look(problem, theta, 2000, seed)
         move = replace(find_move(problem, before.draws, theta, before.estimate.moments), share=1.0)
         after = look(problem, theta + move.whole, 2000, seed, iteration=2)
-        n_up += not measure_fall(before, move, after).is_noise
+        n_up += not measure_fall(before, move, after).is_chance
     tail = max(stats.chi2.sf(k + 3 * np.sqrt(2 * k), k) for k in range(1, 100)) + stats.norm.sf(3)
     assert tail < 0.025
     assert n_up <= stats.binom.isf(FALSE_ALARM, 100, tail)
@@ -200,7 +200,7 @@ def test_steps_that_fit_noise_alone_are_told_from_steps_that_lead_up():
     far = replace(move, whole=20 * move.whole)
     fall = measure_fall(before, far, look(problem, theta + far.whole, 2000, 1, iteration=2))
     assert not fall.is_down
-    assert not fall.is_noise
+    assert not fall.is_chance
 
 
 def observed_objective(theta, penalty, rows, model):

@@ -13,7 +13,7 @@ from sparsefield.objective import Group, Observed, Problem, Ridge
 from sparsefield.solvers import NEWTON, find_move
 from sparsefield.solvers._decrease import Stand
 from sparsefield.solvers._draw_budget import draws_for_agreement, draws_for_penalty
-from sparsefield.solvers._edge_noise import find_edge_noise, find_spread
+from sparsefield.solvers._edge_noise import find_edge_errors, find_spread
 from sparsefield.structure import find_structure
 from sparsefield.tables import read_rows
 from support.noise import covariance, enumerate_statistics
@@ -56,7 +56,7 @@ def test_draws_are_as_many_as_the_law_of_two_fits_asks_for(share, penalize_main)
         problem = make_problem(6, 0.03, seed=seed, penalize_main=penalize_main)
         theta = theta_of(fit_newton(problem, ExactMoments(), tol=1e-10))
         here, move = look(problem, theta, ExactMoments(), Simulation())
-        n = draws_for_agreement(find_edge_noise(here, move), share)
+        n = draws_for_agreement(find_edge_errors(here, move), share)
         sizes = sizes_of_edges(problem, theta)
         # It is found to a hundredth of a power of two, and rounded up. A ridge of 1e-12 is far below that.
         enough, fewer = (stats.norm.cdf(-sizes * np.sqrt(k / 2)).mean() for k in (n, (n - 1) / 2**0.01))
@@ -67,7 +67,7 @@ def test_draws_are_as_many_as_the_law_of_two_fits_asks_for(share, penalize_main)
 def test_a_fit_without_edges_needs_no_draws():
     problem = make_problem(5, 1.0, penalize_main=False)
     theta = theta_of(fit_newton(problem, ExactMoments(), tol=1e-8))
-    assert draws_for_agreement(find_edge_noise(*look(problem, theta, ExactMoments(), Simulation())), 0.99) == 1
+    assert draws_for_agreement(find_edge_errors(*look(problem, theta, ExactMoments(), Simulation())), 0.99) == 1
 
 
 def test_edges_are_lost_as_often_as_the_law_says_and_no_more_often_than_was_asked_for():
@@ -77,7 +77,7 @@ def test_edges_are_lost_as_often_as_the_law_says_and_no_more_often_than_was_aske
     is_edge = np.triu(optimum != 0, 1)
     assert is_edge.sum() == 4
     share = 0.8
-    n = draws_for_agreement(find_edge_noise(*look(problem, optimum, ExactMoments(), Simulation())), share)
+    n = draws_for_agreement(find_edge_errors(*look(problem, optimum, ExactMoments(), Simulation())), share)
     assert n > 1000  # enough for normal noise
     n_fits, n_lost, n_found, n_both = 300, 0, 0, 0
     last = None
@@ -117,7 +117,7 @@ def test_fits_with_other_seeds_have_the_same_edges():
         n = fit.steps[-1].n_chains
         # Their own covariance, over n draws of m statistics, is right to a factor of 1 +- 2 sqrt(m / n).
         slack = 1 + 2 * np.sqrt(36 / n)
-        assert n >= NEWTON.enough * draws_for_agreement(find_edge_noise(here, move), 0.99) / slack
+        assert n >= NEWTON.enough * draws_for_agreement(find_edge_errors(here, move), 0.99) / slack
 
 
 def test_weights_of_other_seeds_differ_by_no_more_than_is_said():
@@ -136,7 +136,7 @@ def test_weights_of_other_seeds_differ_by_no_more_than_is_said():
     problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.02, penalize_main=False)
     for fit in fits[:5]:
         n = fit.steps[-1].n_chains
-        exact = find_edge_noise(*look(problem, theta_of(fit), ExactMoments(), Simulation()))
+        exact = find_edge_errors(*look(problem, theta_of(fit), ExactMoments(), Simulation()))
         wanted = stats.norm.isf(0.005) * exact.errors.max() / np.sqrt(n)
         assert fit.spread == pytest.approx(wanted, rel=np.sqrt(36 / n) + 0.01)
 

@@ -18,7 +18,7 @@ from sparsefield.objective import Problem, Quadratic, SparseQuadratic, choose_ac
 from sparsefield.solvers import NEWTON, _newton_step, _sparse_step, find_move
 from sparsefield.solvers._decrease import make_stand
 from sparsefield.solvers._draw_budget import draws_for_agreement
-from sparsefield.solvers._edge_noise import find_edge_noise
+from sparsefield.solvers._edge_noise import find_edge_errors
 from sparsefield.solvers._sparse_step import NEAREST, WIDEST, NearStep
 from support.problems import theta_of
 from support.statistics_ import FALSE_ALARM
@@ -196,13 +196,13 @@ def test_draws_for_agreement_are_those_of_a_dense_curvature():
     assert isinstance(sparse.quadratic, SparseQuadratic)
     everything = SparseQuadratic.of(here.draws, a, b, near)
     for share in (0.9, 0.99):
-        wanted = draws_for_agreement(find_edge_noise(here, dense), share)
+        wanted = draws_for_agreement(find_edge_errors(here, dense), share)
         whole = replace(sparse, quadratic=everything)
         # Ridges are those of other working sets: a hundredth of a percent of variances. Numbers are right to 2^0.01.
-        assert draws_for_agreement(find_edge_noise(here, whole), share) == pytest.approx(wanted, rel=0.02)
+        assert draws_for_agreement(find_edge_errors(here, whole), share) == pytest.approx(wanted, rel=0.02)
         # On what is near alone, errors are those that the eigenvalues of M^-1 H allow.
         e = spread_of(RING, theta, NEAREST)
-        assert draws_for_agreement(find_edge_noise(here, sparse), share) == pytest.approx(
+        assert draws_for_agreement(find_edge_errors(here, sparse), share) == pytest.approx(
             wanted, rel=2 * e / (1 - e) + 0.02
         )
 

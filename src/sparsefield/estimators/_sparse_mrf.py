@@ -51,15 +51,15 @@ class SparseMRF(FieldEstimator):
         With the paper's steps: whether chains start anew in every iteration, as in the paper, or go on from the last
         one. Newton steps have new draws each time.
     n_chains : int
-        Chains or draws behind a gradient; with Newton steps those of the first, where their noise is below alpha, and
-        at least eight for each parameter that is not zero.
+        Chains or draws behind a gradient; with Newton steps those of the first, where their simulation error is below
+        alpha, and at least eight for each parameter that is not zero.
     gap : float or "auto"
         Newton steps on draws: how far above its optimum the objective may be, on average, in nats per row; smaller
-        makes more draws, nonzeros / (2 gap) of them, and at least as many as it takes until their noise alone is not
-        expected to make an edge at this alpha, up to 65,536 or the number of rows. "auto" makes as many draws as it
-        takes until another seed is expected to find 99% of the same edges, for a gap of 0.05 at most; but no more than
-        four million, nor than 2^28 over the number of slots. Steps on all states have no simulation error, and go on
-        until `tol`.
+        makes more draws, nonzeros / (2 gap) of them, and at least as many as it takes until their simulation error
+        alone is not expected to make an edge at this alpha, up to 65,536 or the number of rows. "auto" makes as many
+        draws as it takes until another seed is expected to find 99% of the same edges, for a gap of 0.05 at most; but
+        no more than four million, nor than 2^28 over the number of slots. Steps on all states have no simulation error,
+        and go on until `tol`.
     step_size : float or "auto"
         Length of the paper's steps; "auto" follows the inverse of the largest curvature. The paper's is 0.4.
     ordinal : iterable of names, mapping of names, bool, optional
@@ -88,7 +88,7 @@ class SparseMRF(FieldEstimator):
         is time for.
     tol : float
         The fit has converged when the norm of the step map (Newton: of the smallest subgradient) is at most this. With
-        estimated gradients it ends earlier, when steps cannot be told from noise, and says so.
+        estimated gradients it ends earlier, when steps cannot be told from simulation error, and says so.
     init : "auto", PairwiseMRF, "pseudolikelihood" or "zero"
         Where to start: a model over the same variables, that of `PseudoLikelihood` with the same penalty, or one
         without interactions, whose main effects are those of independent variables where they are free. "auto": Newton
@@ -138,8 +138,8 @@ class SparseMRF(FieldEstimator):
     n_iter_ : int
         Iterations made.
     fit_ : Fit
-        All of this as one value. `sf.edge_table(mrf)` marks edges that noise leaves open, and `sf.certify(mrf, X)`
-        bounds what the objective is above its optimum; both take the estimator or its fit.
+        All of this as one value. `sf.edge_table(mrf)` marks edges that simulation error leaves open, and
+        `sf.certify(mrf, X)` bounds what the objective is above its optimum; both take the estimator or its fit.
 
     Notes
     -----

@@ -49,7 +49,7 @@ class SparseMRFCV(FieldEstimator):
     Parameters
     ----------
     alphas : sequence of float, optional
-        The penalties to choose from. Unless given, `n_alphas` from `alpha_max` down to where noise makes edges
+        The penalties to choose from. Unless given, `n_alphas` from `alpha_max` down to where sampling error makes edges
         (`selection.select`).
     n_alphas : int
         How many there are, unless they are given.

@@ -43,8 +43,8 @@ class Fit:
     steps : tuple of StepInfo
         The iterations.
     undecided : ndarray of shape (n_slots, n_slots), optional
-        True for each parameter of which the noise of the draws does not settle whether it is zero: main effects on the
-        diagonal, interactions beside it. None where that is not known.
+        True for each parameter of which the simulation error of the draws does not settle whether it is zero: main
+        effects on the diagonal, interactions beside it. None where that is not known.
     alpha : float, optional
         The strength of the penalty, if the likelihood was penalised.
     penalty : str

@@ -114,8 +114,8 @@ class NewtonStep(StepInfo):
         L2 norm of the smallest subgradient of the objective at these parameters; for the pseudo-likelihood at the end
         of the step.
     share : float
-        The part of the suggested step that is made next. It is 0 where the step is not worth the noise of the draws,
-        so that more draws are made in the same place, and where these parameters were taken back.
+        The part of the suggested step that is made next. It is 0 where the step is not worth the simulation error of
+        the draws, so that more draws are made in the same place, and where these parameters were taken back.
     predicted : float or None
         Decrease of the objective that the quadratic model promises for the whole of the suggested step; None where the
         parameters were taken back.

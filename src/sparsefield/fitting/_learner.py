@@ -298,9 +298,10 @@ class Learner:
     def _rows_to_start(self, alpha: float) -> tuple[Table, float]:
         """Return the rows that a start is found from, and the penalty there.
 
-        Where rows are not in memory, it is a sample of them, whose noise would make edges at a penalty far below it. In
-        n rows of independent variables, the frequency of two levels together misses the product of their own by a
-        standard error of 1 / (4 sqrt(n)) at most, and the largest of m such errors is about sqrt(2 log m) of it.
+        Where rows are not in memory, it is a sample of them, whose sampling error would make edges at a penalty far
+        below it. In n rows of independent variables, the frequency of two levels together misses the product of their
+        own by a standard error of 1 / (4 sqrt(n)) at most, and the largest of m such errors is about sqrt(2 log m) of
+        it.
         """
         if not isinstance(self.table, CountedTable):
             return self.table, alpha

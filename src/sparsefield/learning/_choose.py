@@ -12,7 +12,7 @@ from sparsefield.data import CountedTable, Rows, TableError
 from sparsefield.fitting import Learner, Options
 from sparsefield.learning._discoveries import find_discoveries
 from sparsefield.parallel import Watch
-from sparsefield.selection import Choice, Objective, edge_of_noise, largest_alpha, select
+from sparsefield.selection import Choice, Objective, largest_alpha, null_alpha, select
 from sparsefield.structure import Structure, find_structure, is_feasible
 
 _SHARE_OF_CHOICE = 0.5  # of the time that there is, where it is limited
@@ -90,8 +90,8 @@ def _take_rows(learner: Learner) -> Rows:
         raise TableError(
             f"The {table.n_rows} rows of this table are counted and not in memory, and the choice of its edges needs "
             "them",
-            f"give {{option}}: noise alone makes edges below {edge_of_noise(learner):.2g}, and there are none from "
-            f"{largest_alpha(learner):.2g} on; or encode the whole table where it fits into memory",
+            f"give {{option}}: sampling error alone makes edges below {null_alpha(learner):.2g}, and there are none "
+            f"from {largest_alpha(learner):.2g} on; or encode the whole table where it fits into memory",
             option="alpha",
         )
     return Rows(table.sample)

@@ -17,7 +17,7 @@ from sparsefield.learning._choose import choose
 from sparsefield.learning._show import QUIET, Quiet, Show
 from sparsefield.model import PairwiseMRF, as_theta
 from sparsefield.objective import Penalty, PenaltyKind, Ridge
-from sparsefield.selection import Choice, count_edges, describe_noise, largest_alpha
+from sparsefield.selection import Choice, count_edges, describe_null_edges, largest_alpha
 from sparsefield.solvers import WatchSteps
 from sparsefield.structure import Structure
 from sparsefield.tables import Ordinal, read_rows
@@ -182,11 +182,11 @@ def learn_with(
 
 
 def describe_alpha(fit: Fit, learner: Learner) -> str:
-    """Say what a penalty means that leaves no edge, or is below the noise of the table; nothing where it is neither."""
+    """Say what a penalty means that leaves no edge, or some by sampling error; nothing where it is neither."""
     if fit.alpha is None or fit.status.code in ("time", "interrupted"):
         return ""
     if count_edges(fit.model):
-        return describe_noise(fit.alpha, learner)
+        return describe_null_edges(fit.alpha, learner)
     most = largest_alpha(learner)
     if fit.alpha < most:
         return ""

@@ -18,10 +18,10 @@ from sparsefield.objective import Problem, Quadratic, SparseQuadratic, find_near
 class BlockMargins:
     """Margins of parameters from local regressions: on blocks of statistics that are near in the graph.
 
-    The entry of an inverse covariance that belongs to a statistic is, but for noise, that of the block of those near
-    it. Draws say whether it is: covariances of what a regression on its block leaves of a statistic, with all others.
-    With 1000 variables, 3039 statistics and 30,000 draws variances from blocks of reach 0, 1, 2 and 3 are 0.975, 0.991,
-    0.991 and 0.992 of those from the whole covariance at the least; the medians are 1.000.
+    The entry of an inverse covariance that belongs to a statistic is, but for simulation error, that of the block of
+    those near it. Draws say whether it is: covariances of what a regression on its block leaves of a statistic, with
+    all others. With 1000 variables, 3039 statistics and 30,000 draws variances from blocks of reach 0, 1, 2 and 3 are
+    0.975, 0.991, 0.991 and 0.992 of those from the whole covariance at the least; the medians are 1.000.
 
     Parameters
     ----------
@@ -110,10 +110,10 @@ class BlockMargins:
         return margin(np.sqrt(variances), variances * self._found.spans[some])
 
     def _batches(self, ratios: Values) -> list[Index]:
-        """Return those beyond their margins in batches whose noise hides nothing that could lead to another answer.
+        """Return those beyond their margins in batches whose error hides nothing that could lead to another answer.
 
         Were the entry of an inverse r times as large, or more, one with the ratio r would be within its margin. For
-        that it takes a correlation c with 1 - c^2 = 1 / r, to which a batch of m adds noise of sqrt(m / n).
+        that it takes a correlation c with 1 - c^2 = 1 / r, to which a batch of m adds an error of sqrt(m / n).
         """
         order = np.argsort(-ratios, kind="stable")
         order = order[ratios[order] > 1]

@@ -74,8 +74,9 @@ class GroupMargins:
         """Return the margin of the norm of a group, from its standard error by the inverse covariance.
 
         With R the inverse of its block of that, what the others leave of its covariance, and u its direction, its norm
-        has the variance 1 / (n u . R u). Noise across u adds to it on average: of a gradient of norm alpha the norm
-        grows by the variance across it over 2 alpha. Where alpha is small that is more than the norm of all noise.
+        has the variance 1 / (n u . R u). Simulation error across u adds to it on average: of a gradient of norm alpha
+        the norm grows by the variance across it over 2 alpha. Where alpha is small that is more than the norm of the
+        whole error.
         """
         n, own = self._found.n, self._members[g]
         span, block = self._found.spans[own[0]], self._covariance.matrix[np.ix_(own, own)]

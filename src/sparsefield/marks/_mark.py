@@ -21,7 +21,7 @@ from sparsefield.solvers import (
     Limits,
     NewtonEnd,
     NewtonPolicy,
-    find_edge_noise,
+    find_edge_errors,
     find_spread,
     run_newton,
 )
@@ -59,10 +59,11 @@ def mark(end: NewtonEnd, limits: Limits, *, policy: MarksPolicy = MARKS) -> Fit:
                 spread = _find_spread(end)
                 undecided = _find_undecided(end, policy=policy)
     except OutOfTimeError:
-        status = replace(status, sentence=f"{status.sentence} There was no time to mark what noise leaves open.")
+        said = f"{status.sentence} There was no time to mark what simulation error leaves open."
+        status = replace(status, sentence=said)
     except KeyboardInterrupt:
-        said = f"Interrupted after {count(len(end.steps), 'iteration')}, while what noise leaves open was marked."
-        status = Status("interrupted", said)
+        said = f"Interrupted after {count(len(end.steps), 'iteration')}, while what simulation error leaves open"
+        status = Status("interrupted", f"{said} was marked.")
     if spread:
         said = f"{status.sentence} Simulation error: weights of another seed differ by {at_most(spread)} at most."
         status = replace(status, sentence=said)
@@ -73,7 +74,7 @@ def _find_undecided(end: NewtonEnd, *, policy: MarksPolicy) -> Mask | None:
     """Mark what simulation error leaves open, by the draws at the end of the last step, which had no say in it.
 
     None where that is not known: of exact moments whose optimum was not reached, or with missing values whose draws
-    alone are noise, and where there were no draws.
+    alone are random, and where there were no draws.
     """
     if end.last is None:
         return None
@@ -104,4 +105,4 @@ def _find_spread(end: NewtonEnd) -> float | None:
     here, move = end.last
     if here.is_exact:
         return 0.0
-    return find_spread(find_edge_noise(here, move), here)
+    return find_spread(find_edge_errors(here, move), here)

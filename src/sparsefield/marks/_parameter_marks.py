@@ -34,12 +34,12 @@ def find_undecided(
 ) -> Mask | None:
     """Mark the parameters of which draws do not settle whether they are zero in the optimum, as they are in theta.
 
-    Draws at theta that had no say in it lead to an optimum which is off by their noise alone. It is a continuous
-    function of that noise, linear as long as the same parameters differ from zero: the optimum moves most where as many
-    as possible do, and the gradient of one that is zero moves most where as few as possible do. So there are two sets:
-    parameters that may differ from zero, with standard errors from the inverse of the covariance of them all, and
-    parameters that must, by these errors. Gradients of zeros have the variance that is left by a regression on those
-    that must. What is in the first set and not in the second is undecided (`docs/math/optimality.md`).
+    Draws at theta that had no say in it lead to an optimum which is off by their simulation error alone. It is a
+    continuous function of that error, linear as long as the same parameters differ from zero: the optimum moves most
+    where as many as possible do, and the gradient of one that is zero moves most where as few as possible do. So there
+    are two sets: parameters that may differ from zero, with standard errors from the inverse of the covariance of them
+    all, and parameters that must, by these errors. Gradients of zeros have the variance that is left by a regression on
+    those that must. What is in the first set and not in the second is undecided (`docs/math/optimality.md`).
 
     Parameters
     ----------
@@ -52,7 +52,8 @@ def find_undecided(
     estimate : Estimate
         Moments at theta of these draws, or of more.
     counts : float
-        What a draw counts for: less than one where missing values take from the curvature, and add noise of their own.
+        What a draw counts for: less than one where missing values take from the curvature, and add simulation error of
+        their own.
     policy : MarksPolicy
         Tuning constants.
 

@@ -39,7 +39,8 @@ class MarksPolicy:
     shortest: float = 0.25
 
     # Quadratic models are minimised to this share of the largest violation, and once a round moves no parameter by more
-    # than its standard error, to a fifth of the noise, 2 / n, of a mean over n draws to which four of them contribute.
+    # than its standard error, to a fifth of the simulation error, 2 / n, of a mean over n draws to which four of them
+    # contribute.
     inner_tol: float = 0.03
     most_epochs: int = 1000
 
@@ -77,7 +78,7 @@ class MarksPolicy:
     # More than sums over millions of draws are rounded by.
     rounding: float = 1e-12
 
-    # Covariances with what is outside a block are noise unless they are above so many standard errors: a normal error
+    # Covariances with what is outside a block are chance unless they are above so many standard errors: a normal error
     # is with a probability of 6e-7.
     standard_errors: float = 5.0
 

@@ -1,4 +1,4 @@
-"""The optimum that draws with importance weights lead to, by the whole covariance: the exact one, but for noise."""
+"""The optimum that draws with importance weights lead to, by the whole covariance: the exact one, but for chance."""
 
 from __future__ import annotations
 

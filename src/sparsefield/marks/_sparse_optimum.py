@@ -108,8 +108,8 @@ class _Screen:
 class SparseSteps:
     """Newton steps with the covariances that are near in the graph, each of which remembers the last one: heavy balls.
 
-    What the curvature leaves out is the noise of the draws: the covariance of w statistics over n of them has
-    eigenvalues from (1 - sqrt(w / n))^2 to (1 + sqrt(w / n))^2 times what they are (Marchenko and Pastur 1967). Of
+    What the curvature leaves out is the simulation error of the draws: the covariance of w statistics over n of them
+    has eigenvalues from (1 - sqrt(w / n))^2 to (1 + sqrt(w / n))^2 times what they are (Marchenko and Pastur 1967). Of
     steps with so wrong a curvature the best are those that keep a share w / n of the last one (Polyak 1964): errors
     fall by sqrt(w / n).
 

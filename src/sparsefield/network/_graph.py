@@ -22,9 +22,9 @@ def make_graph(
     Parameters
     ----------
     fitted : PairwiseMRF, Fit, fitted estimator or Network
-        The field. The edges of a fit that knows which of them its noise leaves open have an attribute `undecided`, and
-        those of `Network.of(fit, inference)` have `estimate`, `low`, `high`, `p`, `q` and `detectable` where these are
-        known; the graph itself has `fdr` then, the rate at which pairs are edges.
+        The field. The edges of a fit that knows which of them its simulation error leaves open have an attribute
+        `undecided`, and those of `Network.of(fit, inference)` have `estimate`, `low`, `high`, `p`, `q` and `detectable`
+        where these are known; the graph itself has `fdr` then, the rate at which pairs are edges.
     nodes : mapping of variable to attributes, optional
         Further attributes, such as a group. Those with a single main effect have it as `main`.
 

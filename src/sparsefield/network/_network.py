@@ -1,4 +1,4 @@
-"""The network of a model as one value: which variables interact, how strongly, and what noise leaves open."""
+"""The network of a model as one value: which variables interact, how strongly, what simulation error leaves open."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ class Network:
     mains : tuple of float or None
         The main effect of each variable that has a single one.
     undecided : ndarray of shape (n_variables, n_variables), optional
-        Whether the noise of the draws leaves open that a pair has an edge, or has none; None where that is not known.
+        Whether the simulation error of the draws leaves open that a pair has an edge, or has none; None where that is
+        not known.
     inference : Inference, optional
         How sure every pair is, of the same variables.
     spread : float, optional
@@ -165,12 +166,12 @@ class Network:
 
     @property
     def n_undecided(self) -> int | None:
-        """How many edges noise leaves open, where that is known."""
+        """How many edges simulation error leaves open, where that is known."""
         return self._count_open(self.strengths != 0)
 
     @property
     def n_open_pairs(self) -> int | None:
-        """Of how many pairs without an edge noise leaves open that they have one, where that is known."""
+        """Of how many pairs without an edge simulation error leaves open that they have one, where that is known."""
         return self._count_open(self.strengths == 0)
 
     def _count_open(self, among: NDArray[np.bool_]) -> int | None:
@@ -180,9 +181,9 @@ class Network:
 def edge_table(fitted: PairwiseMRF | Fit | Fitted | Network, inference: Inference | None = None) -> pl.DataFrame:
     """Return the edges as a table, strongest first.
 
-    Of a fit that knows which of its parameters are undecided, there is a column that says so: whether the noise of the
-    draws leaves open that an edge is none. Pairs without an edge of which it leaves open that they have one come last,
-    with weight zero.
+    Of a fit that knows which of its parameters are undecided, there is a column that says so: whether the simulation
+    error of the draws leaves open that an edge is none. Pairs without an edge of which it leaves open that they have
+    one come last, with weight zero.
 
     With an inference, each pair has what that says of it. Pairs that are edges at its rate, but not in the fit, come
     after the edges of the fit, with weight zero, those with the largest estimates first.
@@ -218,7 +219,7 @@ def edge_table(fitted: PairwiseMRF | Fit | Fitted | Network, inference: Inferenc
 
 
 def _find_open(model: PairwiseMRF, marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Say for each pair whether noise leaves it open: an edge is settled as soon as one of its parameters is."""
+    """Say whether simulation error leaves each pair open: an edge is settled as soon as one of its parameters is."""
     is_settled = _join_slots(model, (model.interactions != 0) & ~marked)
     found = _join_slots(model, marked) & ~is_settled
     np.fill_diagonal(found, False)

@@ -13,7 +13,7 @@ from sparsefield.optimality._decrement import Tail, bound_divergence, bound_powe
 from sparsefield.optimality._dual_point import RefusalError, Targets, count_targets, mean_error
 from sparsefield.optimality._fresh_draws import Batch, Factored, bound_reach
 from sparsefield.optimality._gap_bound import GapBound
-from sparsefield.optimality._hotelling import limit_decrement, remove_noise, widen_limit
+from sparsefield.optimality._hotelling import limit_decrement, remove_errors, widen_limit
 from sparsefield.optimality._policy import GAPS, GapPolicy
 from sparsefield.solvers import least_draws, move_gradients
 
@@ -73,7 +73,7 @@ def judge(
         limit = widen_limit(limit, decrement, targets.n, values)
     divergence, moved = _bound_tails(-chose.along(direction), limit, targets, fresh, factored, policy.tail * risk)
     cost = targets.slackness(problem, theta)
-    estimate = cost + remove_noise(decrement, targets.n, fresh.n) / 2
+    estimate = cost + remove_errors(decrement, targets.n, fresh.n) / 2
     if not np.isfinite(divergence):
         why = "the tails of a step are too long for these draws: use more of them"
         return GapBound(estimate=estimate, why=why), None
@@ -105,8 +105,8 @@ def _bound_tails(
 ) -> tuple[float, float]:
     """Bound the divergence, and how far negative states move the moments outside S, as a share of their ranges.
 
-    The direction of h is that of the fresh draws, with their noise, and its values are those of other draws: noise only
-    adds to means of convex functions of h. It is made as long as the limit at least.
+    The direction of h is that of the fresh draws, with their simulation error, and its values are those of other draws:
+    error only adds to means of convex functions of h. It is made as long as the limit at least.
     """
     h = h * max(1.0, np.sqrt(limit / max(h.var(), 1e-300)))
     z = float(-ndtri(risk / 3))  # two powers and the reach

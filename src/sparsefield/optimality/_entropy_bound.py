@@ -122,8 +122,8 @@ class Means:
         low, high = extremes(self._problem)
         width = sum_once(np.abs(weights) * (high - low))
         tail = np.log(2 / self._risk)
-        noise = np.sqrt(2 * values.var(ddof=1) * tail / n) + 7 * width * tail / (3 * (n - 1))
-        return float(values.mean() + noise + sum_once(np.abs(weights) * self._bias))
+        error = np.sqrt(2 * values.var(ddof=1) * tail / n) + 7 * width * tail / (3 * (n - 1))
+        return float(values.mean() + error + sum_once(np.abs(weights) * self._bias))
 
 
 def _draw(model: PairwiseMRF, simulation: Simulation, use: Use, policy: GapPolicy) -> tuple[ChainStates, Matrix]:
@@ -156,8 +156,8 @@ def _fit_tighter(
 ) -> Means | None:
     """Return fresh means of a second fit with a smaller penalty, where there can be one."""
     n_draws = simulation.n_chains
-    # Twice the largest errors that means can have: once for these, and once for the noise of the second fit. The draws
-    # here must have no say in it: the second fit may not depend on them.
+    # Twice the largest errors that means can have: once for these, and once for the simulation error of the second fit.
+    # The draws here must have no say in it: the second fit may not depend on them.
     margin = 2 * float(np.sqrt(np.log(2 * count_statements(problem) / risk) / (2 * n_draws)))
     alpha, known = problem.penalty.alpha, describe_penalty(problem.penalty)
     if margin >= policy.most_margin * alpha or known["penalty"] not in ("L1", "Group") or not known["penalize_main"]:

@@ -43,9 +43,9 @@ def _widen(problem: Problem, targets: Targets, chose: Batch, risk: float) -> Tar
     """Return targets with all statistics that are too near to their penalties to be left out without a look at H."""
     gradients = chose.gradient + chose.draws.project(chose.draws.along(targets.move))
     deviations = np.sqrt(np.maximum(largest_variances(problem, chose.slots), spans(problem) ** 2 / chose.n))
-    # What D will be about: the step, and the norm of the noise of k means and of its deviations from that.
-    noise = np.sqrt(max(1, targets.n) / chose.n) + np.sqrt(2 * np.log(_USES / risk) / chose.n)
-    far = np.sqrt(targets.decrement) + 2 * noise
+    # What D will be about: the step, and the norm of the simulation error of k means and of its deviations from that.
+    error = np.sqrt(max(1, targets.n) / chose.n) + np.sqrt(2 * np.log(_USES / risk) / chose.n)
+    far = np.sqrt(targets.decrement) + 2 * error
     sharp = 2 * np.sqrt(2 * np.log(len(deviations) ** 2 * _USES / risk) / chose.n)
     return targets.with_more(targets.find_near(chose.gradient, deviations * (far + sharp)), gradients)
 
@@ -74,8 +74,8 @@ def _bound_delta(problem: Problem, targets: Targets, chose: Batch, fresh: Batch,
     v = (fresh.gradient[a, b] + targets.t) / deviations
     seen = np.sqrt((1 + xi) * float(v @ cho_solve(cho_factor(covariance), v)))
     reach, mean = np.sqrt(reach2), np.sqrt(k / n)
-    noise = mean + np.sqrt(2 * t / n * (1 + 2 * reach * mean)) + reach * t / (3 * n)
-    return float(reach), float(seen + noise)
+    error = mean + np.sqrt(2 * t / n * (1 + 2 * reach * mean)) + reach * t / (3 * n)
+    return float(reach), float(seen + error)
 
 
 def _least_mean(seen: float, largest: float, n: int, t: float) -> float:

@@ -90,7 +90,7 @@ class Walk:
         return batch
 
     def _should_step(self, targets: Targets, chose: Batch) -> bool:
-        """Say whether the decrement is too large to be judged here, and above its noise."""
+        """Say whether the decrement is too large to be judged here, and above its simulation error."""
         k, n, policy = targets.n, chose.n, self._policy
         above = targets.decrement - k / n
         if above <= policy.standard_errors * np.sqrt(2 * k + 4 * n * max(above, 0.0)) / n:
@@ -98,7 +98,7 @@ class Walk:
         check_draws(targets, chose, policy=policy)  # what no draw shows has no curvature, and a step on it no end
         if above > policy.largest_decrement:
             return True
-        # Would the tails do on fresh draws, with as much noise as these add?
+        # Would the tails do on fresh draws, with as much simulation error as these add?
         a, b = targets.first, targets.second
         h = np.sqrt(1 + k / (n * targets.decrement)) * chose.along(targets.move)
         try:

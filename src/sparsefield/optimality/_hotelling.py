@@ -12,7 +12,7 @@ from sparsefield._typing import Values
 # and the limits differ by less than 1e-3 of themselves from those of scipy's noncentral F (see the tests).
 _NODES = 40
 
-# No limit is below 1 / n: the noise of a single statistic, in units of its variance.
+# No limit is below 1 / n: the simulation error of a single statistic, in units of its variance.
 _LEAST = 1.0
 
 # A decrement of 100 is far beyond what a quadratic model can say anything about.
@@ -70,10 +70,10 @@ def widen_limit(limit: float, decrement: float, k: int, values: Values) -> float
     """
     n = len(values)
     inflation = (2 * values - values**2).var() / max(4 * decrement + 2 * decrement**2, 1e-300)
-    centre = remove_noise(decrement, k, n)
+    centre = remove_errors(decrement, k, n)
     return float(centre + max(0.0, limit - centre) * np.sqrt(max(1.0, inflation)))
 
 
-def remove_noise(decrement: float, k: int, n: int) -> float:
-    """Return the decrement less what the noise of k means adds to its estimate on average."""
+def remove_errors(decrement: float, k: int, n: int) -> float:
+    """Return the decrement less what the simulation error of k means adds to its estimate on average."""
     return max(0.0, decrement * (n - k) / n - k / n)

@@ -16,13 +16,13 @@ class GapPolicy:
 
     confidence: float = 0.99  # a convention, as for `certify`
 
-    # A fit that is to be certified gets this share of the gap for itself; what is left is for the noise of the
-    # certificate.
+    # A fit that is to be certified gets this share of the gap for itself; what is left is for the simulation error of
+    # the certificate.
     own_share: float = 1 / 3
 
-    # Bounds from n draws are above the gap by about z sqrt(2 k) / (2 n) for the noise of k parameters that are not
-    # zero, and by u / (2 n) for u zeros near their penalties, of which there are about as many: together k / n, at
-    # most. With fewer than 100 draws for each parameter bounds are often refused, since tails are too long
+    # Bounds from n draws are above the gap by about z sqrt(2 k) / (2 n) for the simulation error of k parameters that
+    # are not zero, and by u / (2 n) for u zeros near their penalties, of which there are about as many: together k / n,
+    # at most. With fewer than 100 draws for each parameter bounds are often refused, since tails are too long
     # (docs/math/optimality.md). Zeros that so many draws leave near their penalties count as well.
     draws_each: int = 100
     fewest_draws: int = 50_000
@@ -61,7 +61,8 @@ class GapPolicy:
     # add 0.27 delta + delta^2 to a bound, relative to delta^2 / 2: 8% here. A walk takes two more batches.
     largest_decrement: float = 0.03
 
-    # A step is made where its decrement is above its noise by this many standard errors. Steps on noise go uphill.
+    # A step is made where its decrement is above its simulation error by this many standard errors. Steps on that error
+    # go uphill.
     standard_errors: float = 2.0
 
     # An excess up to this costs a bound next to nothing; beyond, it may not be one at all on fresh draws.
@@ -77,8 +78,8 @@ class GapPolicy:
     # variables 24 s.
     most_active: int = 8192
 
-    # The quadratic model is minimised to this share of the noise of a mean whose variance is 1/4: what is left changes
-    # targets by as much, and adds to the decrement the square of it.
+    # The quadratic model is minimised to this share of the simulation error of a mean whose variance is 1/4: what is
+    # left changes targets by as much, and adds to the decrement the square of it.
     inner_noise: float = 0.02
     most_epochs: int = 1000
 

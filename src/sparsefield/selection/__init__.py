@@ -1,9 +1,9 @@
 """Paths of penalties, and rules that choose from them."""
 
-from sparsefield.selection.choices._choose import Criterion, describe_noise, select
+from sparsefield.selection.choices._choose import Criterion, describe_null_edges, select
 from sparsefield.selection.choices._criteria import Choice, extended_bic
 from sparsefield.selection.choices._degrees_of_freedom import count_nonzero
-from sparsefield.selection.choices._null_edges import edge_of_noise
+from sparsefield.selection.choices._null_edges import null_alpha
 from sparsefield.selection.paths._alpha_max import alpha_max, largest_alpha
 from sparsefield.selection.paths._path import Objective, Path, check_objective, count_edges, path
 from sparsefield.selection.paths._path_weights import PathWeights
@@ -19,10 +19,10 @@ __all__ = [
     "check_objective",
     "count_edges",
     "count_nonzero",
-    "describe_noise",
-    "edge_of_noise",
+    "describe_null_edges",
     "extended_bic",
     "largest_alpha",
+    "null_alpha",
     "path",
     "relax",
     "select",

@@ -2,7 +2,7 @@
 
 from sparsefield.solvers._decrease import Stand
 from sparsefield.solvers._draw_budget import least_draws
-from sparsefield.solvers._edge_noise import UNDECIDED, find_edge_noise, find_spread, mark_quantile
+from sparsefield.solvers._edge_noise import UNDECIDED, find_edge_errors, find_spread, mark_quantile
 from sparsefield.solvers._loop import Limits, run, stalled
 from sparsefield.solvers._loop import Watch as WatchSteps
 from sparsefield.solvers._newton_policy import DRAWS_EACH, LEAST_SHARE, MOST_DRAWS, NEWTON, NewtonPolicy
@@ -32,7 +32,7 @@ __all__ = [
     "check_gap",
     "check_step_size",
     "find_candidates",
-    "find_edge_noise",
+    "find_edge_errors",
     "find_move",
     "find_spread",
     "follow",

@@ -65,12 +65,12 @@ class Stand:
 
     @property
     def counts(self) -> float:
-        """What a draw counts for in the parameters, for the noise of missing values and what they take away."""
+        """What a draw counts for in the parameters, for the errors of missing values and what they take away."""
         return (1 - self.missing) ** 2 / (self.share * self.n_asked) if self.share > 0 else np.inf
 
     @property
-    def noise(self) -> float:
-        """What a step on the draws here loses to their noise: nonzeros / (2 n)."""
+    def simulation_error(self) -> float:
+        """What a step on the draws here loses to their simulation error: nonzeros / (2 n)."""
         return max(1, count_once(self.theta)) * self.share / 2
 
 
@@ -92,8 +92,8 @@ class Fall:
     error : float
         Standard error of the decrease.
     allowed : float
-        By how much the objective may seem to rise, since the step was chosen on draws and fits their noise too, and is
-        judged on others that have noise of their own.
+        By how much the objective may seem to rise, since the step was chosen on draws and fits their simulation error
+        too, and is judged on others that have errors of their own.
     """
 
     decrease: float
@@ -106,8 +106,8 @@ class Fall:
         return leads_down(self.decrease, self.error)
 
     @property
-    def is_noise(self) -> bool:
-        """Whether noise explains all by which the objective seems to have risen."""
+    def is_chance(self) -> bool:
+        """Whether chance explains all by which the objective seems to have risen."""
         return self.decrease >= -self.allowed
 
 

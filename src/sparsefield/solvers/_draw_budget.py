@@ -12,11 +12,11 @@ from sparsefield._typing import Matrix, Values
 from sparsefield.model import MOST_AT_ONCE, count_once, row_parts, tally_sizes
 from sparsefield.objective import Problem, rest_variances
 from sparsefield.solvers._decrease import Stand
-from sparsefield.solvers._edge_noise import EdgeNoise, find_edge_noise, mark_quantile
+from sparsefield.solvers._edge_noise import EdgeErrors, find_edge_errors, mark_quantile
 from sparsefield.solvers._newton_policy import NEWTON, NewtonPolicy
 from sparsefield.solvers._newton_step import Move
 
-_LEAST_VARIANCE = 1e-30  # what never varies has no noise, and no quotient overflows
+_LEAST_VARIANCE = 1e-30  # what never varies has no error, and no quotient overflows
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Budget:
     Parameters
     ----------
     least : int
-        At least so many: that noise makes no edges, or what turned out to be needed.
+        At least so many: that simulation error makes no edges, or what turned out to be needed.
     n_next : int
         Where the next step looks.
     wanted : int
@@ -91,7 +91,7 @@ def begin_budget(
 def plan_draws(budget: Budget, here: Stand, move: Move, gap: float, *, policy: NewtonPolicy = NEWTON) -> Budget:
     """Return how many draws there are where a move leads: all that are wanted after a short step, else so many more.
 
-    Draws of missing values add their noise, to a gradient that counts for more.
+    Draws of missing values add their simulation error, to a gradient that counts for more.
     """
     ahead, n = here.theta + move.made, budget.n_next
     wanted = _wanted_draws(count_once(ahead), gap * (1 - here.missing) / (1 + here.missing), policy)
@@ -109,7 +109,7 @@ def seek_agreement(
     Variances of a few draws, away from the optimum, may ask for far too many: they are found anew on the way.
     """
     n = here.n_asked
-    wanted = draws_for_agreement(find_edge_noise(here, move), share, policy.spread)
+    wanted = draws_for_agreement(find_edge_errors(here, move), share, policy.spread)
     budget = replace(budget, agreed=int(min(wanted / here.counts, 2.0**62)))
     enough = min(max(n, _most_agreed(len(here.theta), policy)), budget.agreed)
     if is_enough(n, enough, policy):
@@ -128,11 +128,11 @@ def is_enough(n: int, wanted: int, policy: NewtonPolicy) -> bool:
 
 
 def _find_least(problem: Problem, gap: float, agreement: float | None, size: int, policy: NewtonPolicy) -> int:
-    """Return how many draws there are at least, so that noise makes no edges.
+    """Return how many draws there are at least, so that simulation error makes no edges.
 
     A gap that is given asks for no more than it takes were all parameters not zero: where the penalty is so small
-    that nearly all of them are, noise has few edges left to make. Nor for more than there are rows: below that
-    penalty the noise of the rows makes edges itself.
+    that nearly all of them are, simulation error has few edges left to make. Nor for more than there are rows: below
+    that penalty the sampling error of the rows makes edges itself.
     """
     most = _most_agreed(size, policy)
     if agreement is None:
@@ -153,12 +153,12 @@ def _most_agreed(size: int, policy: NewtonPolicy) -> int:
 
 
 def _wanted_draws(n_nonzero: int, gap: float, policy: NewtonPolicy) -> int:
-    """Return the draws with which noise costs about the gap: nonzeros / (2 n) in the objective."""
+    """Return the draws with which simulation error costs about the gap: nonzeros / (2 n) in the objective."""
     return int(min(np.ceil(max(1, n_nonzero) / (2 * gap)), policy.most_draws))
 
 
 def draws_for_penalty(problem: Problem, *, policy: NewtonPolicy = NEWTON) -> int:
-    """Return the draws whose noise is expected to make half an edge, were all variables independent.
+    """Return the draws whose simulation error is expected to make half an edge, were all variables independent.
 
     On n draws the gradient of an interaction has variance V / n, V what a regression on free main effects leaves of the
     variance of its statistic. It makes an edge where it is beyond the penalty w, with the probability that a chi-square
@@ -172,11 +172,11 @@ def draws_for_penalty(problem: Problem, *, policy: NewtonPolicy = NEWTON) -> int
     variances = rest_variances(problem, problem.data.moments, is_free)
     if groups is None:
         ratios, counts = _find_ratios(weights, variances)
-        return least_draws(lambda n: bool(2 * (counts * ndtr(-ratios * np.sqrt(n))).sum() <= policy.most_noise_edges))
+        return least_draws(lambda n: bool(2 * (counts * ndtr(-ratios * np.sqrt(n))).sum() <= policy.most_chance_edges))
     a, b = np.nonzero(np.triu(problem.coordinates.is_parameter & (weights > 0), 1))
     _, first, sizes = np.unique(groups[a, b], return_index=True, return_counts=True)
     squares = weights[a, b][first] ** 2 / np.maximum(variances[a, b][first], _LEAST_VARIANCE)
-    return least_draws(lambda n: bool(chdtrc(sizes, n * squares).sum() <= policy.most_noise_edges))
+    return least_draws(lambda n: bool(chdtrc(sizes, n * squares).sum() <= policy.most_chance_edges))
 
 
 def _find_ratios(weights: Matrix, variances: Matrix) -> tuple[Values, Values]:
@@ -196,17 +196,17 @@ def _find_ratios(weights: Matrix, variances: Matrix) -> tuple[Values, Values]:
     return tally_sizes(find(rows) for rows in row_parts(len(weights)))
 
 
-def draws_for_agreement(noise: EdgeNoise | None, share: float, within: float = np.inf) -> int:
+def draws_for_agreement(edges: EdgeErrors | None, share: float, within: float = np.inf) -> int:
     """Return the draws with which another seed is expected to find this share of the edges of a fit.
 
     On n draws the second fit loses an edge of size t with probability Phi(-t sqrt(n)), where it would have the other
     sign. The mean of this over the edges of the fit is brought down to 1 - share. Weights of this share of them then
     differ by no more than `within`, or by that part of themselves where they are above 1, 99 times out of 100 each.
     """
-    if noise is None:
+    if edges is None:
         return 1
-    n = least_draws(lambda n: bool(ndtr(-noise.sizes * np.sqrt(n)).mean() <= 1 - share))
-    ratios = mark_quantile() * noise.errors / (within * np.maximum(1.0, noise.weights))
+    n = least_draws(lambda n: bool(ndtr(-edges.sizes * np.sqrt(n)).mean() <= 1 - share))
+    ratios = mark_quantile() * edges.errors / (within * np.maximum(1.0, edges.weights))
     return max(n, int(np.ceil(min(np.quantile(ratios, share, method="higher") ** 2, 2.0**100))))
 
 

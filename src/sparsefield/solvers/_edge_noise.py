@@ -25,14 +25,14 @@ _MOST_REGRESSED = 2048
 def mark_quantile() -> float:
     """Return the normal quantile of the margins of marks.
 
-    Noise leads to a wrong answer from one side alone, which takes half of the risk. The other half is for what noise
-    does to the parameters beside it, and to the estimate through these.
+    Simulation error leads to a wrong answer from one side alone, which takes half of the risk. The other half is for
+    what it does to the parameters beside it, and to the estimate through these.
     """
     return float(ndtri((1 + UNDECIDED) / 2))
 
 
-class EdgeNoise(NamedTuple):
-    """How the noise of draws moves the edges of a fit, were there one draw; of n the squares are smaller by n.
+class EdgeErrors(NamedTuple):
+    """How simulation error moves the edges of a fit, were there one draw; of n the squares are smaller by n.
 
     Parameters
     ----------
@@ -49,13 +49,13 @@ class EdgeNoise(NamedTuple):
     sizes: Values
 
 
-def find_edge_noise(here: Stand, move: Move) -> EdgeNoise | None:
-    """Return how noise moves the edges of a fit; None if it has none.
+def find_edge_errors(here: Stand, move: Move) -> EdgeErrors | None:
+    """Return how simulation error moves the edges of a fit; None if it has none.
 
     A parameter that is not zero has a variance from the inverse of the covariance over all that are not zero, and the
     difference of two fits has twice that. Where the parameters x of an edge vanish together, 1 / sd^2 of their norm as
     it becomes zero is the curvature along them that the other parameters leave; elsewhere the penalty holds them by a
-    curvature of its own, w / |x| across x, and noise moves their norm by what it moves x along itself.
+    curvature of its own, w / |x| across x, and errors move their norm by what they move x along itself.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def find_edge_noise(here: Stand, move: Move) -> EdgeNoise | None:
         return None
     penalty = here.problem.penalty
     if isinstance(quadratic, SparseQuadratic):
-        return _noise_of_near(quadratic, theta[a, b], is_sure=penalty.keeps_support)
+        return _errors_of_near(quadratic, theta[a, b], is_sure=penalty.keeps_support)
     covariance, groups, weights = quadratic.covariance(some), penalty.groups, penalty.weights
     own = np.flatnonzero(is_edge)
     values = theta[a, b][some]
@@ -80,21 +80,21 @@ def find_edge_noise(here: Stand, move: Move) -> EdgeNoise | None:
         bends = None if penalty.bends is None else penalty.bends[a, b][some]
         errors = np.sqrt(2 * _variances(covariance, bends)[own])
         sizes = np.full(len(own), np.inf) if penalty.keeps_support else np.abs(values[own]) / errors
-        return EdgeNoise(np.abs(values[own]), errors, sizes)
+        return EdgeErrors(np.abs(values[own]), errors, sizes)
     inverse = _invert(covariance)
     assert weights is not None
     members = [own[among] for among in members_of(groups[a, b][some][own])]
-    return _noise_of_groups(values, covariance, inverse, weights[a, b][some], members)
+    return _errors_of_groups(values, covariance, inverse, weights[a, b][some], members)
 
 
-def find_spread(noise: EdgeNoise | None, here: Stand) -> float:
+def find_spread(edges: EdgeErrors | None, here: Stand) -> float:
     """Return by how much weights of another seed differ at most, 99 times out of 100 for each of them.
 
-    Missing values take their share of the curvature, and add the noise of their own draws.
+    Missing values take their share of the curvature, and add the simulation error of their own draws.
     """
-    if noise is None:
+    if edges is None:
         return 0.0
-    return float(mark_quantile() * noise.errors.max() * np.sqrt(here.share) / (1 - here.missing))
+    return float(mark_quantile() * edges.errors.max() * np.sqrt(here.share) / (1 - here.missing))
 
 
 def _variances(covariance: Matrix, bends: Values | None) -> Values:
@@ -105,8 +105,8 @@ def _variances(covariance: Matrix, bends: Values | None) -> Values:
     return np.asarray(np.einsum("ij,ij->i", inverse @ covariance, inverse))
 
 
-def _noise_of_near(quadratic: SparseQuadratic, theta: Values, *, is_sure: bool) -> EdgeNoise:
-    """Return the noise of as many edges as stand for all of them, by regressions on what is near and not zero.
+def _errors_of_near(quadratic: SparseQuadratic, theta: Values, *, is_sure: bool) -> EdgeErrors:
+    """Return the errors of as many edges as stand for all of them, by regressions on what is near and not zero.
 
     The curvature of a penalty is left out, so that it is no less. Edges that are sure are never lost.
     """
@@ -114,13 +114,13 @@ def _noise_of_near(quadratic: SparseQuadratic, theta: Values, *, is_sure: bool) 
     edges = edges[np.argsort(np.abs(theta[edges]), kind="stable")]
     some = edges[:: -(-len(edges) // _MOST_REGRESSED)]
     sizes, errors = np.abs(theta[some]), np.sqrt(2 / quadratic.rests(some, theta != 0))
-    return EdgeNoise(sizes, errors, np.full(len(sizes), np.inf) if is_sure else sizes / errors)
+    return EdgeErrors(sizes, errors, np.full(len(sizes), np.inf) if is_sure else sizes / errors)
 
 
-def _noise_of_groups(
+def _errors_of_groups(
     theta: Values, covariance: Matrix, inverse: Matrix, weights: Values, members: list[Index]
-) -> EdgeNoise:
-    """Return the noise of groups of parameters that vanish together.
+) -> EdgeErrors:
+    """Return the errors of groups of parameters that vanish together.
 
     With R the inverse of the block of a group in the inverse covariance, and x its parameters, the squared ratio of
     norm and standard error is x . R x as they vanish.
@@ -134,7 +134,7 @@ def _noise_of_groups(
         held[np.ix_(own, own)] += weights[own[0]] / size * across
     moved = _invert(held) @ along
     errors = np.sqrt(2 * np.einsum("ak,ak->k", moved, covariance @ moved))
-    return EdgeNoise(norms, errors, np.sqrt(np.array(squares) / 2))
+    return EdgeErrors(norms, errors, np.sqrt(np.array(squares) / 2))
 
 
 def _invert(matrix: Matrix) -> Matrix:

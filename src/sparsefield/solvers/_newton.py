@@ -169,7 +169,7 @@ def step(task: NewtonTask, state: NewtonState, arrival: Arrival) -> tuple[Newton
         return _take_back(task, state, fall), _describe(state, there, fall, None)
     here, move = _find_move(task, state, there)
     is_spent = _is_spent(task, here, arrival)
-    if not here.is_exact and (is_spent or move.predicted <= task.policy.noise * here.noise):
+    if not here.is_exact and (is_spent or move.predicted <= task.policy.noise * here.simulation_error):
         move = replace(move, share=0.0)
     budget = plan_draws(state.budget, here, move, task.gap, policy=task.policy)
     state = replace(state, here=here, move=move, reach=move.reach, budget=budget)
@@ -184,7 +184,11 @@ def end(task: NewtonTask, state: NewtonState, n_steps: int) -> Status | None:
         return None
     status = say_ending(state.ending, state.here, state.move, n_steps)
     agreed = state.budget.agreed
-    if state.ending.kind != "noise" or task.agreement is None or is_enough(state.here.n_asked, agreed, task.policy):
+    if (
+        state.ending.kind != "simulation error"
+        or task.agreement is None
+        or is_enough(state.here.n_asked, agreed, task.policy)
+    ):
         return status
     said = f"{task.agreement:.0%} of the edges would be those of another seed with {agreed:.2g} draws."
     return replace(status, sentence=f"{status.sentence} {said}")
@@ -233,7 +237,7 @@ def _find_move(task: NewtonTask, state: NewtonState, there: Stand) -> tuple[Stan
 
 
 def _complete_anew(state: NewtonState, before: Stand | Gain) -> tuple[NewtonState, Problem]:
-    """Draw the missing values before a step again: those that chose it speak for it, since it fits their noise."""
+    """Draw the missing values before a step again: those that chose it speak for it, since it fits their errors."""
     if np.isinf(before.problem.data.n_effective):
         return state, before.problem
     data = state.problem.data.given(state.problem.model(before.theta), before.n_asked)
@@ -241,21 +245,21 @@ def _complete_anew(state: NewtonState, before: Stand | Gain) -> tuple[NewtonStat
 
 
 def _is_spent(task: NewtonTask, here: Stand, arrival: Arrival) -> bool:
-    """Say whether a whole step gained no more than its noise, where seeds are to agree.
+    """Say whether a whole step gained no more than its simulation error, where seeds are to agree.
 
     No further one is made then, since draws are soon to be many: where thousands of zeros are near their penalties,
-    noise promises more than nonzeros / n for long.
+    simulation error promises more than nonzeros / n for long.
     """
     if task.agreement is None or arrival.fall is None or arrival.n_whole is None:
         return False
-    return arrival.fall.decrease <= here.noise
+    return arrival.fall.decrease <= here.simulation_error
 
 
 def _take_back(task: NewtonTask, state: NewtonState, fall: Fall) -> NewtonState:
-    """Stay, with more draws: where noise explains that a step led up, find another one, else make it shorter."""
+    """Stay, with more draws: where chance explains that a step led up, find another one, else make it shorter."""
     assert state.move is not None  # as there was a step
     policy, n = task.policy, state.budget.n_next
-    move = replace(state.move, share=0.0) if fall.is_noise else state.move.cut(policy)
+    move = replace(state.move, share=0.0) if fall.is_chance else state.move.cut(policy)
     n_cuts = state.n_cuts + 1
     budget = replace(state.budget, n_next=grow(n, 2 * n, policy))
     ending = Ending("stalled") if n_cuts >= policy.most_cuts else None
@@ -289,19 +293,21 @@ def _decide(task: NewtonTask, state: NewtonState, left: float, *, is_settled: bo
         state = replace(state, budget=budget)
         if not is_many:
             return state
-        if not (is_settled or _is_noise(here, move)):
+        if not (is_settled or _is_within_error(here, move)):
             return replace(state, move=replace(move, share=1.0))
-    return replace(state, ending=Ending("noise", left, is_limited or state.budget.wanted == policy.most_draws))
+    is_limited = is_limited or state.budget.wanted == policy.most_draws
+    return replace(state, ending=Ending("simulation error", left, is_limited))
 
 
-def _is_noise(here: Stand, move: Move) -> bool:
-    """Say whether a step promises no more than the noise of the draws that led here and of those that suggest it.
+def _is_within_error(here: Stand, move: Move) -> bool:
+    """Say whether a step promises no more than the errors of the draws that led here and of those that suggest it.
 
-    From what as many draws led to, a step is promised the noise of both, on average and but for a standard deviation of
-    half a non-central chi-square. Where it is more, the draws here would choose better than those that led here. Zeros
-    near their penalties promise more than that for ever: a step that gained no more than its noise ends it.
+    From what as many draws led to, a step is promised the simulation error of both, on average and but for a standard
+    deviation of half a non-central chi-square. Where it is more, the draws here would choose better than those that led
+    here. Zeros near their penalties promise more than that for ever: a step that gained no more than its simulation
+    error ends it.
     """
-    return bool(move.predicted <= (2 + np.sqrt(6 / max(1, count_once(here.theta)))) * here.noise)
+    return bool(move.predicted <= (2 + np.sqrt(6 / max(1, count_once(here.theta)))) * here.simulation_error)
 
 
 def _is_lower(task: NewtonTask, state: NewtonState) -> tuple[NewtonState, bool]:
@@ -325,7 +331,7 @@ def _return_to_start(task: NewtonTask, state: NewtonState, n: int) -> NewtonStat
     state = replace(state.turned(), theta=state.gain.theta)
     state, there = draw(task, state, state.theta, n)
     here, move = _find_move(task, state, there)
-    ending = Ending("start", is_limited=move.predicted > task.policy.noise * here.noise)
+    ending = Ending("start", is_limited=move.predicted > task.policy.noise * here.simulation_error)
     return replace(state, here=here, move=move, reach=move.reach, ending=ending)
 
 

@@ -25,8 +25,9 @@ class NewtonPolicy:
     # take 7.7, 7.5 and 7.1 steps from zero, and 86,000, 80,000 and 92,000 draws.
     shorter: float = 0.7
 
-    # After sixty cuts 0.7^60 = 5e-10 of a step is left, which gains as small a part of what was promised. The noise of
-    # 2^22 draws costs 1e-7 for each parameter that is not zero: a step that has been cut so often is not worth making.
+    # After sixty cuts 0.7^60 = 5e-10 of a step is left, which gains as small a part of what was promised. The
+    # simulation error of 2^22 draws costs 1e-7 for each parameter that is not zero: a step that has been cut so often
+    # is not worth making.
     most_shorter: int = 60
 
     # --- The quadratic model ---
@@ -48,8 +49,8 @@ class NewtonPolicy:
     # zero, and 116,000, 80,000 and 84,000 draws.
     draws_each: int = 4
 
-    # The quadratic model is minimised to this share of the largest noise that a gradient can have, 0.5 / sqrt(n). With
-    # 0.01 gaps are hardly smaller (1.00 and 0.90), with 0.5 they are larger (1.18 and 1.46).
+    # The quadratic model is minimised to this share of the largest simulation error that a gradient can have,
+    # 0.5 / sqrt(n). With 0.01 gaps are hardly smaller (1.00 and 0.90), with 0.5 they are larger (1.18 and 1.46).
     inner_noise: float = 0.05
 
     # It is minimised no further than to this share of the largest violation, which is what counts where moments are
@@ -79,9 +80,9 @@ class NewtonPolicy:
     # --- Whether a step is made, and kept (backtracking) ---
 
     # A step that promises less than this multiple of nonzeros / (2 n) is not made, and ends a fit. At the optimum a
-    # step from what n draws led to, on n others, is promised about twice that: once for the noise of either. With 2,
-    # 2.5 and 4 mean gaps are 0.68, 1.04 and 1.50 from the pseudo-likelihood, with 157,000, 63,000 and 51,000 draws, and
-    # 0.70, 0.96 and 1.40 from zero, with 118,000, 80,000 and 71,000. With 1 two fits of three do not end.
+    # step from what n draws led to, on n others, is promised about twice that: once for the simulation error of either.
+    # With 2, 2.5 and 4 mean gaps are 0.68, 1.04 and 1.50 from the pseudo-likelihood, with 157,000, 63,000 and 51,000
+    # draws, and 0.70, 0.96 and 1.40 from zero, with 118,000, 80,000 and 71,000. With 1 two fits of three do not end.
     noise: float = 2.5
 
     # A step that led up is cut to this share, and to it again, twelve times at most: 0.3^12 = 5e-7 of it is then left,
@@ -101,8 +102,9 @@ class NewtonPolicy:
 
     # --- How many draws there are ---
 
-    # Noise makes no edge at all in about 60 of 100 batches of draws then, exp(-1/2), where few pairs are near.
-    most_noise_edges: float = 0.5
+    # Simulation error makes no edge at all in about 60 of 100 batches of draws then, exp(-1/2), where few pairs are
+    # near.
+    most_chance_edges: float = 0.5
 
     # An iteration has at most this multiple of the draws of the last one, unless its step was short. With 2, 4 and 16
     # there are 7.5, 7.5 and 7.1 steps from zero, with 91,000, 80,000 and 83,000 draws.
@@ -113,13 +115,13 @@ class NewtonPolicy:
     # steps, and 118,000, 80,000 and 64,000 from zero, in 7.5, 7.5 and 7.6.
     near: float = 0.8
 
-    # The number of draws wanted moves a little with the support. With nine tenths of it noise costs 1 / 0.9 = 1.11
-    # times the gap, at most; it hardly matters, since draws are mostly as many as are wanted.
+    # The number of draws wanted moves a little with the support. With nine tenths of it simulation error costs
+    # 1 / 0.9 = 1.11 times the gap, at most; it hardly matters, since draws are mostly as many as are wanted.
     enough: float = 0.9
 
-    # So that noise makes no edges, more draws than this are made at once only where their time is known, or not
-    # limited, and at all only where the gap may ask for them too. They take 0.03 s of a sparse field of 60 variables,
-    # and 2.3 s where 1529 of its 1770 pairs interact, whose exact draws are long (one core).
+    # So that simulation error makes no edges, more draws than this are made at once only where their time is known, or
+    # not limited, and at all only where the gap may ask for them too. They take 0.03 s of a sparse field of 60
+    # variables, and 2.3 s where 1529 of its 1770 pairs interact, whose exact draws are long (one core).
     most_unasked: int = 2**16
 
     # So that seeds agree, at most so many indicators are drawn, one for each slot and draw: 2.7 million draws of 100
@@ -145,8 +147,8 @@ class NewtonPolicy:
 
     # So many draws are held for each parameter that the curvature is about, and all of 65,536. The eigenvalues of a
     # covariance over 32 draws for each of its statistics are off by factors from 0.68 to 1.38 (Marchenko and Pastur
-    # 1967), so that a Newton step leaves a tenth of the gap at most: the noise of all draws in the gradient is what
-    # counts then.
+    # 1967), so that a Newton step leaves a tenth of the gap at most: the simulation error of all draws in the gradient
+    # is what counts then.
     held_each: int = 32
     held_always: int = 2**16
 

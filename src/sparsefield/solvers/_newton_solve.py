@@ -47,10 +47,11 @@ def solve_newton(
     watch: Watch | None = None,
     policy: NewtonPolicy = NEWTON,
 ) -> Fit:
-    """Make Newton steps, with more draws from step to step, until what is left to gain is lost in their noise.
+    """Make Newton steps, with more draws from step to step, until what is left to gain is lost in their errors.
 
     Each step is judged at its end, on draws that had no part in choosing it: one that leads up is taken back, and one
-    that is not worth its noise is not made. A fit whose objective is not surely below that of its start is the start.
+    that is not worth its simulation error is not made. A fit whose objective is not surely below that of its start is
+    the start.
 
     Parameters
     ----------
@@ -64,10 +65,10 @@ def solve_newton(
     start : ndarray of shape (n_slots, n_slots), optional
         Parameters to start from, laid out as in `Problem`; zero unless given.
     gap : float
-        How far above its optimum the objective may be, on average: the noise of n draws costs about
+        How far above its optimum the objective may be, on average: the simulation error of n draws costs about
         nonzeros / (2 n), which chooses n, up to four million. There are at least as many draws as it takes until their
-        noise is not expected to make an edge (`draws_for_penalty`), up to 65,536, to the number of rows, or to what the
-        gap would ask for were all parameters not zero.
+        simulation error is not expected to make an edge (`draws_for_penalty`), up to 65,536, to the number of rows, or
+        to what the gap would ask for were all parameters not zero.
     agreement : float, optional
         The share of its edges that a fit with another seed is expected to have too: there are as many draws as that
         takes, up to four million or 2^28 over the number of slots.

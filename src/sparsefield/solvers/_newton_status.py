@@ -25,14 +25,15 @@ class Ending:
     Parameters
     ----------
     kind : str
-        At the optimum, by the gradient; in the noise of the draws; at the start again; or where no step leads down.
+        At the optimum, by the gradient; within the simulation error of the draws; at the start again; or where no step
+        leads down.
     left : float
         The norm of the smallest subgradient.
     is_limited : bool
         Whether more draws would lead further, and are not made.
     """
 
-    kind: Literal["optimal", "noise", "start", "stalled"]
+    kind: Literal["optimal", "simulation error", "start", "stalled"]
     left: float = 0.0
     is_limited: bool = False
 
@@ -44,8 +45,8 @@ def say_ending(ending: Ending, here: Stand, move: Move, k: int) -> Status:
     if ending.kind == "optimal":
         said = f"Converged in {count(k, 'iteration')}: the smallest subgradient is down to {ending.left:.2g}"
         return Status("converged", f"{said}{', without simulation error' if here.is_exact else ''}.")
-    status = _say_noise(here, move, k, is_limited=ending.is_limited)
-    return status if ending.kind == "noise" else replace(status, sentence=f"{status.sentence} {RETURNED}")
+    status = _say_gap(here, move, k, is_limited=ending.is_limited)
+    return status if ending.kind == "simulation error" else replace(status, sentence=f"{status.sentence} {RETURNED}")
 
 
 def add_advice(status: Status, steps: Sequence[StepInfo]) -> Status:
@@ -58,7 +59,7 @@ def add_advice(status: Status, steps: Sequence[StepInfo]) -> Status:
     return Status("not certified", said.rstrip())
 
 
-def _say_noise(here: Stand, move: Move, k: int, *, is_limited: bool) -> Status:
+def _say_gap(here: Stand, move: Move, k: int, *, is_limited: bool) -> Status:
     """Say how far the objective is above its optimum, measured on the draws here.
 
     The predicted decrease is half a non-central chi-square over n: its mean is the gap plus nonzeros / (2 n), and its
@@ -66,8 +67,8 @@ def _say_noise(here: Stand, move: Move, k: int, *, is_limited: bool) -> Status:
     that of whole rows less a share that they take from it, and both are larger by as much.
     """
     left = 1 - here.missing
-    gap = max(0.0, move.predicted - here.noise)
-    error = np.sqrt((here.noise + 2 * gap) * here.share)
+    gap = max(0.0, move.predicted - here.simulation_error)
+    error = np.sqrt((here.simulation_error + 2 * gap) * here.share)
     n = round(1 / here.share)
     about = (
         f"the objective is at most about {max(gap, error) / left:.2g} above its optimum, by {n} draws that had no part "

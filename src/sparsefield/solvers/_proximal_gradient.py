@@ -24,8 +24,8 @@ from sparsefield.solvers._newton_step import ROUNDING
 from sparsefield.solvers._step_info import check_start, describe, is_small
 from sparsefield.solvers._step_size import follow_curvature, initial_curvature, rough_curvature
 
-# The way made in so many iterations is compared with what noise alone would make. With 10, 40 and 160 fits of 10
-# variables end after 97, 207 and 533 steps, 1.85, 0.63 and 0.17 times nonzeros / (2 n) above the optimum (`make
+# The way made in so many iterations is compared with what simulation error alone would make. With 10, 40 and 160 fits
+# of 10 variables end after 97, 207 and 533 steps, 1.85, 0.63 and 0.17 times nonzeros / (2 n) above the optimum (`make
 # bench-constants`): with 40 they are on average as near as Newton steps on n draws get, and in the worst case 1.7 times
 # that away. Longer windows lead further, in more time.
 _WINDOW = 40
@@ -127,11 +127,11 @@ def step(
 
 
 def _has_risen(problem: Problem, state: State, point: Point, estimate: Estimate, simulation: Simulation) -> bool:
-    """Say whether the last step led up, by more than noise explains.
+    """Say whether the last step led up, by more than simulation error explains.
 
     By convexity the objective has risen by at most the slope at the end of the step. Where that is positive beyond its
-    noise, the rise itself is measured. Where missing values are completed, the data are those at the start of the step
-    (that is why EM rises). The standard deviation of a sum is at most the sum of those of its terms.
+    simulation error, the rise itself is measured. Where missing values are completed, the data are those at the start
+    of the step (that is why EM rises). The standard deviation of a sum is at most the sum of those of its terms.
     """
     if state.before is None or (estimate.chains is None and estimate.states is None):
         return False
@@ -141,8 +141,8 @@ def _has_risen(problem: Problem, state: State, point: Point, estimate: Estimate,
     moments, n = problem.see(estimate.moments), max(1, estimate.n_chains)
     slope = sum_once(step * moments.pair) - known
     variances = np.maximum(variances_of(moments), problem.coordinates.units * RARE / n)
-    noise = sum_once(np.abs(step) * np.sqrt(variances / n))
-    if not estimate.is_exact and slope <= _STANDARD_ERRORS * noise:
+    error = sum_once(np.abs(step) * np.sqrt(variances / n))
+    if not estimate.is_exact and slope <= _STANDARD_ERRORS * error:
         return False
     decrease, variance = log_ratio(
         step, moments, estimate.n_chains, problem.coordinates.draws(estimate.draws(point, simulation))
@@ -232,27 +232,28 @@ class _GradientSteps:
         return info
 
     def judge(self, steps: Sequence[StepInfo]) -> Status | None:
-        """Say whether the step map vanished, or steps cannot be told from noise."""
+        """Say whether the step map vanished, or steps cannot be told from simulation error."""
         info = self._steps[-1]
         if info.step_map_norm <= self._tol:
             said = f"Converged in {count(len(steps), 'iteration')}: the step map is down to {info.step_map_norm:.2g}."
             return Status("converged", said)
-        if len(steps) % _WINDOW == 0 and self._is_at_noise():
+        if len(steps) % _WINDOW == 0 and self._is_at_floor():
             return Status(
                 "noise floor",
                 f"After {len(steps)} iterations the fit is at the noise floor of {info.n_chains} chains: in the last "
-                f"{2 * _WINDOW} it went no further than noise alone would take it. More chains would lead further.",
+                f"{2 * _WINDOW} it went no further than simulation error alone would take it. More chains would "
+                "lead further.",
             )
         return None
 
-    def _is_at_noise(self) -> bool:
-        """Say whether the last two windows made no more way than independent noise of the steps would, by half."""
+    def _is_at_floor(self) -> bool:
+        """Say whether the last two windows made no more way than independent errors of the steps would, by half."""
         if len(self._ways) < 2 or self._steps[-1].noise_norm == 0:
             return False
         for k, way in enumerate(self._ways[-2:]):
             end = len(self._steps) - (1 - k) * _WINDOW
             own = self._steps[end - _WINDOW : end]
-            # The squared way of noise in d directions varies by sqrt(2 / d) of its mean: with 50 of them, half as much
+            # The squared way of errors in d directions varies by sqrt(2 / d) of its mean: with 50 of them, half as much
             # again is 2.5 standard deviations.
             if way > 1.5 * sum((s.step_size * s.noise_norm) ** 2 for s in own):
                 return False

@@ -65,7 +65,9 @@ def describe(iteration: int, estimate: Estimate, problem: Problem, violation: Ma
         "confidence": None if certificate is None else certificate.confidence,
         "is_certified": estimate.is_certified and not caveat,
         "is_promised": estimate.is_promised and not caveat,
-        "noise_norm": math.hypot(_noise(problem, estimate, counted), data.noise(problem.coordinates.spread(counted))),
+        "noise_norm": math.hypot(
+            _error_norm(problem, estimate, counted), data.noise(problem.coordinates.spread(counted))
+        ),
         "n_nonzero": count_once(theta),
         "seconds": 0.0,  # told by the loop
         "reason": f"{estimate.reason}; {caveat}" if caveat else estimate.reason,
@@ -103,7 +105,7 @@ def describe_newton(
     )
 
 
-def _noise(problem: Problem, estimate: Estimate, counted: NDArray[np.bool_]) -> float:
+def _error_norm(problem: Problem, estimate: Estimate, counted: NDArray[np.bool_]) -> float:
     """Return the expected norm of the simulation error in those entries that are not thresholded away."""
     if estimate.is_exact:
         return 0.0

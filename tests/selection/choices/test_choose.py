@@ -16,7 +16,7 @@ from sparsefield.fitting import Learner, Options
 from sparsefield.gradients import BestDraws
 from sparsefield.selection import select
 from sparsefield.selection.choices import _choose
-from sparsefield.selection.choices._null_edges import count_noise, edge_of_noise
+from sparsefield.selection.choices._null_edges import count_null_edges, null_alpha
 from sparsefield.selection.choices._row_subsets import make_folds, make_subsamples
 from sparsefield.selection.paths._likelihoods import Likelihoods
 from sparsefield.tables import read_rows
@@ -152,7 +152,7 @@ def test_instability_is_that_of_a_plain_loop():
 def test_subsamples_have_paths_that_begin_above_their_noise():
     table = make_independent(6, 4000)
     choice = select(table, criterion="stars", n_alphas=6, n_subsamples=4)
-    assert choice.table["alpha"][0] == pytest.approx(edge_of_noise(Learner(read_rows(table), Options()), 632))
+    assert choice.table["alpha"][0] == pytest.approx(null_alpha(Learner(read_rows(table), Options()), 632))
     assert choice.table["alpha"][0] > 2 * sf.alpha_max(table)
     assert choice.table["instability"][0] <= 0.05 < choice.table["instability"][5]
 
@@ -253,7 +253,7 @@ def test_independent_variables_have_no_edge_and_the_sentence_says_what_that_mean
 
 
 def test_a_penalty_below_the_noise_is_said_to_be():
-    noise = edge_of_noise(Learner(read_rows(TABLE), Options()))
+    noise = null_alpha(Learner(read_rows(TABLE), Options()))
     below, little = select(TABLE, alphas=[0.3 * noise]), select(TABLE, alphas=[0.99 * noise])
     assert f"This alpha is below {noise:.2g}, the noise of the table" in str(below)
     assert "pairs of levels would have an edge" in str(below)
@@ -334,7 +334,7 @@ def test_penalties_that_noise_explains_are_passed_over():
     assert "could explain more than 10% of edges there" in str(choice)
     learner = Learner(read_rows(table), Options())
     for alpha, noise in choice.table.select("alpha", "noise").iter_rows():
-        assert noise == pytest.approx(count_noise(learner, alpha))
+        assert noise == pytest.approx(count_null_edges(learner, alpha))
 
 
 def test_independent_variables_get_edges_as_seldom_as_promised():
@@ -355,7 +355,7 @@ def test_a_penalty_that_noise_rules_out_is_not_said_to_be_the_best():
     assert (share > 0.1).all()
     assert choice.alpha == 0.003
     assert str(choice).startswith(
-        "alpha = 0.003 is the largest of 3 penalties: noise alone could explain more than 10%"
+        "alpha = 0.003 is the largest of 3 penalties: chance alone could explain more than 10%"
     )
     assert "the least" not in str(choice)
     assert "of one penalty:" in str(select(table, alphas=[0.003]))

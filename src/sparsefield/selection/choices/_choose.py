@@ -23,7 +23,7 @@ from sparsefield.model import PairwiseMRF, as_theta
 from sparsefield.objective import Group
 from sparsefield.parallel import Result, Watch, run_pieces
 from sparsefield.selection.choices._criteria import Choice, Worth, say_edges
-from sparsefield.selection.choices._null_edges import count_along, count_noise, edge_of_noise
+from sparsefield.selection.choices._null_edges import count_along, count_null_edges, null_alpha
 from sparsefield.selection.choices._row_subsets import Part, PathOfPart, RowIndex, seed_of_part
 from sparsefield.selection.choices._rules import ByHoldingOut, ByInformation, ByStability, Found, Rule
 from sparsefield.selection.paths._path import Objective, WatchFits, check_objective, grid, order_alphas
@@ -67,9 +67,9 @@ def select(
         predict. "stars": the smallest alpha on whose edges subsamples agree (Liu, Roeder and Wasserman 2010), for edges
         that other rows would show too; it needs no likelihood.
     alphas : sequence of float, optional
-        The penalties to choose from. Unless given, `n_alphas` from `alpha_max` down to where noise would explain more
-        than a tenth of the edges even if all pairs had one (see Notes); with "cv" and "stars", down to the noise of a
-        frequency, and with "stars", from the noise of a subsample where that is larger.
+        The penalties to choose from. Unless given, `n_alphas` from `alpha_max` down to where chance would explain more
+        than a tenth of the edges even if all pairs had one (see Notes); with "cv" and "stars", down to the sampling
+        error of a frequency, and with "stars", from the sampling error of a subsample where that is larger.
     n_alphas : int
         How many there are, unless they are given.
     gamma : float
@@ -103,7 +103,7 @@ def select(
     -------
     Choice
         The chosen alpha, the whole table, and why in a sentence: also where there is no edge, or alpha is so small that
-        noise makes edges.
+        sampling error makes edges.
 
     Notes
     -----
@@ -112,18 +112,18 @@ def select(
     known fields, likelihoods of the refitted whole field (Foygel and Drton 2010) chose edges that were no better in six
     times the time, and those of the penalised fits, whose edges are shrunken, worse ones.
 
-    Noise: among independent variables, the frequency of a pair of levels has a standard error, and exceeds alpha with a
-    probability that follows. The sum over all pairs is how many edges noise makes. With the group penalty the same
-    holds of the norm of what two variables have in common, and pairs are pairs of variables. With "ebic", penalties at
-    which noise would give more than a tenth of as many edges to independent variables are passed over: EBIC alone gives
-    edges to many tables of independent variables that have few rows.
+    Sampling error: among independent variables, the frequency of a pair of levels has a standard error, and exceeds
+    alpha with a probability that follows. The sum over all pairs is how many edges it makes. With the group penalty the
+    same holds of the norm of what two variables have in common, and pairs are pairs of variables. With "ebic",
+    penalties at which sampling error would give more than a tenth of as many edges to independent variables are passed
+    over: EBIC alone gives edges to many tables of independent variables that have few rows.
 
     Draws: with "ebic" and "stars" a path is judged by its edges. Those of fits on draws change with the seed, so that
-    such paths are of the pseudo-likelihood, whose fits have no noise, for tables with more than 2^20 states, free main
-    effects and no missing cells. The same alpha then leaves nearly the same edges of the likelihood.
+    such paths are of the pseudo-likelihood, whose fits have no simulation error, for tables with more than 2^20 states,
+    free main effects and no missing cells. The same alpha then leaves nearly the same edges of the likelihood.
 
     Missing cells: with "cv", log-likelihoods are those of the observed cells. With "ebic", neighbours that are missing
-    are drawn, five times, from the fit with the smallest penalty at which noise makes no edge.
+    are drawn, five times, from the fit with the smallest penalty at which sampling error makes no edge.
 
     Examples
     --------
@@ -289,7 +289,7 @@ def _conclude(
     alpha, n_edges = found.alphas[index], int(whole["edges"][index])
     table = _tabulate(found, verdict.columns)
     sentences = [f"alpha = {alpha:.3g} {verdict.reason}. {say_edges(n_edges)}"]
-    sentences.append(rule.without_edges if n_edges == 0 else describe_noise(alpha, learner))
+    sentences.append(rule.without_edges if n_edges == 0 else describe_null_edges(alpha, learner))
     if len(found.alphas) < n_tried:
         sentences.append(
             f"The log-likelihood of {n_tried - len(found.alphas)} smaller penalties is out of reach: they were not "
@@ -318,12 +318,12 @@ def _tabulate(found: Found, columns: Mapping[str, NDArray[Any]]) -> pl.DataFrame
     return pl.DataFrame({"alpha": np.array(found.alphas), **known, **columns})
 
 
-def describe_noise(alpha: float, learner: Learner) -> str:
-    """Say that noise makes edges at a penalty, where it does; how many is known for free main effects."""
-    noise = 0.0 if learner.options.penalize_main else edge_of_noise(learner)
-    if alpha >= noise:
+def describe_null_edges(alpha: float, learner: Learner) -> str:
+    """Say that sampling error makes edges at a penalty, where it does; how many is known for free main effects."""
+    least = 0.0 if learner.options.penalize_main else null_alpha(learner)
+    if alpha >= least:
         return ""
-    n_pairs, kind = count_noise(learner, alpha), learner.make_penalty(alpha)
+    n_pairs, kind = count_null_edges(learner, alpha), learner.make_penalty(alpha)
     of = "variables" if isinstance(kind, Group) else "levels"
     what = (
         f"about {n_pairs:{'.2g' if n_pairs < 10 else '.0f'}} pairs of {of} would have an edge"
@@ -331,14 +331,14 @@ def describe_noise(alpha: float, learner: Learner) -> str:
         else (f"there would be an edge with a probability of up to {n_pairs:.2g}")
     )
     return (
-        f"{_tell_apart(alpha, noise)}, the noise of the table: were all variables independent, {what} at it all "
+        f"{_tell_apart(alpha, least)}, the noise of the table: were all variables independent, {what} at it all "
         "the same. Some of the edges may be noise."
     )
 
 
-def _tell_apart(alpha: float, noise: float) -> str:
-    """Say that a penalty is below the noise, with as many digits as tell the two numbers apart."""
-    if float(f"{noise:.2g}") > float(f"{alpha:.3g}"):  # as many as the sentence of a choice has
-        return f"This alpha is below {noise:.2g}"
-    digits = next(n for n in range(3, 18) if f"{alpha:.{n}g}" != f"{noise:.{n}g}")  # 17 tell any two floats apart
-    return f"This alpha, {alpha:.{digits}g}, is below {noise:.{digits}g}"
+def _tell_apart(alpha: float, least: float) -> str:
+    """Say that a penalty is below the least without false edges, with as many digits as tell the two numbers apart."""
+    if float(f"{least:.2g}") > float(f"{alpha:.3g}"):  # as many as the sentence of a choice has
+        return f"This alpha is below {least:.2g}"
+    digits = next(n for n in range(3, 18) if f"{alpha:.{n}g}" != f"{least:.{n}g}")  # 17 tell any two floats apart
+    return f"This alpha, {alpha:.{digits}g}, is below {least:.{digits}g}"

@@ -114,16 +114,16 @@ def extended_bic(
 
 @dataclass(frozen=True)
 class Worth:
-    """What the edges of fits are worth: their extended BIC, refitted, among penalties whose edges noise cannot explain.
+    """What the edges of fits are worth: their extended BIC, refitted, at penalties whose edges chance cannot explain.
 
     Parameters
     ----------
     gamma : float
         What the choice among sets of edges costs, from 0 (BIC) to 1.
     noise_share : float
-        Which share of the edges noise may explain: of 40 tables of independent variables (10 to 30 of them, 100 and 250
-        rows) 35% have an edge where all penalties count, and 10% with this; of 28 tables of known fields the mean F1 is
-        0.897 either way.
+        Which share of the edges chance may explain: of 40 tables of independent variables (10 to 30 of them, 100 and
+        250 rows) 35% have an edge where all penalties count, and 10% with this; of 28 tables of known fields the mean
+        F1 is 0.897 either way.
     patience : int
         A path ends once so many penalties in a row are worth less than one before them (early stopping). A criterion
         that rises may fall again: of 8000 rows of the spikes of 30 cells it has two least values, nine penalties apart,
@@ -157,7 +157,7 @@ class Worth:
         return extended_bic(likelihoods, n_parameters, 2 * n_chosen, n_rows, n_variables, self.gamma)
 
     def is_clear(self, noise: Values, n_chosen: NDArray[np.int64]) -> Mask:
-        """Say at which penalties noise explains no more than a share of the edges (Benjamini and Hochberg 1995).
+        """Say at which penalties chance explains no more than a share of the edges (Benjamini and Hochberg 1995).
 
         Where all variables are independent, there is an edge in no more than about this share of all tables.
         """

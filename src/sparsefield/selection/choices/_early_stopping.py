@@ -19,14 +19,14 @@ class Following:
     """The fits of a path so far, their edges refitted variable by variable, for its early stopping.
 
     Edges are refitted as fits come, so that refits count in the time that a path has. With missing cells they are once
-    noise makes an edge: cells are drawn from the last fit before that.
+    sampling error makes an edge: cells are drawn from the last fit before that.
 
     Parameters
     ----------
     worth : Worth
         What edges are worth.
     noise : ndarray of shape (n_alphas,)
-        How many edges noise makes at each penalty.
+        How many edges sampling error makes at each penalty.
     parameters : Parameters
         Counts the parameters of a model, and how many choices these were.
     make_refits : callable
@@ -77,7 +77,7 @@ class Following:
         return np.array(self._counts, dtype=np.int64).reshape(-1, 2)[: len(self._likelihoods)].T
 
     def _refit(self) -> None:
-        """Refit what has not been: with missing cells from the last model before noise makes an edge."""
+        """Refit what has not been: with missing cells from the last model before sampling error makes an edge."""
         if self._refits is None and self._models:
             n_quiet = np.count_nonzero(self._noise[: len(self._models)] <= RISK)
             self._refits = self._make_refits(self._models[max(0, int(n_quiet) - 1)])

@@ -1,4 +1,4 @@
-"""What noise alone makes of a penalty: edges among variables that are independent."""
+"""What sampling error alone makes of a penalty: edges among variables that are independent."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from sparsefield.objective import Features, Group
 from sparsefield.selection.choices._quadratic_forms import tail_of_squares
 from sparsefield.selection.paths._alpha_max import independent_means
 
-RISK = 0.05  # that noise makes an edge where there is none, over all pairs together: the convention of tests
+RISK = 0.05  # that an edge is made where there is none, over all pairs together: the convention of tests
 
 _ROUNDING = 1e-12  # of the eigenvalues of a covariance, beside the largest
 
 
-def edge_of_noise(learner: Learner, n_rows: float | None = None) -> float:
-    """Return the alpha from which on noise makes no edge among independent variables, with probability 0.95.
+def null_alpha(learner: Learner, n_rows: float | None = None) -> float:
+    """Return the alpha from which on sampling error makes no edge among independent variables, with probability 0.95.
 
-    Where variables are independent, the frequency of a pair of levels differs from the product of theirs by noise, with
-    the standard error sqrt(q (1 - q) r (1 - r) / n) for levels of frequencies q and r. There is an edge where the
-    difference exceeds alpha. That happens somewhere with a probability of the sum of 2 Phi(-alpha / e) over all pairs
-    at most, e the error of each (Bonferroni's inequality): alpha is where the sum is 0.05. With m pairs it is no more
-    than the largest error times the quantile of 0.025 / m.
+    Where variables are independent, the frequency of a pair of levels differs from the product of theirs by sampling
+    error, with the standard error sqrt(q (1 - q) r (1 - r) / n) for levels of frequencies q and r. There is an edge
+    where the difference exceeds alpha. That happens somewhere with a probability of the sum of 2 Phi(-alpha / e) over
+    all pairs at most, e the error of each (Bonferroni's inequality): alpha is where the sum is 0.05. With m pairs it is
+    no more than the largest error times the quantile of 0.025 / m.
 
     With the group penalty there is an edge where the norm of the differences of two variables exceeds what alpha makes
     it pay, taken of products of their features. Their covariance is that of the features of the one times that of the
@@ -44,30 +44,30 @@ def edge_of_noise(learner: Learner, n_rows: float | None = None) -> float:
     n_rows : float, optional
         How many rows there are; those of the table unless given.
     """
-    return _find_noise(learner, n_rows).solve(RISK)
+    return _find_errors(learner, n_rows).solve(RISK)
 
 
-def alpha_of_noise(learner: Learner, share: float) -> float:
-    """Return the alpha at which noise makes edges of a share of all pairs, were all variables independent."""
-    noise = _find_noise(learner)
-    return noise.solve(share * noise.n_pairs)
+def alpha_of_null_edges(learner: Learner, share: float) -> float:
+    """Return the alpha at which sampling error makes edges of a share of all pairs, were all variables independent."""
+    errors = _find_errors(learner)
+    return errors.solve(share * errors.n_pairs)
 
 
-def count_noise(learner: Learner, alpha: float) -> float:
+def count_null_edges(learner: Learner, alpha: float) -> float:
     """Return how many pairs are expected to have an edge at an alpha, were all variables independent.
 
     They are pairs of levels, or with the group penalty pairs of variables: what the penalty sets to zero one by one.
     """
-    return _find_noise(learner).count(alpha)
+    return _find_errors(learner).count(alpha)
 
 
 def count_along(learner: Learner, alphas: Sequence[float]) -> Values:
-    """Return `count_noise` at several alphas; the errors, which take a look at all rows, are found once."""
-    noise = _find_noise(learner)
-    return np.array([noise.count(alpha) for alpha in alphas])
+    """Return `count_null_edges` at several alphas; the errors, which take a look at all rows, are found once."""
+    errors = _find_errors(learner)
+    return np.array([errors.count(alpha) for alpha in alphas])
 
 
-def noise_of(learner: Learner) -> float:
+def largest_error(learner: Learner) -> float:
     """Return the largest standard error that the frequency of a pair has among independent variables.
 
     With the group penalty it is the root of the mean of the squared norm.
@@ -86,8 +86,8 @@ def noise_of(learner: Learner) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class _Noise:
-    """Noise of what the penalty compares with alpha, among independent variables.
+class _NullErrors:
+    """Sampling errors of what the penalty compares with alpha, among independent variables.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class _Noise:
     counts : ndarray of shape (n_single,)
         How many pairs have each of them.
     variances : ndarray of shape (n_groups, n_squares)
-        Of pairs of several parameters, the variances along the axes of their noise; zeros fill rows up.
+        Of pairs of several parameters, the variances along the axes of their errors; zeros fill rows up.
     """
 
     errors: Values
@@ -105,16 +105,16 @@ class _Noise:
 
     @property
     def n_pairs(self) -> int:
-        """How many pairs noise can give an edge."""
+        """How many pairs sampling error can give an edge."""
         return int(self.counts.sum()) + len(self.variances)
 
     def count(self, alpha: float) -> float:
-        """Return how many edges noise makes at an alpha."""
+        """Return how many edges sampling error makes at an alpha."""
         single = self.counts * ndtr(-alpha / self.errors)
         return float(2 * single.sum()) + float(tail_of_squares(self.variances, alpha**2).sum())
 
     def solve(self, n_edges: float) -> float:
-        """Return the alpha at which noise makes so many edges."""
+        """Return the alpha at which sampling error makes so many edges."""
         if not self.n_pairs:
             return 0.0
         most = -ndtri(n_edges / (2 * self.n_pairs)) * self.errors.max(initial=0.0)
@@ -126,8 +126,8 @@ class _Noise:
         return float(brentq(lambda alpha: self.count(alpha) - n_edges, 0.0, 1.01 * most))
 
 
-def _find_noise(learner: Learner, n_rows: float | None = None) -> _Noise:
-    """Return the noise of all pairs, of those that have some.
+def _find_errors(learner: Learner, n_rows: float | None = None) -> _NullErrors:
+    """Return the sampling errors of all pairs, of those that have some.
 
     Rows in which one of the two is missing say nothing of the pair: with a share c of the rows that show both, the
     error is sqrt(c) times that of whole rows.
@@ -136,31 +136,31 @@ def _find_noise(learner: Learner, n_rows: float | None = None) -> _Noise:
     n = learner.rows.n if n_rows is None else n_rows
     if isinstance(penalty, Group):
         n_own = np.maximum(_count_features(penalty), 1)  # what a norm counts is the root of their product
-        return _noise_of_groups(_spectra(penalty, means), _share_observed(learner) / (n * np.outer(n_own, n_own)))
+        return _errors_of_groups(_spectra(penalty, means), _share_observed(learner) / (n * np.outer(n_own, n_own)))
     coordinates = penalty.coordinates
     variances = _variances(coordinates, means) if isinstance(coordinates, Features) else means * (1 - means)
     deviations = np.sqrt(variances / np.sqrt(n))
     if len(deviations) ** 2 > MOST_AT_ONCE and learner.table.domain.is_binary and not learner.table.n_missing.any():
-        return _tally_noise(deviations[deviations > 0])
+        return _tally_errors(deviations[deviations > 0])
     a, b = np.triu_indices(len(variances), 1)
     is_pair = coordinates.is_parameter[a, b]
     errors = (deviations[a] * deviations[b])[is_pair]
     if learner.table.n_missing.any():
         errors *= np.sqrt(_share_observed(learner)[coordinates.variables[a], coordinates.variables[b]][is_pair])
     errors = errors[errors > 0]
-    return _Noise(errors, np.ones(len(errors)))
+    return _NullErrors(errors, np.ones(len(errors)))
 
 
-def _tally_noise(deviations: Values) -> _Noise:
-    """Return the noise of all pairs, whose errors are products of two deviations: rounded up to a thousandth."""
+def _tally_errors(deviations: Values) -> _NullErrors:
+    """Return the sampling errors of all pairs, which are products of two deviations: rounded up to a thousandth."""
     inverses = 1 / deviations
     parts = (inverses[k] * inverses[k + 1 :] for k in range(len(inverses) - 1))
     sizes, counts = tally_sizes(parts)
-    return _Noise(1 / sizes, counts)
+    return _NullErrors(1 / sizes, counts)
 
 
-def _noise_of_groups(spectra: Sequence[Values], scales: Values) -> _Noise:
-    """Return the noise of pairs of variables whose features have covariances with these eigenvalues, times scales."""
+def _errors_of_groups(spectra: Sequence[Values], scales: Values) -> _NullErrors:
+    """Return the errors of pairs of variables whose features have covariances with these eigenvalues, times scales."""
     p, size = len(spectra), max((len(own) for own in spectra), default=0)
     table = np.zeros((p, size))
     for row, own in zip(table, spectra, strict=True):
@@ -173,7 +173,7 @@ def _noise_of_groups(spectra: Sequence[Values], scales: Values) -> _Noise:
     errors = np.sqrt(table.max(axis=1, initial=0.0)[a] * table.max(axis=1, initial=0.0)[b] * scale)[is_single]
     first, second = table[a[is_group]], table[b[is_group]]
     variances = (first[:, :, None] * second[:, None, :]).reshape(len(first), size**2) * scale[is_group, None]
-    return _Noise(errors, np.ones(len(errors)), variances)
+    return _NullErrors(errors, np.ones(len(errors)), variances)
 
 
 def _count_features(penalty: Group) -> NDArray[np.int64]:

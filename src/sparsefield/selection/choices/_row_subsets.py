@@ -35,10 +35,10 @@ RowIndex = NDArray[np.int64]
 # parameters it takes 200,000 draws.
 _DRAWS_A_ROW, _LARGEST_GAP, _LEAST_GAP = 4, 0.05, 0.001
 
-# Where an edge has d parameters, the gap is smaller by sqrt(d): steps that promise less than their noise are not made,
-# and noise grows with d. Of ten six-point questions as categories (d = 25), edges came in at every second penalty with
-# the gap of two levels, and seeds chose among 6 to 9 edges; with a fifth of it paths of four seeds differ by one edge
-# or two, in 4.5 s in place of 2.
+# Where an edge has d parameters, the gap is smaller by sqrt(d): steps that promise less than their simulation error are
+# not made, and it grows with d. Of ten six-point questions as categories (d = 25), edges came in at every second
+# penalty with the gap of two levels, and seeds chose among 6 to 9 edges; with a fifth of it paths of four seeds differ
+# by one edge or two, in 4.5 s in place of 2.
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ def _generator(seed: int) -> np.random.Generator:
 
 
 def _find_gap(table: Table, weights: NDArray[np.float64] | None, penalty: Penalty) -> float:
-    """Return how far above its optimum the objective of a fit on draws may be: little, beside the noise of the rows."""
+    """Return how far above its optimum the objective of a fit on draws may be: little, beside sampling error."""
     n_rows = Rows(table, weights).n
     gap = float(np.clip(table.domain.n_slots / (2 * _DRAWS_A_ROW * n_rows), _LEAST_GAP, _LARGEST_GAP))
     if not isinstance(penalty, Group) or table.domain.n_variables < 2:
@@ -117,8 +117,8 @@ class PathOfPart:
         What edges are worth, where they are refitted without their penalty, variable by variable, and their
         pseudo-log-likelihood is wanted; paths may end early by it (`Following`).
     noise : ndarray of shape (n_alphas,)
-        How many edges noise makes among independent variables, at each penalty. Missing cells that variables are
-        refitted on are drawn from the last fit before it makes one, with a probability of 0.05.
+        How many edges sampling error makes among independent variables, at each penalty. Missing cells that variables
+        are refitted on are drawn from the last fit before it makes one, with a probability of 0.05.
     options : mapping
         Further options of `path`, without seed and threads.
     watch : callable, optional

@@ -13,7 +13,7 @@ from sparsefield.data import count
 from sparsefield.fitting import Learner
 from sparsefield.parallel import Result
 from sparsefield.selection.choices._criteria import Worth, average_folds, instability, within_one_error
-from sparsefield.selection.choices._null_edges import alpha_of_noise, edge_of_noise
+from sparsefield.selection.choices._null_edges import alpha_of_null_edges, null_alpha
 from sparsefield.selection.choices._row_subsets import Part, make_folds, make_subsamples, seed_of_part
 
 
@@ -32,8 +32,8 @@ class Found:
     parts : sequence of dict of arrays
         Those of folds or subsamples.
     noise : ndarray of shape (n_alphas,)
-        How many pairs noise would give an edge at each penalty, were all variables independent: pairs of levels, or
-        with groups of variables.
+        How many pairs sampling error would give an edge at each penalty, were all variables independent: pairs of
+        levels, or with groups of variables.
     """
 
     alphas: Sequence[float]
@@ -107,12 +107,12 @@ class Rule(Protocol):
 
 @dataclass(frozen=True)
 class ByInformation:
-    """The least extended BIC of the whole table, among penalties whose edges noise cannot explain."""
+    """The least extended BIC of the whole table, among penalties whose edges chance cannot explain."""
 
     worth: Worth
     needs_likelihood, takes = False, "all rows"
     without_edges = (
-        "Edges are not worth their parameters, or could be noise: the variables are independent, or there are too few "
+        "Edges are not worth their parameters, or could be chance: the variables are independent, or there are too few "
         "rows to tell."
     )
 
@@ -121,15 +121,15 @@ class ByInformation:
         return 0.0
 
     def last_alpha(self, learner: Learner) -> float:
-        """Return the penalty below which noise explains too many edges, even if all pairs had one."""
-        return alpha_of_noise(learner, self.worth.noise_share)
+        """Return the penalty below which chance explains too many edges, even if all pairs had one."""
+        return alpha_of_null_edges(learner, self.worth.noise_share)
 
     def parts(self, n_rows: int, seed: int) -> list[Part]:  # noqa: ARG002
         """Return nothing: the whole table says it all."""
         return []
 
     def judge(self, found: Found) -> Verdict:
-        """Choose the least, of those at which noise explains few of the edges."""
+        """Choose the least, of those at which chance explains few of the edges."""
         whole, worth = found.whole, self.worth
         name, share = f"EBIC (gamma = {worth.gamma:g})", f"{worth.noise_share:.0%}"
         counts = whole["parameters"], whole["chosen"]
@@ -139,7 +139,7 @@ class ByInformation:
         columns = {"noise": found.noise, "ebic": values}
         if not is_clear.any():
             reason = (
-                f"is the largest of {n_penalties}: noise alone could explain more than {share} of the edges at each, "
+                f"is the largest of {n_penalties}: chance alone could explain more than {share} of the edges at each, "
                 f"so that {name} chose none"
             )
             return Verdict(index, columns, reason)
@@ -149,7 +149,7 @@ class ByInformation:
         )
         if n_less := np.count_nonzero(values < values[index]):
             have = "has" if n_less == 1 else "have"
-            reason += f"; {n_less} {have} less, but noise alone could explain more than {share} of edges there"
+            reason += f"; {n_less} {have} less, but chance alone could explain more than {share} of edges there"
         return Verdict(index, columns, reason)
 
 
@@ -216,8 +216,8 @@ class ByStability:
         _check_whole("n_subsamples", self.n_subsamples, 2, None)
 
     def first_alpha(self, learner: Learner, n_rows: int) -> float:
-        """Return the noise of a subsample, which may make edges where the whole table has none."""
-        return edge_of_noise(learner, self.size(n_rows))
+        """Return below which penalty the sampling error of a subsample makes edges, where the whole table has none."""
+        return null_alpha(learner, self.size(n_rows))
 
     def size(self, n_rows: int) -> int:
         """Return the rows of a subsample: 10 sqrt(n) of n, as in the paper, and 0.8 n where n is at most 144."""

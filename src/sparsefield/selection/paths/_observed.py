@@ -12,8 +12,8 @@ from sparsefield.inference import Backend
 from sparsefield.model import PairwiseMRF, as_theta, sum_once
 from sparsefield.objective import Completed, DataTerm, Observed
 
-# Draws of missing values for each row: their noise in the criterion 2 n l is sqrt(n V) / 2, with V the variance of a
-# step times the statistics by what is missing.
+# Draws of missing values for each row: their simulation error in the criterion 2 n l is sqrt(n V) / 2, with V the
+# variance of a step times the statistics by what is missing.
 _DRAWS_A_ROW = 16
 
 # Steps are cut in half until the second term of the Euler-Maclaurin formula, c, is at most half a row, 1 / (2 n). The

@@ -22,15 +22,15 @@ from sparsefield.model import PairwiseMRF, as_theta, independent_theta
 from sparsefield.objective import find_nonzero
 from sparsefield.pseudolikelihood import solve_pseudo_likelihood
 from sparsefield.selection.choices._degrees_of_freedom import count_nonzero
-from sparsefield.selection.choices._null_edges import noise_of
+from sparsefield.selection.choices._null_edges import largest_error
 from sparsefield.selection.paths._alpha_max import largest_alpha
 from sparsefield.selection.paths._likelihoods import Known, Likelihood, Likelihoods
 from sparsefield.selection.paths._relax import free
 from sparsefield.solvers import ExactStand
 from sparsefield.tables import read_rows
 
-# A path ends where noise makes edges of about a third of all pairs: at the largest standard error of a pair's frequency
-# among independent variables, or a tenth of the largest alpha where that is smaller.
+# A path ends where sampling error makes edges of about a third of all pairs: at the largest standard error of a pair's
+# frequency among independent variables, or a tenth of the largest alpha where that is smaller.
 _LEAST_SHARE = 0.1
 
 _GAP = 0.05  # nats per row, of each fit: seeds need not agree on the edges of a fit that nobody chose
@@ -153,7 +153,7 @@ def path(
     data : Table, array, pandas or polars data frame, or path
         Observations, one row each; see `encode`.
     alphas : sequence of float, optional
-        The penalties. Unless given, `n_alphas` from `alpha_max` down to the noise of a frequency.
+        The penalties. Unless given, `n_alphas` from `alpha_max` down to the sampling error of a frequency.
     n_alphas : int
         How many there are, unless they are given.
     objective : "likelihood" or "pseudolikelihood"
@@ -342,7 +342,7 @@ def independent_start(learner: Learner) -> Matrix | None:
 
 
 def grid(learner: Learner, n_alphas: int, at_least: float = 0.0, last: float | None = None) -> list[float]:
-    """Return penalties from the smallest that leaves no edge down to the noise of a frequency, equal ratios apart.
+    """Return penalties from the smallest without an edge down to the sampling error of a frequency, equal ratios apart.
 
     Parameters
     ----------
@@ -353,21 +353,21 @@ def grid(learner: Learner, n_alphas: int, at_least: float = 0.0, last: float | N
     at_least : float
         The first one is no smaller.
     last : float, optional
-        The last one; unless it is given and between zero and the first, the noise of a frequency, or a tenth of the
-        first where that is smaller.
+        The last one; unless it is given and between zero and the first, the sampling error of a frequency, or a tenth
+        of the first where that is smaller.
     """
     if not isinstance(n_alphas, int | np.integer) or n_alphas < 1:
         raise ValueError(f"n_alphas is {n_alphas!r}: use a whole number from one on.")
-    most, noise = largest_alpha(learner), noise_of(learner)
+    most, error = largest_alpha(learner), largest_error(learner)
     if most == 0:
-        return [noise]
+        return [error]
     # A fit ends when its smallest subgradient, a difference of frequencies like alpha, is down to `tol`: at the largest
     # alpha itself it may leave an edge of next to no weight. With whole rows and free main effects it begins at the
     # optimum there.
     if learner.options.penalize_main or learner.table.n_missing.any():
         most += learner.options.tol
     most = max(most, at_least)
-    end = last if last is not None and 0 < last < most else min(_LEAST_SHARE * most, noise)
+    end = last if last is not None and 0 < last < most else min(_LEAST_SHARE * most, error)
     return [float(alpha) for alpha in np.geomspace(most, end, n_alphas)]
 
 
