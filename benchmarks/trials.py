@@ -27,7 +27,7 @@ from sparsefield.pseudolikelihood import solve_pseudo_likelihood
 from sparsefield.solvers import (
     NEWTON,
     NewtonPolicy,
-    _edge_noise,
+    _edge_errors,
     _newton_step,
     _proximal_gradient,
     _step_size,
@@ -107,7 +107,7 @@ STEPS: list[Choice | PolicyChoice] = [
     PolicyChoice("most_epochs", (10, 100, 10_000)),
     Choice("RARE", (_quadratic, _newton_step, _reweighting), (0, 1, 16)),
 ]
-CONFIDENCE = Choice("UNDECIDED", (_edge_noise, _group_marks, _parameter_marks), (0.9, 0.999))
+CONFIDENCE = Choice("UNDECIDED", (_edge_errors, _group_marks, _parameter_marks), (0.9, 0.999))
 COMPLETING = Choice("_GIBBS_SWEEPS", (_completed,), (1, 20))
 WINDOW = Choice("_WINDOW", (_proximal_gradient,), (10, 160))
 POWER = [

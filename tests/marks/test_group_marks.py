@@ -16,7 +16,7 @@ from sparsefield.objective import Group, Problem
 from sparsefield.solvers import UNDECIDED, find_move
 from sparsefield.solvers._decrease import Stand
 from sparsefield.solvers._draw_budget import draws_for_agreement
-from sparsefield.solvers._edge_noise import find_edge_errors
+from sparsefield.solvers._edge_errors import find_edge_errors
 from support.level_problems import edges_of, make_level_problem
 from support.plain_backend import Plain
 from support.problems import make_problem

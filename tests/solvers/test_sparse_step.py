@@ -18,7 +18,7 @@ from sparsefield.objective import Problem, Quadratic, SparseQuadratic, choose_ac
 from sparsefield.solvers import NEWTON, _newton_step, _sparse_step, find_move
 from sparsefield.solvers._decrease import make_stand
 from sparsefield.solvers._draw_budget import draws_for_agreement
-from sparsefield.solvers._edge_noise import find_edge_errors
+from sparsefield.solvers._edge_errors import find_edge_errors
 from sparsefield.solvers._sparse_step import NEAREST, WIDEST, NearStep
 from support.problems import theta_of
 from support.statistics_ import FALSE_ALARM

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import cached_property
 from numbers import Real
 from typing import Any, Literal
 
@@ -73,10 +74,10 @@ class Options:
             check_gap(self.gap)
         if self.fdr is not None:
             _check_fdr(self.fdr, self)
-        make_schedule(self.schedule, self.solver, self.certificate, self.max_sweeps)
+        self.way  # noqa: B018  # checks what it is made of
         self.limits(is_slow=False)
 
-    @property
+    @cached_property
     def way(self) -> Schedule:
         """The schedule."""
         return make_schedule(self.schedule, self.solver, self.certificate, self.max_sweeps)

@@ -2,7 +2,7 @@
 
 from sparsefield.solvers._decrease import Stand
 from sparsefield.solvers._draw_budget import least_draws
-from sparsefield.solvers._edge_noise import UNDECIDED, find_edge_errors, find_spread, mark_quantile
+from sparsefield.solvers._edge_errors import UNDECIDED, find_edge_errors, find_spread, mark_quantile
 from sparsefield.solvers._loop import Limits, run, stalled
 from sparsefield.solvers._loop import Watch as WatchSteps
 from sparsefield.solvers._newton_policy import DRAWS_EACH, LEAST_SHARE, MOST_DRAWS, NEWTON, NewtonPolicy

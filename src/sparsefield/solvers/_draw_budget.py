@@ -12,7 +12,7 @@ from sparsefield._typing import Matrix, Values
 from sparsefield.model import MOST_AT_ONCE, count_once, row_parts, tally_sizes
 from sparsefield.objective import Problem, rest_variances
 from sparsefield.solvers._decrease import Stand
-from sparsefield.solvers._edge_noise import EdgeErrors, find_edge_errors, mark_quantile
+from sparsefield.solvers._edge_errors import EdgeErrors, find_edge_errors, mark_quantile
 from sparsefield.solvers._newton_policy import NEWTON, NewtonPolicy
 from sparsefield.solvers._newton_step import Move
 

@@ -13,7 +13,7 @@ from sparsefield.objective import Group, Observed, Problem, Ridge
 from sparsefield.solvers import NEWTON, find_move
 from sparsefield.solvers._decrease import Stand
 from sparsefield.solvers._draw_budget import draws_for_agreement, draws_for_penalty
-from sparsefield.solvers._edge_noise import find_edge_errors, find_spread
+from sparsefield.solvers._edge_errors import find_edge_errors, find_spread
 from sparsefield.structure import find_structure
 from sparsefield.tables import read_rows
 from support.noise import covariance, enumerate_statistics
