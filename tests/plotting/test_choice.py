@@ -22,7 +22,7 @@ def lines_of(ax):
     ],
 )
 def test_a_choice_shows_its_criterion_and_what_it_was_compared_with(column, threshold, label):
-    errors = {} if column == "instability" else {"standard_error": [0.5, 0.25, 1.0]}
+    errors = {"standard_error": [0.5, 0.25, 1.0]} if column == "held_out" else {}
     display = ChoiceDisplay.from_choice(make_choice({column: [3.0, 1.0, 2.0], **errors}, threshold)).plot()
     lines = lines_of(display.ax_)
     curve = lines[display.ax_.get_ylabel()]
@@ -41,14 +41,14 @@ def test_a_choice_shows_its_criterion_and_what_it_was_compared_with(column, thre
     assert display.ax_.get_title() == "alpha = 0.2: 2 edges"
 
 
-def test_criteria_without_simulation_error_have_no_band():
-    ax = ChoiceDisplay.from_choice(make_choice({"ebic": [3.0, 1.0, 2.0], "standard_error": [0.0, 0.0, 0.0]})).plot().ax_
+def test_criteria_without_folds_have_no_band():
+    ax = ChoiceDisplay.from_choice(make_choice({"ebic": [3.0, 1.0, 2.0]})).plot().ax_
     assert not ax.collections
     assert not any("error" in text.get_text() for text in ax.get_legend().get_texts())
 
 
 def test_a_choice_of_zero_is_not_on_the_scale():
-    choice = make_choice({"ebic": [3.0, 1.0, 2.0], "standard_error": [0.5, 0.25, 1.0]})
+    choice = make_choice({"ebic": [3.0, 1.0, 2.0]})
     table = choice.table.with_columns(alpha=pl.Series([0.4, 0.2, 0.0]))
     ax = ChoiceDisplay.from_choice(Choice(2, 0.0, table, "Made up.")).plot().ax_
     assert list(lines_of(ax)["EBIC"].get_xdata()) == [0.4, 0.2]

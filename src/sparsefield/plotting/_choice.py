@@ -19,15 +19,14 @@ _NAMES = {
     "held_out": "log-likelihood of rows held out, nats per row",
     "instability": "share of pairs on which two subsamples disagree",
 }
-_BANDS = {"held_out": "one standard error"}
+_BAND = "one standard error"  # of the mean over folds with rows held out
 _THRESHOLDS = {"held_out": "best less one standard error", "instability": "beta"}
 
 
 class ChoiceDisplay(Display):
     """The criterion of each penalty, with its errors and what it was compared with, and the number of edges.
 
-    Bands are one standard error on both sides: of the mean over folds with rows held out, and of the simulation with
-    information criteria.
+    With rows held out bands are one standard error of the mean over folds on both sides.
 
     Parameters
     ----------
@@ -70,12 +69,9 @@ class ChoiceDisplay(Display):
 
     @property
     def errors(self) -> pl.Series | None:
-        """The standard error of each criterion; None where it has none, as of fields that were enumerated."""
+        """The standard error of each criterion over folds; None of criteria without folds."""
         table = self.choice.table
-        if "standard_error" not in table.columns:
-            return None
-        errors = table["standard_error"].fill_nan(0.0)
-        return errors if errors.max() else None
+        return table["standard_error"].fill_nan(0.0) if "standard_error" in table.columns else None
 
     @property
     def value_name(self) -> str:
@@ -85,7 +81,7 @@ class ChoiceDisplay(Display):
     @property
     def error_name(self) -> str:
         """What its band is."""
-        return _BANDS.get(self.choice.criterion, "one standard error of the simulation")
+        return _BAND
 
     @property
     def threshold_name(self) -> str | None:
