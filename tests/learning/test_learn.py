@@ -209,3 +209,10 @@ def test_a_problem_says_what_its_data_are():
     assert problem.data.given(problem.model(np.eye(6)), 5) is problem.data
     assert problem.data.noise(np.ones((6, 6), dtype=bool)) == 0
     assert problem.with_data(problem.data) is problem
+
+
+@pytest.mark.parametrize("alpha", ["foo", "AUTO", "0.02"])
+@pytest.mark.parametrize("fit", [sf.learn, lambda table, alpha: sf.SparseMRF(alpha).fit(table)], ids=["learn", "fit"])
+def test_words_that_choose_nothing_are_refused(fit, alpha):
+    with pytest.raises(ValueError, match=f"alpha is '{alpha}': use a number from zero on, or 'auto'"):
+        fit(make_table(), alpha)

@@ -145,6 +145,7 @@ def learn_rows(
     learner = Learner(rows, options)
     chosen: Chosen
     if isinstance(alpha, str):
+        _check_word(alpha)
         with show.choice() as watch:
             chosen = found = choose(learner, began=began, watch=watch)
         show.tell(found)
@@ -153,6 +154,12 @@ def learn_rows(
     with show.steps(options.most_steps(rows.table)) as watch_steps:
         fit = learn_with(learner, chosen, began=began, watch=watch_steps)
     return fit, chosen.of(fit.model.n_edges) if isinstance(chosen, Choice) else chosen
+
+
+def _check_word(alpha: str) -> None:
+    """Refuse words that choose nothing."""
+    if alpha != "auto":
+        raise ValueError(f"alpha is {alpha!r}: use a number from zero on, or 'auto'.")
 
 
 def learn_with(
@@ -164,7 +171,8 @@ def learn_with(
 ) -> Fit:
     """Learn a table with edges or a penalty that were given or chosen, and say what that means for its edges."""
     if learner.options.fdr is not None and not isinstance(alpha, Structure):
-        raise ValueError("fdr is for edges that no penalty chooses: leave alpha out, or fdr.")
+        given = "penalty" if isinstance(alpha, Penalty) else "alpha"
+        raise ValueError(f"fdr is for edges that no penalty chooses: leave {given} out, or fdr.")
     if isinstance(alpha, Structure):
         penalty = Ridge(learner.table.domain, alpha.ridge, alpha.support)
         is_told = isinstance(learner.options.init, PairwiseMRF) or learner.options.init == "zero"
