@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 import sparsefield as sf
+from sparsefield.data import count
 from sparsefield.datasets import make_field
 from sparsefield.gradients import BestDraws, ExactMoments, Fixed, PerfectDraws, Simulation
 from sparsefield.inference import Chains, EnumeratedStates, OutOfReachError
@@ -342,10 +343,23 @@ def test_a_state_leads_to_the_same_step_again_and_stays_as_it_was(agreement):
         assert info == again
         np.testing.assert_array_equal(after.ahead, other.ahead)
         assert (after.budget.n_next, after.ending) == (other.budget.n_next, other.ending)
-        status = _newton.end(task, after, n_steps)
-        assert _newton.end(task, after, n_steps) == status
-        state = after
+        decided, once_more = (_newton.decide(task, after, info.violation) for _ in range(2))
+        assert (decided.budget.n_next, decided.ending) == (once_more.budget.n_next, once_more.ending)
+        status = _newton.end(task, decided, n_steps)
+        assert _newton.end(task, decided, n_steps) == status
+        state = decided
     known = run_newton(problem, PerfectDraws(), simulation, limits, start, 0.01, agreement, None)
     np.testing.assert_array_equal(state.theta, known.theta)
     assert (status, n_steps) == (known.status, len(known.steps))
     assert n_steps > 2
+
+
+def test_an_interrupt_while_a_step_is_judged_keeps_the_step(monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_newton, "seek_agreement", stop)
+    fit = fit_newton(make_problem(6), BestDraws(max_states=0), Simulation(1000, 1), gap=0.05, agreement=0.99)
+    assert fit.status.code == "interrupted"
+    assert len(fit.steps) > 0
+    assert f"after {count(len(fit.steps), 'iteration')}" in fit.status.sentence

@@ -73,6 +73,8 @@ class NewtonState:
         How far the statistics of sparse curvatures are apart, as long as steps find them right.
     has_retried : bool
         Whether there were more draws since the objective was not surely below that of the start.
+    is_settled : bool
+        Whether the last step was a whole one of as many draws, and gained no more than its simulation error.
     ending : Ending, optional
         Why there is no next step.
     """
@@ -88,6 +90,7 @@ class NewtonState:
     n_cuts: int = 0
     reach: int | None = NEAREST
     has_retried: bool = False
+    is_settled: bool = False
     ending: Ending | None = None
 
     @property
@@ -172,10 +175,9 @@ def step(task: NewtonTask, state: NewtonState, arrival: Arrival) -> tuple[Newton
     if not here.is_exact and (is_spent or move.predicted <= task.policy.noise * here.simulation_error):
         move = replace(move, share=0.0)
     budget = plan_draws(state.budget, here, move, task.gap, policy=task.policy)
-    state = replace(state, here=here, move=move, reach=move.reach, budget=budget)
-    info = _describe(state, here, fall, move)
     is_settled = is_spent and is_enough(arrival.n_whole or 0, here.n_asked, task.policy)
-    return _decide(task, state, info.violation, is_settled=is_settled), info
+    state = replace(state, here=here, move=move, reach=move.reach, budget=budget, is_settled=is_settled)
+    return state, _describe(state, here, fall, move)
 
 
 def end(task: NewtonTask, state: NewtonState, n_steps: int) -> Status | None:
@@ -266,10 +268,13 @@ def _take_back(task: NewtonTask, state: NewtonState, fall: Fall) -> NewtonState:
     return replace(state, move=move, n_cuts=n_cuts, budget=budget, ending=ending)
 
 
-def _decide(task: NewtonTask, state: NewtonState, left: float, *, is_settled: bool) -> NewtonState:
-    """Decide what comes next: the step, one more look at the same place, more draws, the start again, or the end."""
-    assert state.here is not None  # since a step was found there
-    assert state.move is not None
+def decide(task: NewtonTask, state: NewtonState, left: float) -> NewtonState:
+    """Decide what comes next: the step, one more look at the same place, more draws, the start again, or the end.
+
+    What is left is the norm of the smallest subgradient. A step that was taken back is made shorter whatever it is.
+    """
+    if state.here is None or state.move is None or state.n_cuts > 0:
+        return state
     here, move, policy, n = state.here, state.move, task.policy, state.here.n_asked
     is_optimal = left <= task.limits.tol
     if here.is_exact:
@@ -293,7 +298,7 @@ def _decide(task: NewtonTask, state: NewtonState, left: float, *, is_settled: bo
         state = replace(state, budget=budget)
         if not is_many:
             return state
-        if not (is_settled or _is_within_error(here, move)):
+        if not (state.is_settled or _is_within_error(here, move)):
             return replace(state, move=replace(move, share=1.0))
     is_limited = is_limited or state.budget.wanted == policy.most_draws
     return replace(state, ending=Ending("simulation error", left, is_limited))

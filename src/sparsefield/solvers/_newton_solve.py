@@ -19,6 +19,7 @@ from sparsefield.solvers._newton import (
     NewtonState,
     NewtonTask,
     afford,
+    decide,
     draw,
     end,
     init,
@@ -173,8 +174,7 @@ class _NewtonSteps:
     def advance(self) -> StepInfo:
         """Look where the last step led, and find the next one.
 
-        An interrupt in between keeps what was found there. Seeds turn first, so that those of a look that does not come
-        to its end are not used again.
+        Seeds turn first, so that those of a look that does not come to its end are not used again.
         """
         self.state = self.state.turned()
         self.state, arrival = look(self._task, self.state)
@@ -182,7 +182,8 @@ class _NewtonSteps:
         return info
 
     def judge(self, steps: Sequence[StepInfo]) -> Status | None:
-        """Say whether there is nothing left to gain, and why."""
+        """Decide what comes next, and say whether there is nothing left to gain, and why."""
+        self.state = decide(self._task, self.state, steps[-1].violation)
         return end(self._task, self.state, len(steps))
 
     def look_again(self, here: Stand, n: int) -> Stand:
