@@ -62,6 +62,9 @@ class Fit:
     settings : mapping of str to str, number, bool or None
         What it takes to repeat the fit: its options, the number of rows, and versions. Of other values, such as a model
         to start from, the name of their kind is kept.
+    penalised : Fit, optional
+        The fit whose penalty chose the edges, where this one has their weights without it (`selection.relax`). Files do
+        not hold it.
 
     Examples
     --------
@@ -84,6 +87,7 @@ class Fit:
     spread: float | None = None
     optimality: Optimality | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    penalised: Fit | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "settings", {name: _plain(value) for name, value in self.settings.items()})

@@ -22,6 +22,7 @@ def test_a_relaxed_fit_has_the_frequencies_of_its_edges(penalize_main):
     fit = learner.learn(0.03)
     found = relax(learner, fit)
     assert found.status.code == "converged"
+    assert found.penalised is fit
     edges = fit.model.interactions != 0
     assert not found.model.interactions[~edges].any()  # one that made up for penalised main effects may be zero now
     # The frequency of a pair with an edge is missed by half a row, 1 / 1000, and by tol; that of a level alone by none.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sparsefield.fits import Fit
 from sparsefield.fitting import Learner
 from sparsefield.model import as_theta
@@ -20,9 +22,14 @@ def relax(learner: Learner, fit: Fit, stand: Stand | ExactStand | None = None) -
         Whose edges they are.
     stand : Stand or ExactStand, optional
         Draws at the fit, or enumerated states; these may be those of other parameters to start from.
+
+    Returns
+    -------
+    Fit
+        The edges without their penalty; the fit with it is its `penalised`.
     """
-    penalty = free(learner, fit)
-    return learner.learn(penalty.alpha, penalty=penalty, start=as_theta(fit.model) if stand is None else stand)
+    penalty, start = free(learner, fit), as_theta(fit.model) if stand is None else stand
+    return replace(learner.learn(penalty.alpha, penalty=penalty, start=start), penalised=fit)
 
 
 def free(learner: Learner, fit: Fit) -> Support | GroupSupport:
