@@ -69,9 +69,11 @@ class ChoiceDisplay(Display):
 
     @property
     def errors(self) -> pl.Series | None:
-        """The standard error of each criterion over folds; None of criteria without folds."""
+        """The standard error of each criterion over folds; None without folds, and of one fold alone."""
         table = self.choice.table
-        return table["standard_error"].fill_nan(0.0) if "standard_error" in table.columns else None
+        if "standard_error" not in table.columns or table["standard_error"].is_nan().all():
+            return None
+        return table["standard_error"].fill_nan(0.0)
 
     @property
     def value_name(self) -> str:
