@@ -57,6 +57,10 @@ class Rows:
         counted, weights = take_counted(table, sample_weight)
         return cls(*resolve_missing(counted, missing, weights))
 
+    def __getitem__(self, which: NDArray[np.int64]) -> Rows:
+        """Return some of the rows, with their weights."""
+        return Rows(self.table[which], None if self.weights is None else self.weights[which])
+
     @property
     def n(self) -> float:
         """How many rows the weights say that there are.

@@ -9,13 +9,12 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
-from sparsefield.data import Table, listed
+from sparsefield.data import Rows, Table, listed
 from sparsefield.estimators._answers import FieldAnswers
 from sparsefield.fits import Fit
 from sparsefield.learning import Alpha, Chosen, seed_of
@@ -34,8 +33,8 @@ class FieldEstimator(FieldAnswers, BaseEstimator):  # type: ignore[misc]
     missing: str
     ordinal: Ordinal
 
-    def _choose_for(self, table: Table, sample_weight: ArrayLike | None) -> Alpha | Choice:
-        """Return the penalty of a table: the one that is given, or a choice; "auto" where `learn` is to choose."""
+    def _choose_for(self, rows: Rows) -> Alpha | Choice:
+        """Return the penalty of rows: the one that is given, or a choice; "auto" where `learn` is to choose."""
         raise NotImplementedError
 
     def _check_input(self, X: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from numpy.typing import ArrayLike
 
@@ -94,7 +94,7 @@ class PseudoLikelihood(FieldEstimator):
         data = self._check_input(X)
         own = Rows.of(data if isinstance(data, Table) else encode(data), sample_weight, self.missing)
         table, weights = own.table, own.weights
-        chosen = self._choose_for(table, weights)
+        chosen = self._choose_for(own)
         alpha = chosen.alpha if isinstance(chosen, Choice) else chosen
         with ProgressBar(self.progress, self.max_iter) as watch:
             options: dict[str, Any] = {
@@ -109,26 +109,25 @@ class PseudoLikelihood(FieldEstimator):
                 seed = seed_of(self.random_state)
                 fit = solve_filled_pseudo_likelihood(table, alpha, seed=seed, **options)
             else:
-                fit = solve_pseudo_likelihood(table, alpha, **options)
+                fit = solve_pseudo_likelihood(table, alpha, moments=own.moments, **options)
         said = {"choice": chosen.sentence} if isinstance(chosen, Choice) else {}
         self._store(fit, **own.facts, **said, alpha=alpha)
         self._store_choice(chosen)
         return self
 
-    def _choose_for(self, table: Table, sample_weight: ArrayLike | None) -> float | Choice:
+    def _choose_for(self, rows: Rows) -> float | Choice:
         if self.alpha != "auto":
             return self.alpha
-        missing: Any = self.missing
+        fills, missing = self._fills(rows.table), cast(Any, self.missing)
         options = Options(
             penalty=self.penalty,
             penalize_main=self.penalize_main,
             missing=missing,
-            seed=seed_of(self.random_state) if self._fills(table) else 0,
+            seed=seed_of(self.random_state) if fills else 0,
         )
-        objective: Objective = "likelihood" if self._fills(table) else "pseudolikelihood"
+        objective: Objective = "likelihood" if fills else "pseudolikelihood"
         with Bars(self.progress).choice() as watch:
-            learner = Learner(Rows.of(table, sample_weight, missing), options)
-            return choose_alpha(learner, objective=objective, watch=watch)
+            return choose_alpha(Learner(rows, options), objective=objective, watch=watch)
 
     def _fills(self, table: Table) -> bool:
         """Say whether missing values of a table are drawn."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import _is_fitted
 
-from sparsefield.data import Table
+from sparsefield.data import Rows, Table
 from sparsefield.estimators._field_estimator import FieldEstimator
 from sparsefield.fitting import Options
 from sparsefield.learning import Alpha, seed_of
@@ -178,5 +178,5 @@ def _find_alpha(estimator: FieldEstimator, table: Table, sample_weight: ArrayLik
     is_chosen = estimator.get_params().get("alpha", "auto") == "auto" and _is_fitted(estimator, "alpha_")
     if is_chosen:
         return "auto" if estimator.alpha_ is None else float(estimator.alpha_)
-    chosen = estimator._choose_for(table, sample_weight)
+    chosen = estimator._choose_for(Rows.of(table, sample_weight, estimator.missing))
     return chosen.alpha if isinstance(chosen, Choice) else chosen

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
-from sparsefield.data import WAYS_WITH_MISSING, Table
+from sparsefield.data import WAYS_WITH_MISSING, Rows
 from sparsefield.estimators._field_estimator import FieldEstimator
 from sparsefield.fitting import Options
 from sparsefield.gradients import CertificateKind, Schedule
@@ -250,5 +250,5 @@ class SparseMRF(FieldEstimator):
         given = {name: value for name, value in self.get_params().items() if name not in own}
         return Options(seed=seed_of(self.random_state), **given)
 
-    def _choose_for(self, table: Table, sample_weight: ArrayLike | None) -> Alpha:  # noqa: ARG002
+    def _choose_for(self, rows: Rows) -> Alpha:  # noqa: ARG002
         return self.alpha

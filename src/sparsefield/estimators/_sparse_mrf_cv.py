@@ -188,7 +188,7 @@ class SparseMRFCV(FieldEstimator):
         table = data if isinstance(data, Table) else encode(data)
         # Refused before the choice, which takes long, if an option of the last fit makes no sense.
         learner = Learner(Rows.of(table, sample_weight, self.missing), self._make_options())
-        choice = self._choose_for(table, sample_weight)
+        choice = self._choose_for(learner.rows)
         self._store_choice(self._fit_chosen(learner, choice))
         self.path_table_ = choice.table
         return self
@@ -197,19 +197,18 @@ class SparseMRFCV(FieldEstimator):
         given: dict[str, Any] = {name: getattr(self, name) for name in _COMMON}
         return Options(seed=seed_of(self.random_state), gap=self.gap, certify=self.certify, **given)
 
-    def _choose_for(self, table: Table, sample_weight: ArrayLike | None) -> Choice:
+    def _choose_for(self, rows: Rows) -> Choice:
         given: dict[str, Any] = {name: getattr(self, name) for name in _COMMON}
         with PiecesBar(self.progress, "parts of the choice") as watch:
             return select(
-                table,
+                rows,
                 criterion=self.criterion,
                 alphas=self.alphas,
                 n_alphas=self.n_alphas,
                 gamma=self.gamma,
-                n_folds=self._make_folds(table, sample_weight),
+                n_folds=self._make_folds(rows.table.n_rows),
                 beta=self.beta,
                 n_subsamples=self.n_subsamples,
-                sample_weight=sample_weight,
                 seed=seed_of(self.random_state),
                 n_jobs=self.n_jobs,
                 checkpoint=self.checkpoint,
@@ -217,11 +216,10 @@ class SparseMRFCV(FieldEstimator):
                 **(given if self.gap == "auto" else {**given, "gap": self.gap}),
             )
 
-    def _make_folds(self, table: Table, sample_weight: ArrayLike | None) -> Any:
+    def _make_folds(self, n_rows: int) -> Any:
         """Return the number of folds, or the folds that a splitter makes of the rows that count."""
         if isinstance(self.cv, int | np.integer):
             return self.cv
-        n_rows = Rows.of(table, sample_weight, self.missing).table.n_rows
         folds = list(check_cv(self.cv).split(np.zeros((n_rows, 1))))
         if any(np.max(own, initial=0) >= n_rows for fold in folds for own in fold):
             raise ValueError(f"cv has indices of rows that there are none of: the table has {count(n_rows, 'row')}.")

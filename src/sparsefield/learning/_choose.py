@@ -66,9 +66,8 @@ def choose_alpha(
     """
     options = learner.options
     return select(
-        _take_rows(learner).table,
+        _take_rows(learner),
         objective=objective,
-        sample_weight=learner.weights,
         penalty=options.penalty,
         penalize_main=options.penalize_main,
         max_seconds=_seconds_left(options, began),

@@ -15,7 +15,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from sparsefield._kernels._compiling import seconds_compiling
-from sparsefield.data import Table, describe_rows, listed
+from sparsefield.data import Rows, listed
 from sparsefield.fits import Fit
 from sparsefield.fitting import Learner, Options
 from sparsefield.inference import MOST_ENTRIES, count_entries
@@ -142,18 +142,18 @@ def select(
         )
     asked = Options(**options, seed=seed, n_threads=n_threads)
     learner = Learner(read_rows(data, sample_weight, missing=asked.missing, n_threads=n_threads), asked)
-    table, weights = learner.table, learner.weights
-    check_objective(objective, table)
+    check_objective(objective, learner.table)
+    rows = learner.rows
     if rule.takes == "subsamples" or (rule.takes == "folds" and not isinstance(n_folds, Sequence)):
-        table, weights = _part_rows(table, weights)
-    first = rule.first_alpha(learner, table.n_rows)
+        rows = _part_rows(rows)
+    n_rows = rows.table.n_rows
+    first = rule.first_alpha(learner, n_rows)
     wanted = order_alphas(alphas) if alphas is not None else grid(learner, n_alphas, first, rule.last_alpha(learner))
     noise = count_along(learner, wanted)
     own = options if max_seconds is None else {**options, "max_seconds": max_seconds}
     is_here = rule.takes == "all rows" and joblib.effective_n_jobs(n_jobs) == 1
     work = PathOfPart(
-        table,
-        weights,
+        rows,
         wanted,
         _choose_path(objective, rule, learner),
         rule.needs_likelihood,
@@ -164,7 +164,7 @@ def select(
     )
     results = run_pieces(
         work,
-        [Part(seed_of_part(seed, 0)), *rule.parts(table.n_rows, seed)],
+        [Part(seed_of_part(seed, 0)), *rule.parts(n_rows, seed)],
         identity=_identify(work, _name_parts(rule, n_folds), learner.options),
         checkpoint=checkpoint,
         n_jobs=n_jobs,
@@ -178,7 +178,7 @@ def select(
         return Choice(0, wanted[0], pl.DataFrame(schema={"alpha": pl.Float64}), said)
     n_known = _count_known(results) if rule.needs_likelihood else n_tried
     whole, *others = [_take_first(result, n_tried, n_known) for result in results]
-    found = Found(wanted[:n_known], table.domain.n_variables, whole, others, noise[:n_known])
+    found = Found(wanted[:n_known], rows.table.domain.n_variables, whole, others, noise[:n_known])
     is_out_of_time = not results[0]["is_whole"]
     return _conclude(found, rule, learner, n_tried=n_tried, n_wanted=len(wanted), is_out_of_time=is_out_of_time)
 
@@ -226,11 +226,12 @@ def _make_rule(
     raise ValueError(f"criterion is {criterion!r}: use {listed(get_args(Criterion))}.")
 
 
-def _part_rows(table: Table, weights: NDArray[np.float64] | None) -> tuple[Table, NDArray[np.float64] | None]:
+def _part_rows(rows: Rows) -> Rows:
     """Make a row of each time that a row counts, where all weights are whole numbers."""
+    weights = rows.weights
     if weights is None or (weights != np.floor(weights)).any():
-        return table, weights
-    return table[np.repeat(np.arange(table.n_rows), weights.astype(np.int64))], None
+        return rows
+    return Rows(rows.table[np.repeat(np.arange(rows.table.n_rows), weights.astype(np.int64))])
 
 
 def _name_parts(rule: Rule, n_folds: int | Sequence[tuple[RowIndex, RowIndex]]) -> str:
@@ -274,8 +275,8 @@ def _identify(work: PathOfPart, takes: str, options: Options) -> dict[str, objec
         "objective": work.objective,
         "log_likelihoods": work.needs_likelihood,
         **({} if work.worth is None else asdict(work.worth)),
-        "domain": sha256(repr(work.table.domain).encode()).hexdigest()[:16],
-        **describe_rows(work.table, work.weights),
+        "domain": sha256(repr(work.rows.table.domain).encode()).hexdigest()[:16],
+        **work.rows.facts,
         **own,
     }
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._seeds import Use, derive_seed, make_generator
-from sparsefield.data import Rows, Table
+from sparsefield.data import Rows
 from sparsefield.fits import Fit
 from sparsefield.fitting import Options
 from sparsefield.inference import make_backend
@@ -85,13 +85,13 @@ def _generator(seed: int) -> np.random.Generator:
     return make_generator(seed, Use.ROWS_OF_PARTS, 0)
 
 
-def _find_gap(table: Table, weights: NDArray[np.float64] | None, penalty: Penalty) -> float:
+def _find_gap(rows: Rows, penalty: Penalty) -> float:
     """Return how far above its optimum the objective of a fit on draws may be: little, beside sampling error."""
-    n_rows = Rows(table, weights).n
-    gap = float(np.clip(table.domain.n_slots / (2 * _DRAWS_A_ROW * n_rows), _LEAST_GAP, _LARGEST_GAP))
-    if not isinstance(penalty, Group) or table.domain.n_variables < 2:
+    domain = rows.table.domain
+    gap = float(np.clip(domain.n_slots / (2 * _DRAWS_A_ROW * rows.n), _LEAST_GAP, _LARGEST_GAP))
+    if not isinstance(penalty, Group) or domain.n_variables < 2:
         return gap
-    coordinates, p = penalty.coordinates, table.domain.n_variables
+    coordinates, p = penalty.coordinates, domain.n_variables
     n_own = np.bincount(coordinates.variables[coordinates.basis.interacts], minlength=p)
     mean = (n_own.sum() ** 2 - (n_own**2).sum()) / (p * (p - 1))
     return gap / float(np.sqrt(max(1.0, mean)))
@@ -103,10 +103,8 @@ class PathOfPart:
 
     Parameters
     ----------
-    table : Table
-        All rows. Every part has its variables and levels, also where no row of it shows a level.
-    weights : ndarray of shape (n_rows,), optional
-        How often each row counts.
+    rows : Rows
+        All rows. Every part has their variables and levels, also where no row of it shows a level.
     alphas : sequence of float
         The penalties, the same for all parts.
     objective : "likelihood" or "pseudolikelihood"
@@ -125,8 +123,7 @@ class PathOfPart:
         Called with the number of fits made, that of all, and the last fit; for a piece that is run here.
     """
 
-    table: Table
-    weights: NDArray[np.float64] | None
+    rows: Rows
     alphas: Sequence[float]
     objective: Objective
     needs_likelihood: bool
@@ -137,25 +134,22 @@ class PathOfPart:
 
     def __call__(self, part: Part, n_threads: int) -> dict[str, Any]:
         """Return what is known of each fit of the path, as arrays."""
-        table, weights = self._take(part.fitted)
+        rows = self._take(part.fitted)
         n_own = None if self.options.get("backend") is not None else n_threads  # another backend has its own
-        following = None if self.worth is None else self._follow(self.worth, part, table, weights, n_own)
-        kind, is_penalised = self.options.get("penalty", "auto"), self.options.get("penalize_main", False)
-        penalty = choose_penalty(table.domain, 0.0, kind, penalize_main=is_penalised)
-        own = {"gap": _find_gap(table, weights, penalty), **self.options, "seed": part.seed, "n_threads": n_own}
+        following = None if self.worth is None else self._follow(self.worth, part, rows, n_own)
+        own = {"gap": _find_gap(rows, self._penalty), **self.options, "seed": part.seed, "n_threads": n_own}
         found = path(
-            table,
+            rows,
             self.alphas,
             objective=self.objective,
             likelihoods=self.needs_likelihood,
-            sample_weight=weights,
             watch=self.watch,
             stop=following,
             **own,
         )
         if not found.is_whole and self.options.get("max_seconds") is None:  # somebody has interrupted it
             raise KeyboardInterrupt
-        fits, known, parameters = found.fits, found.likelihoods, Parameters(self._penalty, table)
+        fits, known, parameters = found.fits, found.likelihoods, Parameters(self._penalty, rows.table)
         return {
             "pairs": np.packbits([find_edges(fit.model) for fit in fits], axis=1) if fits else np.zeros((0, 0)),
             "edges": found.table["edges"].to_numpy(),
@@ -173,15 +167,13 @@ class PathOfPart:
             **self._hold_out(part, fits, known, n_own),
         }
 
-    def _follow(
-        self, worth: Worth, part: Part, table: Table, weights: NDArray[np.float64] | None, n_threads: int | None
-    ) -> Following:
+    def _follow(self, worth: Worth, part: Part, rows: Rows, n_threads: int | None) -> Following:
         """Return what refits the edges of the path, and may end it."""
         options = Options(**self.options)
         make = partial(
             NodeRefits,
-            table,
-            weights,
+            rows.table,
+            rows.weights,
             seed=seed_of_missing(part.seed),
             backend=make_backend(options.backend, n_threads, options.device),
             max_sweeps=options.max_sweeps,
@@ -190,10 +182,10 @@ class PathOfPart:
         return Following(
             worth,
             self.noise,
-            Parameters(self._penalty, table),
+            Parameters(self._penalty, rows.table),
             make,
-            n_rows=Rows(table, weights).n,
-            has_missing=bool(table.n_missing.any()),
+            n_rows=rows.n,
+            has_missing=bool(rows.table.n_missing.any()),
         )
 
     def _take_likelihoods(self, known: Sequence[Likelihood | None]) -> dict[str, Any]:
@@ -212,7 +204,7 @@ class PathOfPart:
     def _penalty(self) -> L1 | Group:
         """The penalty of the fits, but for its strength."""
         options = Options(**self.options)
-        return choose_penalty(self.table.domain, 1.0, options.penalty, penalize_main=options.penalize_main)
+        return choose_penalty(self.rows.table.domain, 1.0, options.penalty, penalize_main=options.penalize_main)
 
     def _hold_out(
         self, part: Part, fits: Sequence[Fit], known: Sequence[Likelihood | None], n_threads: int | None
@@ -220,20 +212,22 @@ class PathOfPart:
         """Return the log-likelihood of the rows that are held out, and how many they are."""
         if part.held_out is None:
             return {}
-        table, weights = self._take(part.held_out)
+        rows = self._take(part.held_out)
         options = Options(**self.options)
         backend = make_backend(options.backend, n_threads, options.device)
         # The next seed: that of the part itself is the one of the rows that are fitted.
-        rows = ObservedRows(
-            table, weights, seed=seed_of_missing(part.seed + 1), backend=backend, max_sweeps=options.max_sweeps
+        observed = ObservedRows(
+            rows.table,
+            rows.weights,
+            seed=seed_of_missing(part.seed + 1),
+            backend=backend,
+            max_sweeps=options.max_sweeps,
         )
         values = [
-            np.nan if own is None or (at := rows.at(fit.model)) is None else at[0] - own.log_partition
+            np.nan if own is None or (at := observed.at(fit.model)) is None else at[0] - own.log_partition
             for fit, own in zip(fits, known, strict=True)
         ]
-        return {"held_out": values, "n_held_out": table.n_rows if weights is None else weights.sum()}
+        return {"held_out": values, "n_held_out": rows.table.n_rows if rows.weights is None else rows.weights.sum()}
 
-    def _take(self, rows: RowIndex | None) -> tuple[Table, NDArray[np.float64] | None]:
-        if rows is None:
-            return self.table, self.weights
-        return self.table[rows], None if self.weights is None else self.weights[rows]
+    def _take(self, which: RowIndex | None) -> Rows:
+        return self.rows if which is None else self.rows[which]

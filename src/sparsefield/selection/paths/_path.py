@@ -265,6 +265,7 @@ class _ByPseudoLikelihood:
             weights=self._learner.weights,
             start=self._last,
             tol=options.tol,
+            moments=self._learner.rows.moments if self._last is None else None,
             n_threads=options.n_threads,
         )
         self._last = as_theta(fit.model)

@@ -124,8 +124,9 @@ def read_rows(
 
     Parameters
     ----------
-    data : Table, array, pandas or polars data frame, or path
-        Observations, one row each; see `encode`. What is lazy or large is counted part by part; see `count_data`.
+    data : Table, array, pandas or polars data frame, path, or Rows
+        Observations, one row each; see `encode`. What is lazy or large is counted part by part; see `count_data`. Rows
+        that were read before are returned as they are, with what is counted of them.
     sample_weight : array-like of shape (n_rows,), optional
         How often each row counts.
     missing : "model", "zero", "drop" or "error"
@@ -137,6 +138,8 @@ def read_rows(
     watch : callable, optional
         Called with the number of rows that are counted so far, where they are not in memory.
     """
+    if isinstance(data, Rows):
+        return data
     if ordinal is not None and isinstance(data, Table):
         raise ValueError("ordinal is for tables that are read here: give it to encode, which made this one.")
     if isinstance(data, Table):
