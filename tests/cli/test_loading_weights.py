@@ -69,8 +69,11 @@ def test_certificates_and_pages_take_weights(counted, tmp_path):
     assert f"Column 'Freq' counts equal rows: {n} stand for 2000." in said
     said = run(*words)
     assert said.count("Note:") == 1
-    assert "whole numbers, which are taken for weights of a survey" in said
-    assert "If they count equal rows, add --frequency." in said
+    assert "whole numbers beside rows that all differ, which are taken for counts of equal rows" in said
+    assert "If they are weights of a survey, add --survey." in said
+    said = run(*words, "--survey")
+    assert "Note:" not in said
+    assert "has weights of a survey, whose scale does not matter" in said
     assert f"{n} rows that count as 2000" in (tmp_path / "fit.html").read_text()
     assert "By enumeration" in run("certify", field, counts, "--weight", "Freq")
     said = run("certify", field, counts, code=2)

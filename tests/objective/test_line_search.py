@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from sparsefield._kernels._proximal import shrink, take_step
 from sparsefield.objective import backtrack, pick_largest, shrink_to_fit, smallest_subgradient
 from sparsefield.objective._soft_threshold import soft_threshold
 
@@ -29,6 +30,16 @@ def test_the_smallest_subgradient_is_the_nearest_to_zero():
     every = gradient[:, None] + weights[:, None] * signs
     np.testing.assert_allclose(np.abs(found), np.abs(every).min(axis=1), atol=1e-3)
     np.testing.assert_array_equal(soft_threshold(np.array([-2.0, 0.5, 3.0]), 1.0), [-1.0, 0.0, 2.0])
+
+
+def test_what_rounding_leaves_of_a_threshold_is_zero():
+    moved = 0.1 + 0.2  # 0.30000000000000004
+    assert moved > 0.3
+    assert soft_threshold(np.array([moved, -moved]), 0.3).tolist() == [0.0, 0.0]
+    assert shrink(moved, 0.3) == shrink(-moved, 0.3) == 0
+    after, step_map = np.zeros((1, 1)), np.zeros((1, 1))
+    take_step(np.array([[moved]]), np.zeros((1, 1)), np.zeros((1, 1)), np.array([[0.3]]), 1.0, after, step_map)
+    assert after[0, 0] == 0
 
 
 @pytest.mark.parametrize("n", [0, 3, 10, 20])

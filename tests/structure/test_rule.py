@@ -4,6 +4,7 @@ import time
 
 import networkx as nx
 import numpy as np
+import polars as pl
 import pytest
 from scipy import stats
 
@@ -258,3 +259,54 @@ def test_copies_of_a_column_are_joined():
     # Given one copy all others say nothing more; but one way or another all four are joined.
     assert nx.is_connected(nx.from_numpy_array(found.is_edge[:4, :4]))
     assert not found.is_edge[4:].any()
+
+
+def test_the_scale_of_survey_weights_does_not_matter():
+    table = sf.datasets.make_field(7, degree=2, strength=(0.6, 1.2), seed=1).sample(300, method="perfect", seed=1)
+    weights = np.random.default_rng(0).random(300)
+    first, second = (find(table, scale * weights) for scale in (0.01, 1e6))
+    assert first.n_edges > 0
+    np.testing.assert_array_equal(first.is_edge, second.is_edge)
+    assert first.ridge == pytest.approx(second.ridge, rel=1e-9)
+
+
+def test_survey_weights_make_no_edges_of_noise():
+    def has_edge(seed):
+        rng = np.random.default_rng(seed)
+        table = sf.encode((rng.random((300, 10)) < rng.uniform(0.2, 0.8, 10)).astype(int))
+        return find(table, rng.lognormal(0, 1, 300)).n_edges > 0
+
+    # As many rows as weights of sd 1.3 add up to gave an edge to 96% of tables. At 5% more than 10 of 60 have a
+    # probability of 2e-4.
+    assert sum(map(has_edge, range(60))) <= 10
+
+
+def test_ties_are_settled_in_the_same_way_for_other_labels_and_orders():
+    """Small tables have pairs that tell exactly as much as others: rounding is not to choose among them."""
+    names = [f"x{i}" for i in range(6)]
+
+    def edges(x, names):
+        found = find(sf.encode(pl.DataFrame(x, schema=names)))
+        return {frozenset((names[i], names[j])) for i, j in np.argwhere(found.is_edge)}
+
+    n_some = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        x = (rng.random((30, 6)) < 0.25 + 0.5 * (rng.random((30, 1)) > 0.5)).astype(int)
+        x[:, 5] = x[:, 0]  # a copy ties with its original everywhere
+        exchanged, order = x.copy(), rng.permutation(6)
+        exchanged[:, 5] = 1 - x[:, 5]
+        known = edges(x, names)
+        n_some += len(known) > 1
+        assert edges(exchanged, names) == known
+        assert edges(x[:, order], [names[k] for k in order]) == known
+    assert n_some > 30
+
+
+@pytest.mark.parametrize(
+    "draw", [lambda rng: rng.choice(6, (60, 6)), lambda rng: (rng.random((15, 10)) < 0.5).astype(int)]
+)
+def test_few_rows_for_many_cells_make_no_edges(draw):
+    tables = [find(sf.encode(draw(np.random.default_rng(seed)))) for seed in range(100)]
+    # 21 and 13 of 100 had one by likelihood ratios alone. At 5% more than 14 have a probability of 1e-4.
+    assert sum(own.n_edges > 0 for own in tables) <= 14

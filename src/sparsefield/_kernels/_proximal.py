@@ -6,11 +6,16 @@ import numpy as np
 
 from sparsefield._kernels._compiling import compiled
 
+# What is left of a threshold by rounding alone is zero: else there are edges with weights of 1e-18.
+ROUNDING = 2.0**-50
+
 
 @compiled
 def shrink(x, amount):
     """Return x moved towards zero by an amount, and no further: the soft threshold."""
-    size = max(abs(x) - amount, 0.0)
+    size = abs(x) - amount
+    if size <= ROUNDING * amount:
+        size = 0.0
     return size if x > 0 else -size
 
 
@@ -27,7 +32,9 @@ def take_step(theta, pair, data, penalty, step_size, after, step_map):
     for a in range(theta.shape[0]):
         for b in range(theta.shape[1]):
             moved = theta[a, b] - step_size * (pair[a, b] - data[a, b])
-            size = max(abs(moved) - step_size * penalty[a, b], 0.0)
+            size = abs(moved) - step_size * penalty[a, b]
+            if size <= ROUNDING * (step_size * penalty[a, b]):
+                size = 0.0
             after[a, b] = size if moved > 0.0 else (-size if moved < 0.0 else 0.0 * moved)
             step_map[a, b] = (theta[a, b] - after[a, b]) / step_size
 

@@ -47,13 +47,29 @@ from sparsefield.tables import (
 
 @dataclass(frozen=True, eq=False)
 class LoadedTable:
-    """A table; how often each of its rows counts, and which belong together, where columns say so."""
+    """A table; how often each of its rows counts, and which belong together, where columns say so.
+
+    `frequency` says whether weights are counts of equal rows, or those of a survey, where somebody has said so.
+    """
 
     table: Table
     weights: NDArray[np.float64] | None = None
     contents: Contents | None = None
     clusters: NDArray[np.int64] | None = None
-    is_survey: bool = False
+    frequency: bool | None = None
+
+    @property
+    def are_counts(self) -> bool:
+        """Whether weights count equal rows: unless told, whole numbers that differ, beside rows that all do."""
+        if self.weights is None or self.frequency is not None:
+            return bool(self.frequency)
+        return self.is_whole and len(np.unique(self.table.codes, axis=0)) == self.table.n_rows
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether weights are whole numbers that differ."""
+        weights = self.weights
+        return weights is not None and bool((weights % 1 == 0).all() and weights.min() < weights.max())
 
     def locate(self) -> AbstractContextManager[None]:
         """Add the file, and the line of the row, to what is found to be wrong later; rows that count zero are gone."""
@@ -65,13 +81,11 @@ class LoadedTable:
         n = int(table.n_missing.sum())
         missing = f", {count(n, 'missing value')} ({n / table.codes.size:.1%})" if n else ", no missing values"
         counted = "" if self.weights is None else f" that count as {self.weights.sum():.10g}"
-        counted = " with weights" if counted and self.is_survey else counted
+        counted = " with weights" if counted and not self.are_counts else counted
         return f"{count(table.n_rows, 'row')}{counted}, {count(table.domain.n_variables, 'variable')}{missing}."
 
 
-def load(
-    path: Path, how: Reading, out: Output, missing: str, sampling: Sampling, *, is_survey: bool = False
-) -> LoadedTable:
+def load(path: Path, how: Reading, out: Output, missing: str, sampling: Sampling) -> LoadedTable:
     """Read a table as `Reading.load` says."""
     with plain_errors(path):
         parts, place_of = _find_large(path, how), None
@@ -80,7 +94,7 @@ def load(
             place_of = contents.place_of
             with contents.locate():
                 rows, more = _take(contents, how, sampling.cluster)
-            rows = replace(rows, is_survey=is_survey)
+            rows = replace(rows, frequency=sampling.frequency)
         else:
             kept = _choose_columns(pl.DataFrame(schema=list(parts.names)), how, sampling.cluster)
             table, constant = count_columns(parts, kept, how, out, missing, sampling)

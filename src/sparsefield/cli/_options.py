@@ -73,11 +73,11 @@ Weight = Annotated[
     typer.Option(metavar="COLUMN", help="A column that says how often or how much each row counts: no variable."),
 ]
 Frequency = Annotated[
-    bool,
+    bool | None,
     typer.Option(
-        "--frequency",
-        help="The column of --weight counts equal rows. Unless given, intervals and tests take it for weights of a "
-        "survey, whose scale does not matter.",
+        "--frequency/--survey",
+        help="The column of --weight counts equal rows, or has weights of a survey, whose scale does not matter. "
+        "Unless given, whole numbers beside rows that all differ are counts.",
     ),
 ]
 Cluster = Annotated[

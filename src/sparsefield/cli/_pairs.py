@@ -117,27 +117,24 @@ def find_pairs(rows: LoadedTable, out: Output, sampling: Sampling, weight: str |
     """Find how sure each pair is, and point at weights that may be counts."""
     from sparsefield.learning import infer
 
-    if rows.weights is not None and not sampling.frequency and _look_like_counts(rows):
+    if sampling.frequency is None and rows.is_whole:
         out.warn(
-            f"Column {weight!r} has whole numbers, which are taken for weights of a survey where it is said how sure "
-            "pairs are. If they count equal rows, add --frequency."
+            f"Column {weight!r} has whole numbers beside rows that all differ, which are taken for counts of equal "
+            "rows. If they are weights of a survey, add --survey."
+            if rows.are_counts
+            else f"Column {weight!r} has whole numbers, which are taken for weights of a survey. If they count equal "
+            "rows, add --frequency."
         )
-    how |= {"sample_weight": rows.weights, "frequency": sampling.frequency, "clusters": rows.clusters}
+    how |= {"sample_weight": rows.weights, "frequency": rows.are_counts, "clusters": rows.clusters}
     return infer(rows.table, **how, progress=out.progress)  # type: ignore[arg-type]  # True, False or "auto"
 
 
-def _look_like_counts(rows: LoadedTable) -> bool:
-    """Say whether weights are whole numbers that differ."""
-    assert rows.weights is not None
-    return bool((rows.weights % 1 == 0).all() and rows.weights.min() < rows.weights.max())
-
-
-def describe_sampling(found: Inference, sampling: Sampling, weight: str | None) -> Iterable[str]:
+def describe_sampling(found: Inference, rows: LoadedTable, sampling: Sampling, weight: str | None) -> Iterable[str]:
     """Say what weights, clusters and missing cells do to how much the rows tell."""
     from sparsefield.data import count
 
     n = found.n_rows
-    if weight is not None and sampling.frequency:
+    if weight is not None and rows.are_counts:
         yield f"Column {weight!r} counts equal rows: {n} stand for {found.n_effective:.10g}."
     elif weight is not None:
         yield (

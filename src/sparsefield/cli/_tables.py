@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # what reads tables is imported when one is read: help need n
 class Sampling:
     """How rows were drawn: options of commands that say how sure pairs are."""
 
-    frequency: options.Frequency = False
+    frequency: options.Frequency = None
     cluster: options.Cluster = None
 
 
@@ -70,9 +70,7 @@ class Reading(Cells):
     ordinal: options.Ordinal = None
     max_levels: options.MaxLevels = options.MAX_LEVELS
 
-    def load(
-        self, path: Path, out: Output, missing: str, sampling: Sampling | None = None, *, is_survey: bool = False
-    ) -> LoadedTable:
+    def load(self, path: Path, out: Output, missing: str, sampling: Sampling | None = None) -> LoadedTable:
         """Read a table, and take the columns that are asked for; say what it holds, and what to look at.
 
         Parameters
@@ -85,17 +83,16 @@ class Reading(Cells):
             What the fit does with missing values.
         sampling : Sampling, optional
             How rows were drawn.
-        is_survey : bool
-            Whether weights are those of a survey to all that is done, so that they are no numbers of rows.
         """
         from sparsefield.cli._loading import load
 
-        return load(path, self, out, missing, _check_sampling(sampling, self.weight), is_survey=is_survey)
+        return load(path, self, out, missing, _check_sampling(sampling, self.weight))
 
 
 def _check_sampling(sampling: Sampling | None, weight: str | None) -> Sampling:
     """Refuse to take for counts what is not there."""
     sampling = Sampling() if sampling is None else sampling
-    if sampling.frequency and weight is None:
-        raise typer.BadParameter("name the column that counts equal rows with --weight.", param_hint="--frequency")
+    if sampling.frequency is not None and weight is None:
+        what, hint = ("counts equal rows", "--frequency") if sampling.frequency else ("has the weights", "--survey")
+        raise typer.BadParameter(f"name the column that {what} with --weight.", param_hint=hint)
     return sampling

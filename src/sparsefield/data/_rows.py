@@ -28,6 +28,9 @@ class Rows:
         The rows.
     weights : ndarray of shape (n_rows,), optional
         How often each counts.
+    are_counts : bool, optional
+        Whether weights are counts of equal rows, or those of a survey, whose scale does not matter; counts where they
+        are whole numbers, unless told.
 
     Examples
     --------
@@ -40,9 +43,17 @@ class Rows:
 
     table: Table
     weights: NDArray[np.float64] | None = None
+    are_counts: bool | None = None
 
     @classmethod
-    def of(cls, table: Table, sample_weight: ArrayLike | None = None, missing: str = "model") -> Self:
+    def of(
+        cls,
+        table: Table,
+        sample_weight: ArrayLike | None = None,
+        missing: str = "model",
+        *,
+        are_counts: bool | None = None,
+    ) -> Self:
         """Leave out the rows that do not count, and do with missing values what was asked for.
 
         Parameters
@@ -53,13 +64,15 @@ class Rows:
             How often each row counts.
         missing : "model", "zero", "drop" or "error"
             See `resolve_missing`.
+        are_counts : bool, optional
+            Whether weights are counts; see `Rows`.
         """
         counted, weights = take_counted(table, sample_weight)
-        return cls(*resolve_missing(counted, missing, weights))
+        return cls(*resolve_missing(counted, missing, weights), are_counts)
 
     def __getitem__(self, which: NDArray[np.int64]) -> Rows:
         """Return some of the rows, with their weights."""
-        return Rows(self.table[which], None if self.weights is None else self.weights[which])
+        return Rows(self.table[which], None if self.weights is None else self.weights[which], self.counts_rows)
 
     @property
     def n(self) -> float:
@@ -72,11 +85,26 @@ class Rows:
         return float(self.table.n_rows if total < _SHARES else total)
 
     @property
+    def counts_rows(self) -> bool:
+        """Whether each row counts as often as its weight says; else weights are those of a survey."""
+        if self.weights is None or self.are_counts is not None:
+            return bool(self.are_counts)
+        return bool((self.weights % 1 == 0).all())
+
+    @property
+    def n_effective(self) -> float:
+        """How many rows of equal weight tell as much (Kish 1965): (sum w)^2 / sum w^2 by the weights of a survey."""
+        if self.weights is None:
+            return float(self.table.n_rows)
+        total = float(self.weights.sum())
+        return total if self.counts_rows else total**2 / float((self.weights**2).sum())
+
+    @property
     def counts(self) -> NDArray[np.float64] | None:
-        """The weights, as counts of rows also where they are shares."""
-        if self.weights is None or self.weights.sum() >= _SHARES:
+        """The weights, as counts of rows that add up to as many as they tell as much as."""
+        if self.weights is None or self.counts_rows:
             return self.weights
-        return np.asarray(self.weights * (self.n / self.weights.sum()))
+        return np.asarray(self.weights * (self.n_effective / self.weights.sum()))
 
     @cached_property
     def moments(self) -> Moments | None:

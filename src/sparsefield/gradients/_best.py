@@ -68,7 +68,8 @@ class BestDraws:
         try:
             return PerfectDraws(self.max_sweeps).estimate(problem, point, simulation)
         except OutOfReachError as error:
-            return self._sweep(point, simulation, error.reason, f"{error.remedy} {LESS}".lstrip())
+            less = "" if problem.penalty.keeps_support else LESS
+            return self._sweep(point, simulation, error.reason, f"{error.remedy} {less}".strip())
 
     def _enumerates(self, domain: Domain) -> bool:
         if self.max_states is None:

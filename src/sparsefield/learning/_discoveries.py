@@ -15,15 +15,13 @@ def find_discoveries(rows: Rows, fdr: float, n_threads: int | None = None) -> St
     Parameters
     ----------
     rows : Rows
-        Observations, some of which may be missing. Weights say how often rows count where they are whole numbers; else
-        they are those of a survey, which make rows tell less.
+        Observations, some of which may be missing. Weights of a survey make rows tell less.
     fdr : float
         So many of the edges are false at most, in the mean.
     n_threads : int, optional
         Threads to use; the result does not depend on it.
     """
-    counts_rows = rows.weights is not None and bool((rows.weights % 1 == 0).all())
-    found = infer_table(rows.table, rows.weights, counts_rows=counts_rows, fdr=fdr, n_threads=n_threads)
+    found = infer_table(rows.table, rows.weights, counts_rows=rows.counts_rows, fdr=fdr, n_threads=n_threads)
     return take_discoveries(rows, found, n_threads)
 
 

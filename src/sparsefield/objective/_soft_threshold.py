@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from sparsefield._kernels._proximal import ROUNDING
 from sparsefield._typing import Values
 
 
 def soft_threshold(values: Values, thresholds: Values | float) -> Values:
-    """Return values moved towards zero by thresholds, and no further (soft thresholding)."""
-    return np.asarray(np.sign(values) * np.maximum(np.abs(values) - thresholds, 0.0))
+    """Return values moved towards zero by thresholds, and no further (soft thresholding).
+
+    What is left of a threshold by rounding alone is zero.
+    """
+    sizes = np.abs(values) - thresholds
+    return np.asarray(np.sign(values) * np.where(sizes > ROUNDING * np.asarray(thresholds), sizes, 0.0))
 
 
 def smallest_subgradient(theta: Values, gradient: Values, weights: Values | float) -> Values:

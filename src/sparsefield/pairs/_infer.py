@@ -10,7 +10,7 @@ from scipy.stats import chi2, f, ncx2, norm, t
 
 from sparsefield._deadline import check_time
 from sparsefield._typing import Index, Mask, Values
-from sparsefield.data import Table
+from sparsefield.data import Rows, Table
 from sparsefield.pairs._design_effects import Sample, compare_products, find_structured, moderate
 from sparsefield.pairs._fits import PairFit, Watch, fit_pairs
 from sparsefield.pairs._inference import Inference
@@ -89,11 +89,8 @@ def infer_table(
         As for `sparsefield.infer`.
     """
     is_plain = clusters is None and (weights is None or counts_rows)
-    n_effective = float(table.n_rows)
-    if weights is not None:
-        n_effective = float(weights.sum() if counts_rows else weights.sum() ** 2 / (weights**2).sum())
-        weights = weights * (n_effective / weights.sum())
-    design = Design.of(table, weights, gather=is_plain)
+    own_rows = Rows(table, weights, counts_rows)
+    n_effective, design = own_rows.n_effective, Design.of(table, own_rows.counts, gather=is_plain)
     rows = PairRows(design, find_neighbours(design, n_threads), Kinds.of(design))
     left = Residuals.of(rows)
     own, both = score_pairs(rows, left, n_threads)

@@ -292,8 +292,9 @@ def decide(task: NewtonTask, state: NewtonState, left: float) -> NewtonState:
         return _return_to_start(task, state, n)
     if not is_lower:
         return replace(state, has_retried=True, budget=state.budget.raised(grow(n, policy.most_draws, policy)))
-    # More draws do not help where their bias is what they are off by.
-    if task.agreement is not None and here.estimate.is_certified and not is_limited:
+    # More draws do not help where their bias is what they are off by, and edges are to be chosen by it.
+    is_sound = here.estimate.is_certified or state.problem.penalty.keeps_support
+    if task.agreement is not None and is_sound and not is_limited:
         budget, is_many = seek_agreement(state.budget, here, move, task.agreement, policy=policy)
         state = replace(state, budget=budget)
         if not is_many:

@@ -31,10 +31,6 @@ _N_TRIALS = 10
 # it is off by a share of about sqrt(w / n), whose square is what a step leaves of what it promised.
 _FEWEST_DRAWS, _DRAWS_EACH, _MOST_DRAWS = 2**11, 64, 2**17
 
-# How small the smallest subgradient is at the end, at most: weights are then right to six digits, also where curvatures
-# are as small as a hundredth.
-_TOL = 1e-8
-
 
 @dataclass(frozen=True)
 class SummedOut:
@@ -115,7 +111,6 @@ def solve_summed(
     n = min(_MOST_DRAWS, max(_FEWEST_DRAWS, _DRAWS_EACH * penalty.n_parameters))
     sums = SummedOut(whole, simulation.backend, n, simulation.seed)
     first = ExactStand(start, sums.states(problem.model(start)), start)
-    limits = replace(limits, tol=min(limits.tol, _TOL))
     fit, stand = follow(problem, sums, limits, first, 0.0, watch, rows, policy=policy)
     is_done = fit.status.code == "converged"
     none = np.zeros((problem.domain.n_slots,) * 2, dtype=bool)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sparsefield._deadline import OutOfTimeError
 from sparsefield._typing import Index, Mask, Values
@@ -16,6 +17,9 @@ from sparsefield.structure._prior import FIRST_GUESS, EdgePrior, learn_prior
 _SURELY = 2.0
 
 _MOST_ROUNDS, _MOST_PRIORS = 500, 10
+
+# Numbers that differ by less than this share are the same but for their rounding, which labels and columns change.
+_SAME = 1e-7
 
 # No weight is known better than to a hundredth: with that the log-odds of an edge change by less than their rounding.
 _LEAST_VARIANCE = 1e-4
@@ -40,6 +44,9 @@ class Search:
         self._degrees, self._variances = design.degrees, design.variances
         self._first_price = float(np.log(design.n)) if price is None else price
         self._is_pair = np.triu(design.degrees > 0, 1)
+        # Ties go to variables that have more to do with all others, and then by their names: not by places or labels.
+        self._share_in_all = nodes.scores.sum(axis=0)
+        self._rank = np.argsort(np.argsort(np.array(design.domain.names), kind="stable"), kind="stable")
 
     def run(self) -> bool:
         """Search at the price of the Bayesian information criterion, and then at that which the edges found tell.
@@ -118,8 +125,7 @@ class Search:
             unsure = self.nodes.support & self._is_pair & (self.nodes.walds() < surely * self._prices())
             pairs = [(i, j) for i, j in np.argwhere(unsure).tolist()]
             margins = self._margins(pairs)
-            order = np.argsort(margins, kind="stable")
-            less = _take_apart([pairs[k] for k in order if margins[k] < 0])
+            less = _take_apart([pairs[k] for k in self._sort(pairs, margins) if margins[k] < 0])
             if not less:
                 return has_dropped
             self.nodes.set_edges(less, are_there=False)
@@ -134,8 +140,7 @@ class Search:
         lowest = self._lowest()
         pairs = np.argwhere(self._is_pair & ~self.nodes.support & (scores > lowest))
         i, j = pairs.T
-        order = np.argsort(self._prices()[i, j] - scores[i, j], kind="stable")
-        left = [(a, b) for a, b in pairs[order].tolist()]
+        left = [(a, b) for a, b in pairs[self._sort(pairs, self._prices()[i, j] - scores[i, j])].tolist()]
         while True:
             left = [pair for pair in left if not self.nodes.is_known(*pair) or self._margins([pair])[0] > 0]
             some = _leave_links(_take_apart(left), self.nodes.links, self.nodes.components)
@@ -143,6 +148,12 @@ class Search:
             found = [pair for pair, margin in zip(some, margins, strict=True) if margin > 0]
             if found or not some:
                 return found
+
+    def _sort(self, pairs: ArrayLike, values: ArrayLike) -> Index:
+        """Return the order of pairs by their values; what is the same but for rounding is in an order of its own."""
+        both = np.asarray(pairs, dtype=np.int64).reshape(-1, 2).T
+        first, last = np.sort(self._rank[both], axis=0)
+        return np.lexsort((last, first, _tie(-self._share_in_all[both].sum(axis=0)), _tie(np.asarray(values))))
 
     def _learn_prior(self) -> EdgePrior:
         """Find what all pairs tell of the number of edges, and of their weights."""
@@ -156,6 +167,16 @@ class Search:
         own = self._is_pair
         start = FIRST_GUESS if self.prior is None else self.prior
         return learn_prior(squares[own], statistics[own], self._degrees[own], variances[own], start)
+
+
+def _tie(values: Values) -> Index:
+    """Return the ranks of values, of which those have the same that differ by rounding alone."""
+    order = np.argsort(values, kind="stable")
+    known = values[order]
+    steps = np.diff(known, prepend=known[:1]) > _SAME * np.maximum(1.0, np.abs(known))
+    ranks = np.empty(len(values), dtype=np.int64)
+    ranks[order] = np.cumsum(steps)
+    return ranks
 
 
 def _take_apart(pairs: Sequence[Pair]) -> list[Pair]:

@@ -148,7 +148,7 @@ def bootstrap(
         _write(results, files, rows, groups)
     _tell(out, results, time.perf_counter() - clock)
     if pairs is not None:
-        for sentence in describe_sampling(pairs, inferring, reading.weight):
+        for sentence in describe_sampling(pairs, rows, inferring, reading.weight):
             out.say(sentence)
     out.say("Written: " + ", ".join(str(file) for file in (output, *files.named)))
     out.give(

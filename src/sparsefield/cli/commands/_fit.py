@@ -113,7 +113,7 @@ def fit(
             n_threads=threads,
             device=device,  # type: ignore[arg-type]  # checked by the options
         )
-        own = Rows.of(table, rows.weights, missing)
+        own = Rows.of(table, rows.weights, missing, are_counts=rows.are_counts)
         pairs: Inference | None = None
         given: Alpha | Structure = "auto" if alpha is None else alpha
         if alpha is None and fdr is not None:
@@ -143,7 +143,7 @@ def fit(
         files += _draw(found, network, rows, groups, report, picture, choice)
     _tell(out, found, network, seconds)
     if pairs is not None:
-        for sentence in describe_sampling(pairs, inferring, reading.weight):
+        for sentence in describe_sampling(pairs, rows, inferring, reading.weight):
             out.say(sentence)
     out.say("Written: " + ", ".join(str(path) for path in files))
     numbers = {**as_numbers(found, network), "seconds": seconds, "n_rows": table.n_rows}

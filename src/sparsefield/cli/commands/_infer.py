@@ -114,7 +114,7 @@ def infer(
     """
     out = Output(quiet=quiet, as_json=json)
     tables = files.check(data)
-    rows = reading.load(data, out, missing, sampling, is_survey=not sampling.frequency)
+    rows = reading.load(data, out, missing, sampling)
     clock = time.perf_counter()
     with plain_errors(data), quiet_warnings(out):
         from sparsefield.cli._columns import split_pair
@@ -129,11 +129,11 @@ def infer(
         if files.differences is not None:
             write_table(found.differences(), files.differences)
     seconds = time.perf_counter() - clock
-    for sentence in describe_sampling(found, sampling, reading.weight):
+    for sentence in describe_sampling(found, rows, sampling, reading.weight):
         out.say(sentence)
     _tell(out, found, asked, tables[0], seconds)
     out.say("Written: " + ", ".join(str(file) for file in tables))
-    weights = "counts" if sampling.frequency else "survey"
+    weights = "counts" if rows.are_counts else "survey"
     out.give(
         {
             **as_numbers(found),
