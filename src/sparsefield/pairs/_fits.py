@@ -13,6 +13,7 @@ from sparsefield._kernels._pair_rows import find_influence, gather, observe, tak
 from sparsefield._threads import available, one_for_products, run
 from sparsefield._typing import Index, Mask, Values
 from sparsefield.pairs._pair_rows import PairRows
+from sparsefield.pairs._saddlepoint import find_square
 
 Watch = Callable[[int, int], object]
 
@@ -41,6 +42,8 @@ class Told:
     root : float
         The root of the penalised likelihood ratio statistic of Theta = 0, with the sign of Theta where that is a single
         number.
+    square : float
+        What the squared root is at most where cells are rare: by the law of the score (`find_square`).
     effect : float
         How much larger variances are because neighbours are missing; 1 where none is.
     moves, parts : ndarray of shape (r, n), or None
@@ -52,6 +55,7 @@ class Told:
     theta: Values
     covariance: Values
     root: float
+    square: float
     effect: float
     moves: Values | None
     parts: Values | None
@@ -83,6 +87,7 @@ def fit_pairs(
     use: Callable[[int, PairFit], None],
     *,
     z_ends: Values,
+    is_rare: Mask | None = None,
     with_moves: bool = False,
     n_threads: int | None = None,
     watch: Watch | None = None,
@@ -99,6 +104,8 @@ def fit_pairs(
         Called with the place of each pair and its fit, which is not kept here.
     z_ends : ndarray of shape (n_pairs,)
         How many standard errors the ends of its interval are away, to be found on the profile; 0 for none.
+    is_rare : ndarray of shape (n_pairs,), bool, optional
+        Whether cells are rare, so that the law of the score is to be known.
     with_moves : bool
         Whether to say by how much each row moves the interactions.
     n_threads : int, optional
@@ -107,9 +114,12 @@ def fit_pairs(
         Called with the number of pairs that are done, and that of all.
     """
     rows.prepare()  # once, and not in several threads
+    rare = np.zeros(len(pairs), dtype=bool) if is_rare is None else is_rare
 
     def fit_part(part: range) -> list[PairFit]:
-        return [_fit(rows, int(pairs[k, 0]), int(pairs[k, 1]), float(z_ends[k]), with_moves) for k in part]
+        return [
+            _fit(rows, int(pairs[k, 0]), int(pairs[k, 1]), float(z_ends[k]), bool(rare[k]), with_moves) for k in part
+        ]
 
     threads = n_threads or available()
     at_a_time = _AT_A_TIME * threads
@@ -127,7 +137,7 @@ def fit_pairs(
             watch(here.stop, len(pairs))
 
 
-def _fit(rows: PairRows, i: int, j: int, z_ends: float, with_moves: bool) -> PairFit:
+def _fit(rows: PairRows, i: int, j: int, z_ends: float, is_rare: bool, with_moves: bool) -> PairFit:
     """Fit a pair."""
     near, twins, starts = rows.near, rows.twins, rows.design.starts
     joint = near[i] | near[j]
@@ -147,13 +157,14 @@ def _fit(rows: PairRows, i: int, j: int, z_ends: float, with_moves: bool) -> Pai
         slopes[i, :d, starts[j] : starts[j + 1]] @ rows.kinds.turns[j].T,
     )
     equations = _Equations(pair, keep, keep_other, start)
-    own = equations.tell(with_moves)
+    own = equations.tell(is_rare, with_moves)
     if keep.all() and keep_other.all():
         both = own
     else:
         everything = np.ones(len(whose), dtype=bool)
         equations = _Equations(pair, everything, everything, equations.as_start())
-        both = equations.tell(with_moves)
+        both = equations.tell(False, with_moves)
+    z_ends *= np.sqrt(both.effect)
     ends = (equations.find_end(-1, z_ends), equations.find_end(1, z_ends)) if z_ends > 0 and d * e == 1 else None
     return PairFit(own, both, ends)
 
@@ -164,6 +175,14 @@ def _invert_left(left: Values, whole: Values) -> Values:
     shares, axes = np.linalg.eigh(np.linalg.solve(root, np.linalg.solve(root, left).T))
     back = np.linalg.solve(root.T, axes)
     return np.asarray(back / np.maximum(shares, _LEAST_LEFT) @ back.T)
+
+
+def _expect(intercepts: Values, slopes: Values, z: Values, features: Values) -> tuple[Values, Values]:
+    """Return the probabilities of levels given neighbours, (n, n_levels), and features less their means."""
+    exponents = np.concatenate([[0.0], intercepts]) + z @ slopes.T @ features.T
+    shares = np.exp(exponents - exponents.max(axis=1, keepdims=True))
+    shares /= shares.sum(axis=1, keepdims=True)
+    return shares, features[None] - (shares @ features)[:, None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,12 +266,13 @@ class _Equations:
         )  # fmt: skip
         return float(value), bool(is_whole)
 
-    def tell(self, with_moves: bool) -> Told:
+    def tell(self, is_rare: bool, with_moves: bool) -> Told:
         """Return what this choice of neighbours says."""
         r, size = self._r, len(self._parameters)
         theta, covariance = self._parameters[size - r :], self._inverse[size - r :, size - r :]
-        value, is_whole = self._climb_at(-theta)
+        value, is_whole, without = self._climb_at(-theta)
         root = np.sqrt(max(0.0, 2 * (self._best - value)))
+        square = self._find_square(without) if is_rare else np.inf
         moves = parts = None
         pair = self._pair
         entries = pair.states, pair.row, pair.pattern, pair.count
@@ -267,7 +287,29 @@ class _Equations:
             moves, parts = np.zeros((r, pair.n_rows)), np.zeros((r, pair.n_rows))
             find_influence(*entries, *self._z, *base, self._inverse, moves, parts)
         signed = -root if r == 1 and theta[0] < 0 else root
-        return Told(theta.copy(), covariance.copy(), float(signed), effect, moves, parts, self._is_whole and is_whole)
+        is_whole = self._is_whole and is_whole
+        return Told(theta.copy(), covariance.copy(), float(signed), square, effect, moves, parts, is_whole)
+
+    def _find_square(self, without: Values) -> float:
+        """Return the square of the deviate that is as improbable as the score, by the fit without Theta.
+
+        Scores of several interactions are taken along the step from zero that they ask for.
+        """
+        pair = self._pair
+        n_u, d, k, _ = self._own
+        n_v, e, m, _ = self._other
+        first, second, slopes, other_slopes, _ = np.split(without, np.cumsum([n_u - 1, n_v - 1, d * k, e * m]))
+        shares, residuals = _expect(first, slopes.reshape(d, k), self._z[0], pair.features)
+        other_shares, other_residuals = _expect(second, other_slopes.reshape(e, m), self._z[1], pair.others)
+        u, v = np.divmod(pair.states, n_v)
+        seen, other_seen = residuals[pair.pattern, u], other_residuals[pair.pattern, v]
+        score = ((seen * pair.count[:, None]).T @ other_seen).ravel()
+        spread = np.einsum("n,na,nad,nac->ndc", self._weights, shares, residuals, residuals).reshape(-1, d * d)
+        other_spread = np.einsum("nb,nbe,nbf->nef", other_shares, other_residuals, other_residuals).reshape(-1, e * e)
+        covariance = (spread.T @ other_spread).reshape(d, d, e, e).transpose(0, 2, 1, 3).reshape(d * e, d * e)
+        along = np.linalg.pinv(covariance) @ score
+        products = np.einsum("nad,de,nbe->nab", residuals, along.reshape(d, e), other_residuals)
+        return find_square(shares, other_shares, products, self._weights, float(score @ along))
 
     def as_start(self) -> _Start:
         """Return where this is, for a fit with more neighbours: their slopes begin at zero."""
@@ -279,13 +321,16 @@ class _Equations:
         more[:, self._keep], other_more[:, self._keep_other] = slopes.reshape(d, k), other_slopes.reshape(e, m)
         return _Start(intercepts, more, other_more, link.reshape(d, e))
 
-    def _climb_at(self, shift: Values) -> tuple[float, bool]:
-        """Maximise over all but Theta, which moves from its estimate; others begin where they follow it."""
+    def _climb_at(self, shift: Values) -> tuple[float, bool, Values]:
+        """Maximise over all but Theta, which moves from its estimate; others begin where they follow it.
+
+        Returns the maximum, whether it was reached, and the parameters there.
+        """
         r, size = self._r, len(self._parameters)
         columns = self._inverse[:, size - r :]
         trial = self._parameters + columns @ np.linalg.solve(columns[size - r :], shift)
         trial[size - r :] = self._parameters[size - r :] + shift
-        return self._climb(trial, size - r, np.empty((size, size)), np.empty((size, size)))
+        return *self._climb(trial, size - r, np.empty((size, size)), np.empty((size, size))), trial
 
     def find_end(self, side: int, z_ends: float) -> float:
         """Return where the profile ends an interval: the root of its fall is nearly linear in Theta."""
@@ -293,7 +338,7 @@ class _Equations:
         low, low_root, high, high_root = 0.0, 0.0, np.inf, np.inf
         t = z_ends * error
         for _ in range(_MOST_TRIALS):
-            value, _ = self._climb_at(np.array([side * t]))
+            value, _, _ = self._climb_at(np.array([side * t]))
             root = float(np.sqrt(max(2 * (self._best - value), 0.0)))
             if abs(root - z_ends) < _NEAR * z_ends or t >= _FAR * max(error, 1.0):
                 break

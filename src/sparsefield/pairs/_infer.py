@@ -24,8 +24,14 @@ from sparsefield.structure import Design, chi_square_tail, find_neighbours
 _CLEARLY, _LEAST_CLEARLY, _PAIRS = 0.05, 0.0027, 50.0
 
 # Expected count of the rarest cell of two levels below which one step from zero is trusted only where it is short
-# (p-values above 0.3), and Wald's intervals are not.
+# (p-values above 0.3), and below which Wald's intervals of two levels are not.
 _RARE, _SHORT, _VERY_RARE = 5.0, 0.3, 10.0
+
+# That below which likelihood ratios are trusted as far as the law of the score allows alone, and Wald's intervals of
+# more levels are not. With chi-squares two thirds of tables of 30 independent columns with a single one each had a
+# false edge; Wald's intervals of columns of which 2% of 500 rows were ones, and 10% missing, held zero 89 times out of
+# 100. With 5 in place of 1, 2% of the true edges of rare symptoms are no longer found.
+_ALMOST_EMPTY = 1.0
 
 _STRONG = 2.5  # log-odds from which on Wald's intervals are too narrow
 
@@ -50,6 +56,7 @@ class _Found:
     own_ratio: Values
     number: Values
     own_number: Values
+    square: Values
     curvature: Values
     noise: Values
     blocks: dict[int, tuple[Values, Values, Values]] = field(default_factory=dict, init=False)
@@ -57,7 +64,7 @@ class _Found:
     @classmethod
     def empty(cls, n: int) -> _Found:
         """Make room for n pairs."""
-        starts = [np.nan] * 8 + [1.0] * 4 + [np.inf] * 2 + [0.0] * 2
+        starts = [np.nan] * 8 + [1.0] * 4 + [np.inf] * 3 + [0.0] * 2
         return cls(*(np.full(n, start) for start in starts))
 
 
@@ -104,7 +111,8 @@ def infer_table(
         sample = Sample(groups, design.counts if counts_rows else np.ones(len(groups)))
     chosen = _choose_fits(found, rows, pairs, degrees)
     z = float(norm.isf((1 - level) / 2))
-    ends = np.where(_needs_profile(rows, pairs[chosen]) & is_plain & (not design.has_missing), z, 0.0)
+    ends = np.where(_needs_profile(rows, pairs[chosen]) & is_plain, z, 0.0)
+    is_rare = _count_rarest(rows, pairs[chosen]) < _ALMOST_EMPTY
 
     def use(k: int, fit: PairFit) -> None:
         """Keep what the fit of a pair says."""
@@ -115,12 +123,22 @@ def infer_table(
 
     if sample is not None:
         _compare_residuals(found, rows, left, sample, pairs)
-    fit_pairs(rows, pairs[chosen], use, z_ends=ends, with_moves=sample is not None, n_threads=n_threads, watch=watch)
+    fit_pairs(
+        rows,
+        pairs[chosen],
+        use,
+        z_ends=ends,
+        is_rare=is_rare,
+        with_moves=sample is not None,
+        n_threads=n_threads,
+        watch=watch,
+    )
     check_time()
     p_values, wide = _judge(found, rows, left, sample, pairs, degrees, level)
     is_known = degrees > 0
     cut = largest_discovery(np.where(is_known, p_values, 1.0), fdr, rate)
     _bound(found, degrees, wide, level)
+    _hold_zero(found, p_values > 1 - level)
     detectable = _find_detectable(found, degrees, cut)
     return Inference(
         domain=table.domain,
@@ -185,6 +203,7 @@ def _take_fit(found: _Found, rows: PairRows, at: int, i: int, j: int, fit: PairF
     scale = rows.kinds.scale(i, j)
     found.root[at], found.own_root[at] = fit.both.root, fit.own.root
     found.effect[at], found.own_effect[at] = fit.both.effect, fit.own.effect
+    found.square[at] = fit.own.square
     _keep(found, at, fit.both.theta, fit.both.covariance, fit.own.covariance, scale)
     if fit.ends is not None:
         found.low[at], found.high[at] = np.sqrt(scale[0, 0]) * np.array(fit.ends)
@@ -231,12 +250,16 @@ def _count_rarest(rows: PairRows, pairs: Index) -> Values:
 
 
 def _needs_profile(rows: PairRows, pairs: Index) -> Mask:
-    """Say which intervals of two-level variables are found on the profile of the likelihood."""
+    """Say which intervals are found on the profile of the likelihood: of pairs with one interaction alone."""
     i, j = pairs.T
+    single = (rows.kinds.sizes[i] == 1) & (rows.kinds.sizes[j] == 1)
     two = (rows.kinds.n_levels[i] == 2) & (rows.kinds.n_levels[j] == 2)
     slopes = rows.regressions[1]
     links = np.abs(slopes[i, 0, rows.design.starts[j]] * _turn(rows, j)) if len(pairs) else np.zeros(0)
-    return np.asarray(two & ((_count_rarest(rows, pairs) < _VERY_RARE) | (links > _STRONG) | rows.twins[i, j]))
+    rarest = _count_rarest(rows, pairs)
+    return np.asarray(
+        single & (rarest < _ALMOST_EMPTY) | two & ((rarest < _VERY_RARE) | (links > _STRONG) | rows.twins[i, j])
+    )
 
 
 def _turn(rows: PairRows, variables: Index) -> Values:
@@ -299,7 +322,8 @@ def _join(found: _Found) -> Values:
     """
     error, own_error = found.scale * np.sqrt(found.effect), found.own_scale * np.sqrt(found.own_effect)
     mean = found.root / np.sqrt(found.effect) + found.own_root / np.sqrt(found.own_effect)
-    return np.asarray(mean**2 / (2 + 2 * np.minimum(own_error / error, 1.0)))
+    joined = mean**2 / (2 + 2 * np.minimum(own_error / error, 1.0))
+    return np.asarray(np.minimum(joined, found.square / found.own_effect))
 
 
 def _bound(found: _Found, degrees: Values, wide: Values, level: float) -> None:
@@ -324,6 +348,12 @@ def _bound(found: _Found, degrees: Values, wide: Values, level: float) -> None:
     for at, (theta, covariance, scale) in found.blocks.items():
         radius = chi2.isf((1 - level) / 2, len(theta)) * found.effect[at]
         found.low[at] = min(found.high[at], max(found.low[at], _least_weight(theta, covariance, scale, radius)))
+
+
+def _hold_zero(found: _Found, is_possible: Mask) -> None:
+    """Let intervals hold zero where tests do not exclude it: where cells are rare, these are nearer to the truth."""
+    found.low[is_possible] = np.minimum(found.low[is_possible], 0.0)
+    found.high[is_possible] = np.maximum(found.high[is_possible], 0.0)
 
 
 def _least_weight(theta: Values, covariance: Values, scale: Values, radius: float) -> float:
