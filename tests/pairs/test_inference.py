@@ -8,6 +8,7 @@ from scipy import stats
 import sparsefield as sf
 from sparsefield.data import MISSING, Domain, Table
 from sparsefield.pairs import UNTOLD, infer_table
+from sparsefield.pairs._shrunken import Shrunken
 from support import naive_pairs as naive
 from support.inferences import make_inference
 from support.statistics_ import FALSE_ALARM
@@ -174,20 +175,23 @@ def make_truth(p=4):
 def test_strengths_and_influences_are_sums_of_the_weights_of_edges():
     found = infer_table(make_truth().sample(2000, method="perfect", seed=1))
     assert [tuple(pair) for pair in found.pairs[found.is_edge].tolist()] == sorted(EDGES)
-    weights = {tuple(pair): found.estimate[k] for k, pair in enumerate(found.pairs.tolist()) if found.is_edge[k]}
+    own = Shrunken.of(found.estimate, found.error, found.p_value)
+    sizes = {tuple(pair): (own.size[k], own.mean[k]) for k, pair in enumerate(found.pairs.tolist()) if found.is_edge[k]}
     nodes = found.nodes
     assert nodes["node"].to_list() == ["x0", "x1", "x2", "x3"]
     assert nodes["edges"].to_list() == [1, 3, 2, 2]
     for i, row in enumerate(nodes.iter_rows(named=True)):
-        own = [weight for pair, weight in weights.items() if i in pair]
-        assert row["strength"] == pytest.approx(sum(map(abs, own)))
-        assert row["influence"] == pytest.approx(sum(own))
+        strengths, influences = zip(*(both for pair, both in sizes.items() if i in pair), strict=True)
+        assert row["strength"] == pytest.approx(sum(strengths))
+        assert row["influence"] == pytest.approx(sum(influences))
         for name in ("strength", "influence"):
             assert row[f"{name}_low"] < row[name] < row[f"{name}_high"]
-    assert found.total[0] == pytest.approx(sum(map(abs, weights.values())))
+    assert found.total[0] == pytest.approx(sum(size for size, _ in sizes.values()))
     # That of one edge has its interval.
     k = found.index[frozenset(("x0", "x1"))]
-    reach = stats.norm.isf(0.025) * found.error[k]
+    reach = stats.norm.isf(0.025) * np.sqrt(own.size_variance[k])
+    # With 2000 rows weights are hardly shrunken.
+    assert own.size[k] == pytest.approx(abs(found.estimate[k]), rel=0.02)
     assert nodes["strength_high"][0] == pytest.approx(nodes["strength"][0] + reach)
 
 
@@ -301,6 +305,6 @@ def test_without_an_edge_there_are_no_sums():
     found = infer_table(binary(np.random.default_rng(1).integers(0, 2, (30, 4))))
     assert found.n_edges == 0
     assert found.total == (0.0, 0.0, 0.0)
-    assert found.nodes["strength_high"].to_list() == [0.0] * 4
+    assert found.nodes["strength_high"].to_list() == [None] * 4
     assert found.differences().is_empty()
     assert found.edges.is_empty()

@@ -389,5 +389,7 @@ def _find_detectable(found: _Found, degrees: Values, cut: float) -> Values:
 
 def _noncentrality(degrees: float, cut: float) -> float:
     """Return the noncentrality with which a chi-square is above its quantile four times out of five."""
+    if cut >= _POWER:  # it is, without any
+        return 0.0
     quantile = float(chi2.isf(cut, degrees))
     return float(brentq(lambda x: ncx2.sf(quantile, degrees, x) - _POWER, 1e-9, 4 * quantile + 100))

@@ -17,6 +17,7 @@ from sparsefield.pairs._design_effects import Sample
 from sparsefield.pairs._fits import PairFit, fit_pairs
 from sparsefield.pairs._pair_rows import PairRows
 from sparsefield.pairs._rates import RATES, Rate
+from sparsefield.pairs._shrunken import Shrunken
 from sparsefield.pairs._writing import as_level, as_q
 
 # A pair whose rows would miss even this weight more than once in five times cannot be told: an odds ratio of 55.
@@ -224,29 +225,32 @@ class Inference:
     def nodes(self) -> pl.DataFrame:
         """The strength of each node, the sum of absolute weights of its edges, and its influence, the sum with signs.
 
-        Each with its interval. Which pairs are edges is taken for known.
+        They are about the edges that were found: what pairs without one add is not known. Edges are found where
+        estimates are large, so that their sum is too large in the mean: these are the sums of what is expected of the
+        weights, given what all pairs tell of how large weights are, each with its interval. A node without an edge has
+        no interval.
         """
-        weights, moves = self._edge_weights, self._moves
-        ends, p = self.pairs[self.is_edge], self.domain.n_variables
+        ends, p, n = self.pairs[self.is_edge], self.domain.n_variables, self.n_edges
         z = float(norm.isf((1 - self.level) / 2))
+        degree = np.bincount(ends.ravel(), minlength=p)
+        member = np.zeros((p, n))
+        for side in ends.T:
+            member[side, np.arange(n)] = 1.0
         columns: dict[str, Values] = {}
-        for name, signs in (("strength", np.sign(weights)), ("influence", np.ones(len(weights)))):
-            part = np.zeros((p, len(weights)))
-            for side in ends.T:
-                part[side, np.arange(len(weights))] = signs
-            value = part @ weights
-            error = np.sqrt(np.einsum("ik,kl,il->i", part, moves, part))
+        for name, (values, covariance) in (("strength", self._sizes), ("influence", self._expected)):
+            value = member @ values
+            error = np.where(degree > 0, np.sqrt(np.einsum("ik,kl,il->i", member, covariance, member)), np.nan)
             columns |= {name: value, f"{name}_low": value - z * error, f"{name}_high": value + z * error}
         columns["strength_low"] = np.maximum(columns["strength_low"], 0.0)
-        degree = np.bincount(ends.ravel(), minlength=p)
-        return pl.DataFrame({"node": list(self.domain.names), "edges": degree, **columns})
+        found = pl.DataFrame({"node": list(self.domain.names), "edges": degree, **columns})
+        return found.with_columns(pl.col(pl.Float64).fill_nan(None))
 
     @property
     def total(self) -> tuple[float, float, float]:
-        """The sum of the absolute weights of all edges, and the ends of its interval."""
-        signs = np.sign(self._edge_weights)
-        value = float(np.abs(self._edge_weights).sum())
-        reach = float(norm.isf((1 - self.level) / 2) * np.sqrt(max(0.0, float(signs @ self._moves @ signs))))
+        """The sum of the absolute weights of the edges that were found, and the ends of its interval: see `nodes`."""
+        sizes, covariance = self._sizes
+        value = float(sizes.sum())
+        reach = float(norm.isf((1 - self.level) / 2) * np.sqrt(max(0.0, float(covariance.sum()))))
         return value, max(0.0, value - reach), value + reach
 
     def differences(self, edges: Sequence[tuple[str, str]] | None = None) -> pl.DataFrame:
@@ -292,13 +296,34 @@ class Inference:
             }
         )
 
-    @property
-    def _edge_weights(self) -> Values:
-        return np.asarray(self.estimate[self.is_edge])
+    @cached_property
+    def _sizes(self) -> tuple[Values, Values]:
+        """What is expected of the absolute weights of the edges, and their covariance."""
+        own = self._shrunken
+        signs = np.sign(self.estimate[self.is_edge])
+        return own.size, self._share_errors(own.share * signs, own.size_variance)
+
+    @cached_property
+    def _expected(self) -> tuple[Values, Values]:
+        """What is expected of the weights of the edges, and their covariance."""
+        return self._shrunken.mean, self._share_errors(self._shrunken.share, self._shrunken.variance)
+
+    @cached_property
+    def _shrunken(self) -> Shrunken:
+        """What is expected of the weights of the edges, given all pairs."""
+        known = np.flatnonzero(self.degrees > 0)
+        found = Shrunken.of(self.estimate[known], self.error[known], self.p_value[known])
+        return found.take(self.is_edge[known])
+
+    def _share_errors(self, shares: Values, variances: Values) -> Values:
+        """Return the covariance of what is expected of edges: of each its variance, of two what estimates share."""
+        found = shares[:, None] * self._moves * shares
+        np.fill_diagonal(found, variances)
+        return np.asarray(found)
 
     @cached_property
     def _moves(self) -> Values:
-        """The covariance of the weights of the edges."""
+        """The covariance of the estimates of the edges."""
         return self._find_covariance(np.flatnonzero(self.is_edge))
 
     def _find_covariance(self, places: Index) -> Values:

@@ -5,7 +5,7 @@ from sparsefield.structure._design import Design, Variable
 from sparsefield.structure._independence import Independence
 from sparsefield.structure._neighbours import find_neighbours
 from sparsefield.structure._nodes import Nodes, Regression
-from sparsefield.structure._prior import EdgePrior
+from sparsefield.structure._prior import EdgePrior, learn_prior
 from sparsefield.structure._rule import RISK, Structure, find_structure, is_feasible, settle
 
 __all__ = [
@@ -21,5 +21,6 @@ __all__ = [
     "find_neighbours",
     "find_structure",
     "is_feasible",
+    "learn_prior",
     "settle",
 ]
