@@ -118,16 +118,9 @@ class PseudoLikelihood(FieldEstimator):
     def _choose_for(self, rows: Rows) -> float | Choice:
         if self.alpha != "auto":
             return self.alpha
-        fills, missing = self._fills(rows.table), cast(Any, self.missing)
-        options = Options(
-            penalty=self.penalty,
-            penalize_main=self.penalize_main,
-            missing=missing,
-            seed=seed_of(self.random_state) if fills else 0,
-        )
-        objective: Objective = "likelihood" if fills else "pseudolikelihood"
+        options = Options(penalty=self.penalty, penalize_main=self.penalize_main, missing=cast(Any, self.missing))
         with Bars(self.progress).choice() as watch:
-            return choose_alpha(Learner(rows, options), objective=objective, watch=watch)
+            return choose_alpha(Learner(rows, options), objective="pseudolikelihood", watch=watch)
 
     def _fills(self, table: Table) -> bool:
         """Say whether missing values of a table are drawn."""

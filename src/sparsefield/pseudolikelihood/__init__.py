@@ -1,7 +1,7 @@
 """The pseudo-likelihood: its losses, its solvers, and regressions of nodes on their neighbours."""
 
 from sparsefield.pseudolikelihood._binary_loss import BinaryPairLoss, Neighbours
-from sparsefield.pseudolikelihood._imputed import FILLING, FillPolicy, solve_filled_pseudo_likelihood
+from sparsefield.pseudolikelihood._imputed import FILLING, Filling, FillPolicy, solve_filled_pseudo_likelihood
 from sparsefield.pseudolikelihood._loss import PseudoLikelihoodLoss, pseudo_log_likelihoods
 from sparsefield.pseudolikelihood._nodewise import NodeRefits
 from sparsefield.pseudolikelihood._policy import PSEUDO, PseudoPolicy
@@ -12,6 +12,7 @@ __all__ = [
     "PSEUDO",
     "BinaryPairLoss",
     "FillPolicy",
+    "Filling",
     "Neighbours",
     "NodeRefits",
     "PseudoLikelihoodLoss",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield._typing import Codes
 from sparsefield.data import MISSING, Table, count
 from sparsefield.fits import Fit, Status
 from sparsefield.model import PairwiseMRF, as_theta
@@ -37,6 +38,52 @@ class FillPolicy:
 FILLING = FillPolicy()
 
 Weights = NDArray[np.float64]
+
+
+class Filling:
+    """Rows whose missing values are drawn several times from a model, each with a share of the weight.
+
+    Parameters
+    ----------
+    table : Table
+        The rows, some cells of which are missing.
+    weights : ndarray of shape (n_rows,), optional
+        How often each row counts.
+    seed : int
+        Where the random numbers start: they are the same for every model, so that draws change only as far as it does.
+    policy : FillPolicy, optional
+        How often rows are filled.
+
+    Attributes
+    ----------
+    n_copies : int
+        How often.
+    shares : ndarray of shape (n_filled,)
+        How often each filled row counts.
+    """
+
+    def __init__(self, table: Table, weights: Weights | None, seed: int, policy: FillPolicy = FILLING) -> None:
+        self._table, self._seed = table, seed
+        self._weights = np.ones(table.n_rows) if weights is None else weights
+        is_whole = ~table.mask.any(axis=1)
+        needed, n_open = _count_needed(table, self._weights, policy), np.count_nonzero(~is_whole)
+        self.n_copies = int(np.clip(policy.filled_rows // n_open, needed, policy.most_copies))
+        self._whole, open_ = np.flatnonzero(is_whole), np.repeat(np.flatnonzero(~is_whole), self.n_copies)
+        self.shares = np.concatenate([self._weights[self._whole], self._weights[open_] / self.n_copies])
+        self.wanted = table.codes[open_]
+
+    def start(self) -> PairwiseMRF:
+        """Return independent variables with the frequencies of observed values."""
+        return _start(self._table, self._weights)
+
+    def draw(self, model: PairwiseMRF) -> Codes:
+        """Draw the missing values."""
+        return np.asarray(model.impute(self.wanted, seed=self._seed).codes)
+
+    def join(self, drawn: Codes) -> Table:
+        """Return all rows, with the missing values that were drawn."""
+        codes = np.concatenate([self._table.codes[self._whole], drawn])
+        return Table(self._table.domain, np.asfortranarray(codes))
 
 
 def solve_filled_pseudo_likelihood(
@@ -71,31 +118,24 @@ def solve_filled_pseudo_likelihood(
     Fit
         Of the last round; its status says how many there were, and what share of the draws the last one changed.
     """
-    own = np.ones(table.n_rows) if weights is None else weights
-    is_whole = ~table.mask.any(axis=1)
-    needed, n_open = _count_needed(table, own, filling), np.count_nonzero(~is_whole)
-    n_copies = int(np.clip(filling.filled_rows // n_open, needed, filling.most_copies))
-    whole, open_ = np.flatnonzero(is_whole), np.repeat(np.flatnonzero(~is_whole), n_copies)
-    shares = np.concatenate([own[whole], own[open_] / n_copies])
-    wanted, model, fit = table.codes[open_], _start(table, own), None
-    drawn, n_rounds, change = wanted, 0, 1.0
+    own = Filling(table, weights, seed, filling)
+    model, fit, drawn, n_rounds, change = own.start(), None, own.wanted, 0, 1.0
     try:
         while n_rounds < filling.most_rounds and not _is_over(fit):
-            last, drawn = drawn, model.impute(wanted, seed=seed).codes
-            change = np.count_nonzero(drawn != last) / np.count_nonzero(wanted == MISSING)
+            last, drawn = drawn, own.draw(model)
+            change = np.count_nonzero(drawn != last) / np.count_nonzero(own.wanted == MISSING)
             if change == 0:
                 break
             n_rounds += 1
-            rows = Table(table.domain, np.asfortranarray(np.concatenate([table.codes[whole], drawn])))
             start = None if fit is None else as_theta(model)
-            fit = solve_pseudo_likelihood(rows, alpha, weights=shares, start=start, **options)
+            fit = solve_pseudo_likelihood(own.join(drawn), alpha, weights=own.shares, start=start, **options)
             model = fit.model
     except KeyboardInterrupt:  # of draws: a fit that is interrupted says so itself
         if fit is None:
             raise
         fit = replace(fit, status=Status("interrupted", "Interrupted: this is what there was by then."))
     assert fit is not None
-    sentence = f"{fit.status.sentence} {_describe(n_rounds, n_copies, change)}"
+    sentence = f"{fit.status.sentence} {_describe(n_rounds, own.n_copies, change)}"
     return replace(fit, status=replace(fit.status, sentence=sentence))
 
 

@@ -119,8 +119,9 @@ def select(
     over: EBIC alone gives edges to many tables of independent variables that have few rows.
 
     Draws: with "ebic" and "stars" a path is judged by its edges. Those of fits on draws change with the seed, so that
-    such paths are of the pseudo-likelihood, whose fits have no simulation error, for tables with more than 2^20 states,
-    free main effects and no missing cells. The same alpha then leaves nearly the same edges of the likelihood.
+    such paths are of the pseudo-likelihood, whose fits have no simulation error, for tables with more than 2^20 states
+    and free main effects. The same alpha then leaves nearly the same edges of the likelihood. Missing cells are drawn
+    from the last fit of the path, with the same random numbers for every seed.
 
     Missing cells: with "cv", log-likelihoods are those of the observed cells. With "ebic", neighbours that are missing
     are drawn, five times, from the fit with the smallest penalty at which sampling error makes no edge.
@@ -142,7 +143,7 @@ def select(
         )
     asked = Options(**options, seed=seed, n_threads=n_threads)
     learner = Learner(read_rows(data, sample_weight, missing=asked.missing, n_threads=n_threads), asked)
-    check_objective(objective, learner.table)
+    check_objective(objective)
     rows = learner.rows
     if rule.takes == "subsamples" or (rule.takes == "folds" and not isinstance(n_folds, Sequence)):
         rows = _part_rows(rows)
@@ -188,10 +189,10 @@ def _choose_path(objective: Objective, rule: Rule, learner: Learner) -> Objectiv
 
     Edges of fits on draws change from seed to seed, and so would what is chosen by them; those of the pseudo-likelihood
     do not, and the same alpha leaves about the same edges where main effects are free. Fields that are enumerated need
-    no draws. Missing cells do: the pseudo-likelihood cannot take them.
+    no draws.
     """
     takes_draws = count_entries(learner.table.domain) > MOST_ENTRIES
-    is_alike = not learner.options.penalize_main and not learner.table.n_missing.any()
+    is_alike = not learner.options.penalize_main
     return "pseudolikelihood" if takes_draws and not rule.needs_likelihood and is_alike else objective
 
 

@@ -174,7 +174,7 @@ class PathOfPart:
             NodeRefits,
             rows.table,
             rows.weights,
-            seed=seed_of_missing(part.seed),
+            seed=seed_of_missing(part.seed if self.objective == "likelihood" else 0),  # as the path draws them
             backend=make_backend(options.backend, n_threads, options.device),
             max_sweeps=options.max_sweeps,
             penalty=self._penalty,

@@ -15,12 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from sparsefield._deadline import OutOfTimeError, until
 from sparsefield._typing import Matrix
-from sparsefield.data import Table, TableError, count
+from sparsefield.data import Rows, Table, TableError, count
 from sparsefield.fits import Fit
 from sparsefield.fitting import Learner, Options
 from sparsefield.model import PairwiseMRF, as_theta, independent_theta
 from sparsefield.objective import find_nonzero
-from sparsefield.pseudolikelihood import solve_pseudo_likelihood
+from sparsefield.pseudolikelihood import Filling, solve_pseudo_likelihood
 from sparsefield.selection.choices._degrees_of_freedom import count_nonzero
 from sparsefield.selection.choices._null_edges import largest_error
 from sparsefield.selection.paths._alpha_max import largest_alpha
@@ -186,7 +186,7 @@ def path(
     began = time.perf_counter()
     asked = Options(**{"gap": _GAP, **options})
     learner = Learner(read_rows(data, sample_weight, missing=asked.missing, n_threads=asked.n_threads), asked)
-    check_objective(objective, learner.table)
+    check_objective(objective)
     wanted = order_alphas(alphas) if alphas is not None else grid(learner, n_alphas)
     way: _Way = _ByLikelihood(learner) if objective == "likelihood" else _ByPseudoLikelihood(learner)
     known_by = Likelihoods(learner) if likelihoods else None
@@ -246,29 +246,38 @@ class _ByLikelihood:
 
 
 class _ByPseudoLikelihood:
-    """Fits of the pseudo-likelihood."""
+    """Fits of the pseudo-likelihood.
+
+    Missing values are drawn from the last fit, with the same random numbers for all fits and seeds: with random numbers
+    of their own edges of a path would come and go, and its choice would depend on the seed.
+    """
 
     stand = None
 
     def __init__(self, learner: Learner) -> None:
         self._learner = learner
-        self._last: Matrix | None = None
+        self._last: PairwiseMRF | None = None
+        has_missing = bool(learner.table.n_missing.any())
+        self._filling = Filling(learner.table, learner.weights, 0) if has_missing else None
 
     def learn(self, alpha: float) -> Fit:
         """Fit, from where the last fit ended."""
-        options = self._learner.options
+        options, rows, last = self._learner.options, self._learner.rows, self._last
+        if self._filling is not None:
+            drawn = self._filling.draw(self._filling.start() if last is None else last)
+            rows = Rows(self._filling.join(drawn), self._filling.shares)
         fit = solve_pseudo_likelihood(
-            self._learner.table,
+            rows.table,
             alpha,
             penalty=options.penalty,
             penalize_main=options.penalize_main,
-            weights=self._learner.weights,
-            start=self._last,
+            weights=rows.weights,
+            start=None if last is None else as_theta(last),
             tol=options.tol,
-            moments=self._learner.rows.moments if self._last is None else None,
+            moments=rows.moments if last is None else None,
             n_threads=options.n_threads,
         )
-        self._last = as_theta(fit.model)
+        self._last = fit.model
         return replace(fit, settings={"alpha": alpha, **self._learner.rows.facts})
 
 
