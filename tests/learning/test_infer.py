@@ -1,6 +1,7 @@
 """How sure pairs are, of whatever holds a table: what is read, what is refused, and the bar that is shown."""
 
 import re
+import time
 
 import numpy as np
 import polars as pl
@@ -165,16 +166,27 @@ def shown(capsys):
 
 
 def test_pairs_are_counted_from_ten_seconds_on(capsys, monkeypatch):
-    now = 100.0
-    monkeypatch.setattr("sparsefield.progress._bars.monotonic", lambda: now)
     with PairsBar(True) as watch:
-        now = 109.0
         watch(90, 1000)
     assert shown(capsys) == ""
-    with PairsBar(True) as watch:
+    now = 100.0
+    monkeypatch.setattr("sparsefield.progress._bars.monotonic", lambda: now)
+    with PairsBar(True, patience=0.0) as watch:
+        wait_for(lambda: "since" in shown(capsys))  # before the first pair, too
+        watch(50, 1000)
         now += 20.0
         watch(250, 1000)
-    assert "fitting 250 of 1000 pairs, about 0:01:00 left, since" in shown(capsys)
+        # 200 pairs took 20 seconds, and 750 take 75.
+        wait_for(lambda: "fitting 250 of 1000 pairs, about 0:01:15 left, since" in shown(capsys))
+
+
+def wait_for(is_there):
+    """Wait until something is there; a minute at most."""
+    for _ in range(600):
+        if is_there():
+            return
+        time.sleep(0.1)
+    pytest.fail("It is not there after a minute.")
 
 
 def test_no_bar_is_shown_where_none_is_wanted(table, capsys):

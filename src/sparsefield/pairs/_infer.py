@@ -33,6 +33,9 @@ _RARE, _SHORT, _VERY_RARE = 5.0, 0.3, 10.0
 # 100. With 5 in place of 1, 2% of the true edges of rare symptoms are no longer found.
 _ALMOST_EMPTY = 1.0
 
+# Columns as much alike as that leave little to tell them apart: variances are 5 times as large beside each other.
+_SAME = 0.9
+
 _STRONG = 2.5  # log-odds from which on Wald's intervals are too narrow
 
 _POWER = 0.8  # with which a detectable weight is found: a convention
@@ -236,10 +239,23 @@ def _choose_fits(found: _Found, rows: PairRows, pairs: Index, degrees: Values) -
     clearly = min(_CLEARLY, max(_LEAST_CLEARLY, _PAIRS / max(1, len(pairs))))
     largest = np.where(is_known, np.maximum(np.abs(found.root), np.abs(found.own_root)), 0.0)
     least = chi_square_tail(largest**2, np.maximum(degrees, 1.0))
-    is_twin = np.asarray(rows.twins.any(axis=1))
-    is_open = rows.near[i, j] | is_twin[i] | is_twin[j] | (least < clearly)
-    is_open |= (_count_rarest(rows, pairs) < _RARE) & (least < _SHORT)
+    is_open = rows.near[i, j] | (least < clearly)
+    is_open |= _have_open_twins(rows, pairs, is_open) | ((_count_rarest(rows, pairs) < _RARE) & (least < _SHORT))
     return np.flatnonzero(np.asarray(is_open & is_known & (rows.design.n_together[i, j] > 0)))
+
+
+def _have_open_twins(rows: PairRows, pairs: Index, is_open: Mask) -> Mask:
+    """Say which pairs are not settled since a column that is like one of them is not, beside the other one.
+
+    The step from zero does not know of such columns, which fits have in their equations. It moves with them where
+    there is something that they tell; and of nearly equal ones little can be told, whatever it is.
+    """
+    i, j = pairs.T
+    whole = np.zeros((rows.n_variables,) * 2)
+    whole[i, j] = whole[j, i] = is_open
+    beside = rows.twins.astype(np.float64) @ whole
+    is_same = (rows.twins & (rows.likeness > _SAME)).any(axis=1)
+    return np.asarray((beside[i, j] > 0) | (beside[j, i] > 0) | is_same[i] | is_same[j])
 
 
 def _count_rarest(rows: PairRows, pairs: Index) -> Values:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from datetime import timedelta
+from threading import Lock, Timer
 from time import monotonic
 from typing import Any
 
@@ -116,30 +117,57 @@ class PiecesBar(_Bar):
 
 
 class PairsBar(_Bar):
-    """How many pairs are done, from ten seconds on; nothing of work that takes less."""
+    """How many pairs are done, from ten seconds on; nothing of work that takes less.
 
-    _patience = 10.0
-    _is_begun = False
+    Before the first pair, while neighbours are looked for or kernels compiled, it shows that something is done.
+
+    Parameters
+    ----------
+    wanted : bool or "auto"
+        Whether to show it; "auto" does so in a terminal.
+    patience : float
+        Seconds until it is shown.
+    """
+
+    _task: TaskID | None = None
+
+    def __init__(self, wanted: bool | str, patience: float = 10.0) -> None:
+        super().__init__(wanted)
+        self._patience = patience
 
     def __enter__(self) -> Callable[[int, int], object] | None:
         if not self._is_shown:
             return None
-        began = monotonic()
+        self._lock, self._is_over = Lock(), False
+        self._timer = Timer(self._patience, self._begin)
+        self._timer.daemon = True
+        self._timer.start()
+        first: list[tuple[float, int]] = []  # when the first pairs were done, and how many
 
         def watch(n_done: int, n_all: int) -> None:
-            passed = monotonic() - began
-            if passed < self._patience:
+            if not first:
+                first.append((monotonic(), n_done))
+            if self._task is None:
                 return
-            if not self._is_begun:
-                self._task = self._start(_PiecesLeft(), total=n_all, what="pairs", end=None)
-                self._is_begun = True
-            end = monotonic() + passed * (n_all - n_done) / n_done
+            (clock, n_before), passed = first[0], monotonic() - first[0][0]
+            end = clock + passed * (n_all - n_before) / (n_done - n_before) if n_done > n_before else None
             self._progress.update(self._task, completed=n_done, total=n_all, end=end)
 
         return watch
 
+    def _begin(self) -> None:
+        """Show the bar, unless all is done by now."""
+        with self._lock:
+            if not self._is_over:
+                self._task = self._start(_PiecesLeft(), total=None, what="pairs", end=None)
+
     def __exit__(self, *_: object) -> None:
-        if self._is_begun:
+        if not self._is_shown:
+            return
+        with self._lock:
+            self._is_over = True
+        self._timer.cancel()
+        if self._task is not None:
             super().__exit__()
 
 
