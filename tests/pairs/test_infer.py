@@ -392,3 +392,12 @@ def test_detectable_weights_are_found_four_times_out_of_five():
     power = stats.norm.sf(cut - (cut - stats.norm.isf(0.8)) * 0.85 / np.median(asked))
     low, high = stats.binom.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], 100, power)
     assert low <= n_found <= high
+
+
+def test_pairs_of_too_many_levels_are_refused_at_once():
+    rng = np.random.default_rng(1)
+    table = sf.encode({"a": rng.choice(20, 100), "b": rng.choice(2, 100), "c": rng.choice(13, 100)})
+    with pytest.raises(sf.TableError, match=r"'a' and 'c' have 20 and 13 levels .* these have 228: merge levels"):
+        infer_table(table)
+    ordered = sf.encode({"a": rng.choice(20, 100), "b": rng.choice(2, 100), "c": rng.choice(13, 100)}, ordinal=["a"])
+    assert len(infer_table(ordered).pairs) == 3

@@ -96,9 +96,14 @@ class Inferring(Sampling):
 
     def _excuse(self, rows: LoadedTable) -> str:
         """Say why nothing can be said of these rows; an empty string where it can."""
+        from sparsefield.pairs import explain_untestable
+
         n = rows.table.domain.n_variables
         if not _are_in_memory(rows):
             return "How sure each edge is cannot be said of rows that are not in memory."
+        why = explain_untestable(rows.table.domain)
+        if why:
+            return f"{why}."
         if rows.table.n_rows < 2:
             return "How sure each edge is cannot be said from a single row."
         if n > _MOST_VARIABLES and not self.infer:

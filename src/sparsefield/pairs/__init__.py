@@ -1,6 +1,6 @@
 """How sure every pair is: estimates, intervals and tests by the likelihood of two variables given all others."""
 
-from sparsefield.pairs._infer import infer_table
+from sparsefield.pairs._infer import explain_untestable, infer_table
 from sparsefield.pairs._inference import UNTOLD, Inference
 from sparsefield.pairs._rates import RATES, Rate, adjust
 from sparsefield.pairs._writing import as_level, as_q
@@ -13,5 +13,6 @@ __all__ = [
     "adjust",
     "as_level",
     "as_q",
+    "explain_untestable",
     "infer_table",
 ]
