@@ -401,3 +401,15 @@ def test_pairs_of_too_many_levels_are_refused_at_once():
         infer_table(table)
     ordered = sf.encode({"a": rng.choice(20, 100), "b": rng.choice(2, 100), "c": rng.choice(13, 100)}, ordinal=["a"])
     assert len(infer_table(ordered).pairs) == 3
+
+
+def test_equal_weights_and_clusters_of_one_row_change_nothing():
+    table = make_table(field_codes())
+    plain = infer_table(table)
+    for how in (
+        {"weights": np.full(table.n_rows, 3.0)},
+        {"clusters": np.random.default_rng(1).permutation(table.n_rows)},
+    ):
+        found = infer_table(table, **how)
+        for name in ("estimate", "low", "high", "p_value", "q_value"):
+            np.testing.assert_array_equal(getattr(found, name), getattr(plain, name))

@@ -105,6 +105,11 @@ def infer_table(
     why = explain_untestable(table.domain)
     if why:
         raise TableError(why, "merge levels, say which order they have, or leave columns out")
+    # Weights that are all the same say nothing, and neither do clusters of one row each.
+    if weights is not None and not counts_rows and weights.min() == weights.max():
+        weights = None
+    if clusters is not None and len(np.unique(clusters)) == table.n_rows:
+        clusters = None
     is_plain = clusters is None and (weights is None or counts_rows)
     own_rows = Rows(table, weights, counts_rows)
     n_effective, design = own_rows.n_effective, Design.of(table, own_rows.counts, gather=is_plain)

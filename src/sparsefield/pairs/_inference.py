@@ -334,7 +334,8 @@ class Inference:
         n = len(self.rows.design.counts)
         if n * len(places) > _MOST_NUMBERS:
             raise ValueError(
-                f"{len(places)} edges and {n} rows are too many for what edges have in common: name fewer edges."
+                f"{len(places)} edges and {n} rows are too many for what edges have in common: compare fewer edges "
+                "(differences), or infer from a sample of the rows."
             )
         moved = np.zeros((len(places), n))
 
