@@ -1,4 +1,4 @@
-"""How far to go along a step."""
+"""Backtracking line search: how far to go along a step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which parameters a quadratic model is about."""
+"""Working set (active set): which parameters a quadratic model is about."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A gap that is kept: steps and draws until what is certified is what was asked for."""
+"""Solve and certify in turns: steps and draws until the gap that is certified is what was asked for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A limit on the gap by the central limit theorem, from draws that chose nothing."""
+"""Confidence limit of the gap by the central limit theorem, from draws that chose nothing."""
 
 from __future__ import annotations
 

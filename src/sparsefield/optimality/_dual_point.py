@@ -1,4 +1,4 @@
-"""What a feasible distribution is to be like: which statistics it is made of, and the moments that it has there."""
+"""The dual feasible point of a bound: which statistics it is made of, and the moments that it has there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A limit on the gap that holds for every number of draws, by concentration inequalities."""
+"""Finite-sample bound of the gap, for every number of draws, by concentration inequalities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A walk towards the optimum, whose end is near enough for its gap to be bounded from draws."""
+"""Gap by draws: Newton steps to a dual point that is near enough for the duality gap to be bounded there."""
 
 from __future__ import annotations
 

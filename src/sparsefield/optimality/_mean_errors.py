@@ -1,4 +1,4 @@
-"""Errors of means over draws that hold for every number of them."""
+"""Concentration inequalities: errors of means over draws that hold for every number of them."""
 
 from __future__ import annotations
 

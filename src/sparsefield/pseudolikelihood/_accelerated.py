@@ -1,4 +1,4 @@
-"""Accelerated proximal gradient steps, for pseudo-likelihoods with too many parameters for a quadratic model."""
+"""Accelerated proximal gradient (FISTA), for pseudo-likelihoods with too many parameters for a quadratic model."""
 
 from __future__ import annotations
 

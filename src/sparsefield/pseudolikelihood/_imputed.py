@@ -1,4 +1,4 @@
-"""The pseudo-likelihood of tables with missing values, which the fit itself fills, given the observed cells."""
+"""The pseudo-likelihood of tables with missing values (multiple imputation), which the fit itself fills."""
 
 from __future__ import annotations
 

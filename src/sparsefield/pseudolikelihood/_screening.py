@@ -1,4 +1,4 @@
-"""Which pairs violate optimality, among all, without looking at all of them each time."""
+"""Screening: which pairs violate optimality, among all, without looking at all of them each time."""
 
 from __future__ import annotations
 

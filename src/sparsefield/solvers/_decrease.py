@@ -1,4 +1,4 @@
-"""Whether a step lowered the objective: measured at its end, on draws that had no part in choosing it."""
+"""Decrease of the objective (importance sampling): measured at the end of a step, on draws that did not choose it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many draws there are: what gap, penalty and agreement of seeds ask for, and how fast they may grow."""
+"""Sample size of a step: draws that gap, penalty and agreement of seeds ask for, and how fast they may grow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the simulation error of draws moves the edges of a fit: standard errors of its weights between two seeds."""
+"""Standard errors of weights by simulation error: how draws move the edges of a fit between two seeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One proximal Newton step: where it leads, and how far the draws carry."""
+"""One proximal Newton step, and its length: as far as the effective sample size of the draws carries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fits of fields whose moments are exact: Newton steps whose curvature is that of a field nearby."""
+"""Quasi-Newton steps: fits of fields whose moments are exact, with the curvature of a field nearby."""
 
 from __future__ import annotations
 

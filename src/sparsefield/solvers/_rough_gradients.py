@@ -1,4 +1,4 @@
-"""Gradients that draws have elsewhere: rough ones of all statistics, and exact ones of those that matter."""
+"""Screening of gradients: rough ones of all statistics, exact ones of those that matter, by draws made elsewhere."""
 
 from __future__ import annotations
 

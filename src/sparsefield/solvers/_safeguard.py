@@ -1,4 +1,4 @@
-"""No fit is worse than its start."""
+"""Safeguard: no fit is worse than its start."""
 
 from __future__ import annotations
 

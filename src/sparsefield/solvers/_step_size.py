@@ -1,4 +1,4 @@
-"""The largest curvature of the smooth part, by power steps on chains: the inverse of the longest safe step."""
+"""Step size of proximal gradients: the inverse of the largest curvature (Lipschitz constant), by power iteration."""
 
 from __future__ import annotations
 

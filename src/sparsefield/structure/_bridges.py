@@ -1,4 +1,4 @@
-"""Edges without which a graph falls apart, and the parts that it has."""
+"""Bridges: edges without which a graph falls apart, and the parts that it has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a table tells of its edges before one looks at a pair: how many there are, and how large."""
+"""Empirical Bayes prior of edges (spike and slab): how many there are, and how large, before one looks at a pair."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A search for the edges that are worth their price: they come and go one by one."""
+"""Stepwise search (forward and backward) for the edges that are worth their price: they come and go one by one."""
 
 from __future__ import annotations
 

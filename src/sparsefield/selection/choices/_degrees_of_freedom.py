@@ -1,4 +1,4 @@
-"""How many parameters fits have, as their penalty has them, and how many choices these were."""
+"""Degrees of freedom: how many parameters fits have, as their penalty has them, and how many choices these were."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A path that is followed as it is fitted: what the edges of its fits are worth, and when it need not go on."""
+"""Early stopping of a path: what the edges of its fits are worth as they are made, and when it need not go on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What sampling error alone makes of a penalty: edges among variables that are independent."""
+"""Edges under the null: what sampling error alone makes of a penalty among variables that are independent."""
 
 from __future__ import annotations
 

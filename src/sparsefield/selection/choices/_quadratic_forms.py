@@ -1,4 +1,4 @@
-"""Tails of sums of squares: how often the norm of normal errors is large."""
+"""Tails of quadratic forms: how often the norm of normal errors is large."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Log-likelihoods of the fits of a path: neighbours bridge each other."""
+"""Log-likelihoods of the fits of a path, by bridge sampling from one to the next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The support of a fit without its penalty: weights that are not shrunken."""
+"""Relaxed fits (relaxed lasso): the support of a fit without its penalty, whose weights are not shrunken."""
 
 from __future__ import annotations
 
