@@ -8,8 +8,8 @@ from scipy.special import expit
 
 import sparsefield as sf
 from sparsefield.data import find_unseen
-from sparsefield.pseudolikelihood import PSEUDO, BinaryPairLoss, Neighbours, PseudoLikelihoodLoss
-from sparsefield.pseudolikelihood._binary_loss import count_once
+from sparsefield.pseudolikelihood import PSEUDO, BinaryPairLoss, PairNeighbours, PseudoLikelihoodLoss
+from sparsefield.pseudolikelihood._binary_loss import gather_distinct
 
 UNIT = float(np.finfo(np.float32).eps) / 2  # what rounding makes of a number in single precision
 
@@ -25,7 +25,7 @@ def make_case(p, n, seed, share=0.4):
 
 def lay_out(theta):
     first, second = np.nonzero(np.triu(theta, 1))
-    return Neighbours.of_pairs(len(theta), first, second), theta[first, second]
+    return PairNeighbours.of_pairs(len(theta), first, second), theta[first, second]
 
 
 # 2500 rows are two pieces and a half; 9 and 70 variables are no multiple of four, and 70 are too many for one key.
@@ -104,7 +104,7 @@ def test_distinct_rows_are_counted_once_and_lose_nothing(has_weights):
     codes = (rng.random((64, 3000)) < 0.5).astype(np.uint8)
     codes[:, 1000:] = codes[:, :1000][:, rng.integers(0, 1000, 2000)]
     weights = rng.random(3000) if has_weights else None
-    rows, counts = count_once(codes, weights)
+    rows, counts = gather_distinct(codes, weights)
     assert rows.shape == (64, 1000)
     weight_of = {}
     for row, weight in zip(codes.T, np.ones(3000) if weights is None else weights, strict=True):
@@ -114,7 +114,7 @@ def test_distinct_rows_are_counted_once_and_lose_nothing(has_weights):
     assert not weight_of
     # Where few rows repeat, or rows have more bits than a key, they stay as they are.
     for few in (codes[:, :1000], np.concatenate([codes, codes])):
-        same, ones = count_once(few, None)
+        same, ones = gather_distinct(few, None)
         assert same is few
         assert np.array_equal(ones, np.ones(few.shape[1]))
 

@@ -11,7 +11,7 @@ from sparsefield.data import MISSING
 from sparsefield.inference import Cpu
 from sparsefield.objective import L1, Group
 from sparsefield.pseudolikelihood._multinomial import _log_sum_exp
-from sparsefield.pseudolikelihood._nodewise import PSEUDO, NodeRefits, _find_distinct
+from sparsefield.pseudolikelihood._nodewise import REFITS, NodeRefits, _find_distinct
 from sparsefield.selection.choices._degrees_of_freedom import Parameters
 
 N = 300
@@ -46,7 +46,7 @@ def make_model(domain, edges=EDGES):
     return sf.PairwiseMRF(domain, np.zeros(domain.n_slots), theta + theta.T)
 
 
-def refit(table, penalty=None, weights=None, model=None, policy=PSEUDO):
+def refit(table, penalty=None, weights=None, model=None, policy=REFITS):
     model = make_model(table.domain) if model is None else model
     penalty = Group(table.domain, 0.1) if penalty is None else penalty
     return NodeRefits(table, weights, model, seed=1, backend=Cpu(), penalty=penalty, policy=policy).of(model)
@@ -98,7 +98,7 @@ def test_neighbours_have_the_parameters_of_their_group(scores):
 def test_a_curvature_that_is_not_held_leads_to_the_same(scores):
     table = make_table(make_codes(), scores)
     held = N * refit(table)
-    assert N * refit(table, policy=replace(PSEUDO, most_held=0)) == pytest.approx(held, abs=LAST)
+    assert N * refit(table, policy=replace(REFITS, most_held=0)) == pytest.approx(held, abs=LAST)
 
 
 def test_neither_references_nor_the_order_of_levels_matter():

@@ -1,6 +1,6 @@
 """The pseudo-likelihood: its losses, its solvers, and regressions of nodes on their neighbours."""
 
-from sparsefield.pseudolikelihood._binary_loss import BinaryPairLoss, Neighbours
+from sparsefield.pseudolikelihood._binary_loss import BinaryPairLoss, PairNeighbours
 from sparsefield.pseudolikelihood._imputed import FILLING, Filling, FillPolicy, solve_filled_pseudo_likelihood
 from sparsefield.pseudolikelihood._loss import PseudoLikelihoodLoss, pseudo_log_likelihoods
 from sparsefield.pseudolikelihood._nodewise import NodeRefits
@@ -13,8 +13,8 @@ __all__ = [
     "BinaryPairLoss",
     "FillPolicy",
     "Filling",
-    "Neighbours",
     "NodeRefits",
+    "PairNeighbours",
     "PseudoLikelihoodLoss",
     "PseudoPolicy",
     "pseudo_log_likelihoods",

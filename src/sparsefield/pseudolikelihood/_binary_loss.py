@@ -39,7 +39,7 @@ _GROUP = 64  # variables whose residuals are held at one time where all pairs ar
 
 
 @dataclass(frozen=True, eq=False)
-class Neighbours:
+class PairNeighbours:
     """Which pairs of p variables interact, seen from each of them.
 
     Attributes
@@ -62,7 +62,7 @@ class Neighbours:
     places: Index
 
     @classmethod
-    def of_pairs(cls, n_variables: int, first: Index, second: Index) -> Neighbours:
+    def of_pairs(cls, n_variables: int, first: Index, second: Index) -> PairNeighbours:
         """Lay out some pairs."""
         m = len(first)
         owners, others = np.concatenate([first, second]), np.concatenate([second, first])
@@ -78,7 +78,7 @@ class Neighbours:
         return np.diff(self.starts)
 
 
-PairField = tuple[Neighbours, Values, Values]  # which pairs interact, main effects, and interactions
+PairField = tuple[PairNeighbours, Values, Values]  # which pairs interact, main effects, and interactions
 
 
 class BinaryPairLoss:
@@ -113,7 +113,7 @@ class BinaryPairLoss:
         n_threads: int | None = None,
         policy: PseudoPolicy = PSEUDO,
     ) -> None:
-        codes, counted = count_once(np.ascontiguousarray(table.codes.T), weights)
+        codes, counted = gather_distinct(np.ascontiguousarray(table.codes.T), weights)
         self.n_variables = len(codes)
         self.dtype: type[np.floating[Any]] = np.float32 if tol >= _LEAST_SINGLE else np.float64
         self._codes, self._weights = codes, (counted / counted.sum()).astype(self.dtype)
@@ -126,7 +126,7 @@ class BinaryPairLoss:
         """The roots of the mean squares of columns, (p,)."""
         return np.sqrt([float(column.astype(self.dtype) @ self._weights) for column in self._codes])
 
-    def evaluate(self, near: Neighbours, main: Values, values: Values) -> tuple[float, Values, Values]:
+    def evaluate(self, near: PairNeighbours, main: Values, values: Values) -> tuple[float, Values, Values]:
         """Return the loss, and its gradient in the main effects (p,) and in the interactions of pairs (m,)."""
         p = self.n_variables
         losses, mains, sums = np.zeros(p), np.zeros(p), np.zeros(len(near.others))
@@ -144,7 +144,7 @@ class BinaryPairLoss:
         return float(losses.sum()) / 2, mains / 2, slopes / 2
 
     def curvatures(
-        self, near: Neighbours, main: Values, values: Values, is_active: NDArray[np.bool_]
+        self, near: PairNeighbours, main: Values, values: Values, is_active: NDArray[np.bool_]
     ) -> tuple[Floats, Index]:
         """Return the Hessian of each conditional, in its main effect and the interactions of active pairs (m,).
 
@@ -169,7 +169,7 @@ class BinaryPairLoss:
             _threads.run(add_curvatures, parts)
         return blocks, starts
 
-    def all_slopes(self, near: Neighbours, main: Values, values: Values) -> Floats:
+    def all_slopes(self, near: PairNeighbours, main: Values, values: Values) -> Floats:
         """Return the derivative of the loss of each conditional in the interactions with all others, (p, p).
 
         Twice the gradient in an interaction is the sum of two of them. The diagonal means nothing.
@@ -214,7 +214,7 @@ class BinaryPairLoss:
         """Return the working memory of curvatures."""
         return self._zeros(PIECE), self._zeros(side, PIECE), self._zeros(side, PIECE), self._zeros(side, side)
 
-    def _as_field(self, near: Neighbours, main: Values, values: Values) -> tuple[Floats, Index, Index, Floats]:
+    def _as_field(self, near: PairNeighbours, main: Values, values: Values) -> tuple[Floats, Index, Index, Floats]:
         """Return parameters as the kernels take them."""
         return main.astype(self.dtype), near.starts, near.others, values.astype(self.dtype)[near.pairs]
 
@@ -230,13 +230,13 @@ class BinaryPairLoss:
         return [np.array([start, min(start + step, n_rows)]) for start in range(0, n_rows, step)]
 
 
-def count_active(near: Neighbours, is_active: NDArray[np.bool_]) -> Index:
+def count_active(near: PairNeighbours, is_active: NDArray[np.bool_]) -> Index:
     """Count the parameters of the conditional of each variable: its main effect, and interactions that are active."""
     ends = np.concatenate([[0], np.cumsum(is_active[near.pairs])])
     return np.asarray(1 + np.diff(ends[near.starts]))
 
 
-def count_once(codes: NDArray[np.uint8], weights: Values | None) -> tuple[NDArray[np.uint8], Values]:
+def gather_distinct(codes: NDArray[np.uint8], weights: Values | None) -> tuple[NDArray[np.uint8], Values]:
     """Return the distinct rows of columns of bits (p, n), and how often each counts, where that makes them fewer.
 
     Rows of more than 64 variables are left as they are.

@@ -11,7 +11,7 @@ from sparsefield.data import Domain, Moments
 from sparsefield.fits import StepInfo
 from sparsefield.model import PairwiseMRF
 from sparsefield.objective import L1, count_zeros, pick_largest, shrink_to_fit, smallest_subgradient
-from sparsefield.pseudolikelihood._binary_loss import BinaryPairLoss, Neighbours, count_active
+from sparsefield.pseudolikelihood._binary_loss import BinaryPairLoss, PairNeighbours, count_active
 from sparsefield.pseudolikelihood._policy import PSEUDO, PseudoPolicy
 from sparsefield.pseudolikelihood._screening import Screen, Violations
 from sparsefield.pseudolikelihood._steps import Steps
@@ -52,11 +52,11 @@ class BinarySteps(Steps):
         self._screen = Screen(loss, penalty.alpha, start if isinstance(start, Moments) else None, policy)
         if isinstance(start, Moments):
             self.main = _independent(start.main, self._main_alpha)
-            self._near, self.values = Neighbours.of_pairs(p, none, none), np.zeros(0)
+            self._near, self.values = PairNeighbours.of_pairs(p, none, none), np.zeros(0)
         else:
             self.main = np.diagonal(start).copy()
             first, second = np.nonzero(np.triu(start, 1))
-            self._near, self.values = Neighbours.of_pairs(p, first, second), start[first, second]
+            self._near, self.values = PairNeighbours.of_pairs(p, first, second), start[first, second]
         self._at: tuple[float, Values, Values] | None = None  # the loss and its gradient, at the parameters
         self._new: Violations | None = None
 
@@ -95,7 +95,7 @@ class BinarySteps(Steps):
         values = np.concatenate([self.values[held], np.zeros(len(some))])
         order = np.lexsort((second, first))
         self.values = values[order]
-        self._near = Neighbours.of_pairs(self._loss.n_variables, first[order], second[order])
+        self._near = PairNeighbours.of_pairs(self._loss.n_variables, first[order], second[order])
         self._at = self._loss.evaluate(self._near, self.main, self.values)
 
     def _objective(self) -> float:

@@ -33,7 +33,7 @@ class RefitPolicy:
     most_held: int = 240
 
 
-PSEUDO = RefitPolicy()
+REFITS = RefitPolicy()
 
 
 class NodeRefits:
@@ -79,7 +79,7 @@ class NodeRefits:
         backend: Backend,
         penalty: L1 | Group,
         max_sweeps: int | None = None,
-        policy: RefitPolicy = PSEUDO,
+        policy: RefitPolicy = REFITS,
     ) -> None:
         own = np.ones(table.n_rows) if weights is None else weights
         codes, rows = _fill(table, filler, seed, backend, max_sweeps, policy)

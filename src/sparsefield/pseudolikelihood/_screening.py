@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from sparsefield._typing import Index, Values
 from sparsefield.data import Moments
-from sparsefield.pseudolikelihood._binary_loss import BinaryPairLoss, Neighbours, PairField
+from sparsefield.pseudolikelihood._binary_loss import BinaryPairLoss, PairField, PairNeighbours
 from sparsefield.pseudolikelihood._policy import PseudoPolicy
 
 _TILE = 512  # variables whose gradients are looked through at one time
@@ -76,7 +76,7 @@ class Screen:
         """Evaluate the gradient of some pairs outside the field."""
         near, main, values = field
         many = [np.concatenate([near.first, first]), np.concatenate([near.second, second])]
-        wider = Neighbours.of_pairs(self._loss.n_variables, *many)
+        wider = PairNeighbours.of_pairs(self._loss.n_variables, *many)
         gradient = self._loss.evaluate(wider, main, np.concatenate([values, np.zeros(len(first))]))[2]
         return _keep((first, second, np.abs(gradient[len(values) :])), self._alpha)
 

@@ -55,7 +55,7 @@ class Sums(Protocol):
         ...
 
 
-class Rows(Protocol):
+class IncompleteRows(Protocol):
     """Rows some of whose values are missing, and what a field expects of these."""
 
     def expect(self, field: Field) -> tuple[float, Moments]:
@@ -83,7 +83,7 @@ class ExactStand:
         Steps that were made since the states were held, what they changed of the gradient, both of shape
         (n_slots, n_slots), and how many parameters they moved.
     rows : (float, Moments), optional
-        What rows with missing values are expected to show at theta (`Rows.expect`), where there are some.
+        What rows with missing values are expected to show at theta (`IncompleteRows.expect`), where there are some.
     """
 
     theta: Matrix
@@ -107,7 +107,7 @@ def follow(
     start: ExactStand,
     enough: float,
     watch: Watch | None,
-    rows: Rows | None = None,
+    rows: IncompleteRows | None = None,
     *,
     policy: NewtonPolicy = NEWTON,
 ) -> tuple[Fit, ExactStand]:
@@ -132,13 +132,13 @@ def follow(
         norm of the smallest subgradient is at most the tolerance of the limits.
     watch : callable, optional
         Called with each StepInfo.
-    rows : Rows, optional
+    rows : IncompleteRows, optional
         Rows with missing values, whose moments are those that the field at hand expects.
     policy : NewtonPolicy
         Tuning constants.
     """
     task = _Task(problem, sums, limits, enough, rows, policy)
-    method = _Following(task, FollowState(start))
+    method = _FollowSteps(task, FollowState(start))
     steps, status = run(method, limits, watch)
     stand = method.state.stand
     return Fit(problem.model(stand.theta), status, steps, None, **describe_penalty(problem.penalty)), stand
@@ -177,7 +177,7 @@ class _Task:
     sums: Sums
     limits: Limits
     enough: float
-    rows: Rows | None
+    rows: IncompleteRows | None
     policy: NewtonPolicy
 
     def find_moments(self, stand: ExactStand) -> ExactStand:
@@ -228,7 +228,7 @@ class _Task:
         return stand.log_normaliser - told + self.problem.penalty.value(stand.theta)
 
 
-class _Following:
+class _FollowSteps:
     """Newton steps with the curvature of a field nearby, for the loop."""
 
     def __init__(self, task: _Task, state: FollowState) -> None:

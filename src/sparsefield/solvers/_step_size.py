@@ -34,7 +34,7 @@ _ROUGH_SWEEPS = 30
 _LEAST = 0.25
 
 
-def power_step(problem: Problem, direction: Matrix, rows: _Rows) -> tuple[Matrix, float]:
+def power_step(problem: Problem, direction: Matrix, rows: _Indicators) -> tuple[Matrix, float]:
     """Improve a direction by a product with the covariance of the statistics over chains; return the step size too."""
     seen: Any = problem.coordinates.draws(cast(Draws, rows))
     with _threads.one_for_products():
@@ -44,7 +44,7 @@ def power_step(problem: Problem, direction: Matrix, rows: _Rows) -> tuple[Matrix
 
 def rough_curvature(problem: Problem, chains: ChainStates) -> tuple[Matrix, float]:
     """Return a direction of large curvature at some chains, and the step size that it allows."""
-    size, rows = problem.coordinates.size, _Rows(problem.domain, chains)
+    size, rows = problem.coordinates.size, _Indicators(problem.domain, chains)
     direction, step_size = np.ones((size, size)), 1.0
     if not problem.coordinates.is_plain:
         direction = np.where(problem.coordinates.is_parameter, direction, 0.0)
@@ -66,10 +66,10 @@ def follow_curvature(
     if chains is None:
         chains = simulation.backend.chains(point.model.domain, _N_CHAINS, seed=simulation.seed_of(point.iteration))
         chains.sweep(simulation.backend.prepare(point.model), _ROUGH_SWEEPS)
-    return power_step(problem, direction, _Rows(problem.domain, chains))
+    return power_step(problem, direction, _Indicators(problem.domain, chains))
 
 
-class _Rows:
+class _Indicators:
     """The indicators of some of the chains, which know no more than inner products."""
 
     def __init__(self, domain: Domain, chains: ChainStates) -> None:

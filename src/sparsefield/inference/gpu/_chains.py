@@ -25,8 +25,8 @@ _THREADS = 64  # of a block: few, so that blocks are spread evenly over the proc
 
 
 @guard_memory
-class Lines:
-    """Lines of bits on a GPU, some planes of a line for each variable, and random numbers of each eight chains.
+class GpuLines:
+    """GpuLines of bits on a GPU, some planes of a line for each variable, and random numbers of each eight chains.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class Lines:
 
 
 @guard_memory
-class DeviceChains(Lines):
+class DeviceChains(GpuLines):
     """Chains on a GPU. Chain c of a seed is the same whatever the number of chains, and whatever the GPU."""
 
     @classmethod
@@ -151,7 +151,7 @@ class DeviceChains(Lines):
 
 
 @guard_memory
-class DeviceBounds(Lines):
+class DeviceBounds(GpuLines):
     """Bounds on chains from all starts at once, on a GPU, as `BoundingChains` has them."""
 
     n_planes = 2

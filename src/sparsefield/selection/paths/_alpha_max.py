@@ -64,7 +64,7 @@ def alpha_max(
 
 def largest_alpha(learner: Learner) -> float:
     """Return `alpha_max` of a table that is read and counted."""
-    rows = _Rows(learner)
+    rows = _RowFrequencies(learner)
     if not learner.options.penalize_main:
         worst = rows.worst(rows.means(0.0))
         return worst * (1 + _ROUNDING) if worst > _ROUNDING else 0.0  # independent, but for rounding
@@ -81,10 +81,10 @@ def largest_alpha(learner: Learner) -> float:
 
 def independent_means(learner: Learner) -> Values:
     """Return the frequencies of single levels, (n_slots,), where main effects are free and there is no edge."""
-    return _Rows(learner).means(0.0)
+    return _RowFrequencies(learner).means(0.0)
 
 
-class _Rows:
+class _RowFrequencies:
     """What independent variables make of a table.
 
     Parameters
