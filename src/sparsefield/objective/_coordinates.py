@@ -154,6 +154,11 @@ class Features:
         return self._basis.variables
 
     @property
+    def n_interacting(self) -> NDArray[np.int64]:
+        """How many features of each variable interact with others."""
+        return np.bincount(self.variables[self._basis.interacts], minlength=self.domain.n_variables)
+
+    @property
     def blocks(self) -> tuple[Values, ...]:
         """What each feature of each variable is at each of its levels, (n_levels of i, size of i)."""
         return self._basis.blocks

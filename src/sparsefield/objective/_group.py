@@ -64,7 +64,7 @@ class Group(Penalty):
         coordinates = Features(self.domain, "contrasts")
         variables, p = coordinates.variables, self.domain.n_variables
         is_parameter = coordinates.is_parameter
-        n_own = np.bincount(variables[coordinates.basis.interacts], minlength=p)[variables]
+        n_own = coordinates.n_interacting[variables]
         weights = np.where(is_parameter, self.alpha * np.sqrt(np.outer(n_own, n_own)), 0.0)
         np.fill_diagonal(weights, self.alpha * self.main)
         groups = np.minimum(variables[:, None], variables) * p + np.maximum(variables[:, None], variables)
@@ -116,10 +116,23 @@ class Group(Penalty):
     def dual_norm(self, gradient: Matrix) -> float:
         """Return the largest norm of a group, each divided by the multiple of alpha that it pays."""
         sizes = self.sizes(gradient)
-        counts = np.bincount(self.coordinates.variables[self.coordinates.basis.interacts])[self.coordinates.variables]
+        counts = self.coordinates.n_interacting[self.coordinates.variables]
         pays = np.sqrt(np.outer(counts, counts))
         np.fill_diagonal(pays, 1.0)
         return largest_of(sizes / pays, self.main)
+
+    def largest_dual_norm(self, gradient: Matrix, errors: Matrix) -> float:
+        """Return the largest dual norm of gradients whose entries, or combinations of a group, are off by errors."""
+        own = self.coordinates.is_parameter
+        if np.any(self.weights[own] == 0):
+            return np.inf
+        return float(self.alpha * ((self.sizes(gradient) + errors)[own] / self.weights[own]).max(initial=0.0))
+
+    @property
+    def mean_group_size(self) -> float:
+        """How many interactions vanish together, on average over pairs of variables."""
+        p, sizes = self.domain.n_variables, self.coordinates.n_interacting
+        return float((sizes.sum() ** 2 - (sizes**2).sum()) / (p * (p - 1))) if p > 1 else 1.0
 
     def minimise(
         self, quadratic: Quadratic, theta: Matrix, gradient: Matrix, *, tol: float, max_epochs: int

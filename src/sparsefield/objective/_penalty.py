@@ -61,6 +61,20 @@ class Penalty(ABC):
         """Whether some main effect pays nothing, so that data must keep it finite; None where that is not known."""
         return None if self.weights is None else not np.diagonal(self.weights).all()
 
+    @property
+    def n_parameters(self) -> int | None:
+        """How many parameters may differ from zero, where the penalty says which; None where the data choose."""
+        return None
+
+    @property
+    def mean_group_size(self) -> float:
+        """How many interactions vanish together, on average over pairs of variables; one where each is on its own."""
+        return 1.0
+
+    def freed(self) -> Penalty:
+        """Return what is left of the penalty without its curvature: itself where it has none."""
+        return self
+
     @abstractmethod
     def value(self, theta: Matrix) -> float:
         """Return what the penalty adds to the objective."""
@@ -86,6 +100,10 @@ class Penalty(ABC):
 
         It is infinite where the gradient of a free parameter is not zero.
         """
+
+    def largest_dual_norm(self, gradient: Matrix, errors: Matrix) -> float:
+        """Return the largest dual norm of gradients whose entries, or combinations of a group, are off by errors."""
+        return self.dual_norm(np.abs(gradient) + errors)
 
     def sizes(self, values: Matrix) -> Matrix:
         """Return for each parameter what its weight is to be compared with: its absolute value, or its group's norm."""

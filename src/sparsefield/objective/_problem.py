@@ -15,7 +15,6 @@ from sparsefield.model import PairwiseMRF, as_theta, inner_once
 from sparsefield.objective._coordinates import Coordinates, Slots
 from sparsefield.objective._data import DataTerm, Observed
 from sparsefield.objective._penalty import L1, Penalty
-from sparsefield.objective._ridge import Ridge
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,10 +76,10 @@ class Problem:
 
         A convex penalty is nowhere below its tangent, so that the gap of theta is no larger than that in this problem.
         """
-        penalty = self.penalty
-        if penalty.bends is None or not isinstance(penalty, Ridge) or penalty.alpha == 0:
+        freed = self.penalty.freed()
+        if self.penalty.bends is None or freed is self.penalty:
             return self
-        return replace(self, penalty=penalty.freed(), tilt=penalty.bends * theta)
+        return replace(self, penalty=freed, tilt=self.penalty.bends * theta)
 
     def model(self, theta: Matrix) -> PairwiseMRF:
         """Return the field with these parameters."""

@@ -11,14 +11,14 @@ from sparsefield._typing import Mask, Matrix, Values
 from sparsefield.data import Domain
 from sparsefield.model import sum_rows_once
 from sparsefield.objective._coordinates import Coordinates, Features, Slots
-from sparsefield.objective._penalty import Penalty, check_strength
+from sparsefield.objective._penalty import check_strength
 from sparsefield.objective._quadratic import Quadratic
 from sparsefield.objective._soft_threshold import smallest_subgradient, soft_threshold
 from sparsefield.objective._support import Kept, keep_pairs
 
 
 @dataclass(frozen=True, eq=False)
-class Ridge(Penalty, Kept):
+class Ridge(Kept):
     """Half of alpha times the sum of squares of the interactions of a support; all others are zero.
 
     With n rows the optimum is the most probable field where interactions have independent normal priors of mean zero

@@ -11,10 +11,10 @@ from sparsefield.data import Domain
 from sparsefield.model import across_variables, count_once, membership
 from sparsefield.objective._coordinates import Coordinates
 from sparsefield.objective._group import Group
-from sparsefield.objective._penalty import L1
+from sparsefield.objective._penalty import L1, Penalty
 
 
-class Kept:
+class Kept(Penalty):
     """What penalties on a support have in common (a mixin): the parameters that may differ from zero.
 
     Attributes

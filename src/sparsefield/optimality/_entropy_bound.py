@@ -63,22 +63,11 @@ def _bound_gap(problem: Problem, here: Means, there: Means, entropy: float) -> f
     """Bound g(here) - H(P) from above, P the field of `there` with as much of the data mixed in as it takes."""
     domain, data = problem.domain, problem.target
     # Free parameters are equalities, which only the data meet.
-    excess = _dual_norm(problem, there.batch.gradient, there.errors)
+    excess = problem.penalty.largest_dual_norm(there.batch.gradient, there.errors)
     mixed = max(0.0, 1 - problem.penalty.alpha / max(excess, 1e-300))
     largest = float(np.log(domain.n_levels).sum())
     gap = here.upper(here.theta - there.theta) + there.upper(there.theta) - sum_once(here.theta * data)
     return max(0.0, gap + problem.penalty.value(here.theta) + mixed * (largest - entropy))
-
-
-def _dual_norm(problem: Problem, gradient: Matrix, errors: Matrix) -> float:
-    """Bound the dual norm of a gradient whose entries, or combinations of those of a group, are off by errors."""
-    penalty, weights, is_real = problem.penalty, problem.penalty.weights, problem.coordinates.is_parameter
-    if penalty.groups is None:
-        return penalty.dual_norm(np.abs(gradient) + errors)
-    assert weights is not None
-    if np.any(weights[is_real] == 0):
-        return np.inf
-    return float(penalty.alpha * ((penalty.sizes(gradient) + errors)[is_real] / weights[is_real]).max(initial=0.0))
 
 
 class Means:

@@ -8,7 +8,7 @@ import numpy as np
 
 from sparsefield._typing import Matrix
 from sparsefield.fits import GapKind, Optimality
-from sparsefield.objective import GroupSupport, Problem, Ridge, Support
+from sparsefield.objective import Problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,6 @@ class GapBound:
 
     def as_optimality(self, problem: Problem) -> Optimality:
         """Return what is said of a fit of a problem."""
-        penalty = problem.penalty
         return Optimality(
             gap=self.bound,
             subgradient=self.subgradient,
@@ -74,5 +73,5 @@ class GapBound:
             proven=self.proven,
             lower=self.lower,
             estimate=self.estimate,
-            n_parameters=penalty.n_parameters if isinstance(penalty, Support | GroupSupport | Ridge) else None,
+            n_parameters=problem.penalty.n_parameters,
         )

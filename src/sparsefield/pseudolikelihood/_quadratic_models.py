@@ -72,7 +72,7 @@ class FeatureModel:
         most, sizes = self._policy.most_active, self._penalty.sizes(violation)
         active = choose_active(theta, sizes, lambda some: count_once(some) <= most, self._penalty.groups)
         is_all = not np.any((theta != 0) & ~active) and count_once(theta) <= most // 2
-        return active if is_all or not isinstance(self._penalty, Group) else None
+        return active if is_all or self._penalty.groups is None else None
 
     def minimise(self, theta: Matrix, gradient: Matrix, violation: Matrix, active: Mask) -> Matrix:
         """Return the move that minimises the model plus the penalty over the working set."""

@@ -169,8 +169,7 @@ def find_whole(
     most = policy.most_active if problem.coordinates.is_plain else policy.most_features
     if draws.n is not None:
         most = min(most, max(1, draws.n // policy.draws_each))
-    sizes = np.abs(violation) if penalty.groups is None else penalty.sizes(violation)
-    active = choose_active(theta, sizes, lambda some: count_once(some) <= most, penalty.groups)
+    active = choose_active(theta, penalty.sizes(violation), lambda some: count_once(some) <= most, penalty.groups)
     a, b = np.nonzero(np.triu(active))
     quadratic = Quadratic.of(draws, a, b, problem.coordinates.units[a, b])
     quadratic = quadratic if correct is None else correct(quadratic)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
@@ -75,7 +74,7 @@ def largest_error(learner: Learner) -> float:
     means, penalty = independent_means(learner), learner.make_penalty(0.0)
     if isinstance(penalty, Group):
         sums = np.array([own.sum() for own in _spectra(penalty, means)])
-        deviations = np.sqrt(sums / np.maximum(_count_features(penalty), 1))
+        deviations = np.sqrt(sums / np.maximum(penalty.coordinates.n_interacting, 1))
     elif isinstance(penalty.coordinates, Features):
         deviations = np.sqrt(_variances(penalty.coordinates, means)[penalty.coordinates.basis.interacts])
     else:
@@ -135,7 +134,7 @@ def _find_errors(learner: Learner, n_rows: float | None = None) -> _NullErrors:
     means, penalty = independent_means(learner), learner.make_penalty(0.0)
     n = learner.rows.n if n_rows is None else n_rows
     if isinstance(penalty, Group):
-        n_own = np.maximum(_count_features(penalty), 1)  # what a norm counts is the root of their product
+        n_own = np.maximum(penalty.coordinates.n_interacting, 1)  # what a norm counts is the root of their product
         return _errors_of_groups(_spectra(penalty, means), _share_observed(learner) / (n * np.outer(n_own, n_own)))
     coordinates = penalty.coordinates
     variances = _variances(coordinates, means) if isinstance(coordinates, Features) else means * (1 - means)
@@ -174,12 +173,6 @@ def _errors_of_groups(spectra: Sequence[Values], scales: Values) -> _NullErrors:
     first, second = table[a[is_group]], table[b[is_group]]
     variances = (first[:, :, None] * second[:, None, :]).reshape(len(first), size**2) * scale[is_group, None]
     return _NullErrors(errors, np.ones(len(errors)), variances)
-
-
-def _count_features(penalty: Group) -> NDArray[np.int64]:
-    """Return how many features of each variable interact."""
-    basis = penalty.coordinates.basis
-    return np.bincount(basis.variables[basis.interacts], minlength=penalty.domain.n_variables)
 
 
 def _spectra(penalty: Group, means: Values) -> list[Values]:

@@ -89,12 +89,7 @@ def _find_gap(rows: Rows, penalty: Penalty) -> float:
     """Return how far above its optimum the objective of a fit on draws may be: little, beside sampling error."""
     domain = rows.table.domain
     gap = float(np.clip(domain.n_slots / (2 * _DRAWS_A_ROW * rows.n), _LEAST_GAP, _LARGEST_GAP))
-    if not isinstance(penalty, Group) or domain.n_variables < 2:
-        return gap
-    coordinates, p = penalty.coordinates, domain.n_variables
-    n_own = np.bincount(coordinates.variables[coordinates.basis.interacts], minlength=p)
-    mean = (n_own.sum() ** 2 - (n_own**2).sum()) / (p * (p - 1))
-    return gap / float(np.sqrt(max(1.0, mean)))
+    return gap / float(np.sqrt(max(1.0, penalty.mean_group_size)))
 
 
 @dataclass(frozen=True, eq=False)
