@@ -8,7 +8,7 @@ import pytest
 import sparsefield as sf
 from sparsefield.inference import Chains, EnumeratedStates, Scan
 from sparsefield.model import sum_once
-from sparsefield.objective import Features, variances_of
+from sparsefield.objective import Features, Slots, variances_of
 from sparsefield.pseudolikelihood import PseudoLikelihoodLoss
 from support.zoo import random_field
 
@@ -62,6 +62,21 @@ def test_exponents_are_those_of_the_field(kind, scores, reference):
     exponents = own @ theta[a, b]
     np.testing.assert_allclose(-model.energy(states), exponents, atol=1e-12)
     np.testing.assert_allclose(coordinates.of_slots(coordinates.to_slots(theta)), theta, atol=1e-12)
+
+
+@pytest.mark.parametrize(("kind", "scores", "reference"), CASES)
+def test_variances_of_features_follow_from_the_frequencies_of_slots(kind, scores, reference):
+    coordinates, theta = make(kind, scores, reference)
+    moments = EnumeratedStates(model_of(coordinates, 0.3 * theta)).moments
+    expected = np.diagonal(variances_of(coordinates.moments(moments)))
+    np.testing.assert_allclose(coordinates.main_variances(np.diagonal(moments.pair)), expected, atol=1e-12)
+    slots = Slots(coordinates.domain)
+    np.testing.assert_allclose(slots.main_variances(np.diagonal(moments.pair)), np.diagonal(variances_of(moments)))
+    assert slots.interacts.all()
+    pairs = coordinates.is_parameter & ~np.eye(coordinates.size, dtype=bool)
+    assert np.array_equal(coordinates.interacts, pairs.any(axis=0))
+    counts = [coordinates.interacts[coordinates.variables == i].sum() for i in range(coordinates.domain.n_variables)]
+    assert np.array_equal(coordinates.n_interacting, counts)
 
 
 @pytest.mark.parametrize(("kind", "scores", "reference"), CASES)

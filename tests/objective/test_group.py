@@ -67,6 +67,38 @@ def test_norms_steps_and_subgradients_are_those_of_blocks(name, main):
     assert penalty.dual_norm(gradient) == pytest.approx(0.7 * beside, rel=1e-12)
 
 
+@pytest.mark.parametrize("name", DOMAINS)
+def test_what_is_asked_of_groups_is_what_their_blocks_say(name):
+    penalty, alone = Group(DOMAINS[name], 0.7, 0.5), L1(DOMAINS[name], 0.7)
+    blocks = [(a, b) for a, b, _ in blocks_of(penalty)]
+    pairs = [len(a) for a, b in blocks if a[0] != b[0]]
+    assert penalty.mean_group_size == pytest.approx(np.mean(pairs), rel=1e-12)
+    assert alone.mean_group_size == 1
+    marks = np.zeros((penalty.coordinates.size,) * 2, dtype=bool)
+    for k, (a, b) in enumerate(blocks):
+        marks[a[0], b[0]] = True
+        assert penalty.count_chosen(marks) == k + 1
+    marks = np.triu(np.ones_like(alone.weights, dtype=bool))
+    assert alone.count_chosen(marks) == len(marks) * (len(marks) + 1) // 2
+    assert penalty.n_parameters is alone.n_parameters is None
+    assert penalty.freed() is penalty
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+@pytest.mark.parametrize("kind", [Group, L1])
+def test_no_gradient_within_errors_has_a_larger_dual_norm(name, kind):
+    penalty, rng = kind(DOMAINS[name], 0.7, 0.5), np.random.default_rng(5)
+    gradient, errors = random_theta(penalty), 0.3
+    largest = penalty.largest_dual_norm(gradient, np.full(gradient.shape, errors))
+    assert penalty.dual_norm(gradient) < largest <= penalty.dual_norm(gradient) + errors / 0.5
+    for _ in range(20):
+        off = np.triu(rng.normal(size=gradient.shape))
+        off = np.where(penalty.coordinates.is_parameter, off + np.triu(off, 1).T, 0.0)
+        off *= errors / np.maximum(penalty.sizes(off), 1e-300)
+        assert penalty.dual_norm(gradient + off) <= largest + 1e-12
+    assert kind(DOMAINS[name], 0.7, 0.0).largest_dual_norm(gradient, np.full(gradient.shape, errors)) == np.inf
+
+
 def test_two_binary_variables_pay_what_they_pay_with_l1():
     domain = sf.Domain.binary(4)
     theta = random_theta(Group(domain, 0.3))

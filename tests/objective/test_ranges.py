@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from sparsefield.certificates import concentration
-from sparsefield.objective._pair_frequencies import Frequencies
 from sparsefield.objective._ranges import count_statements, depends, extremes, spans, widths
-from sparsefield.objective._residual_variances import largest_variances, rest_variances
+from sparsefield.objective._residual_variances import largest_variances, rarest_share, rest_variances
 from sparsefield.optimality._mean_errors import bound_errors, pull_bounds
 from support.level_problems import N_LEVELS, make_level_problem
 from support.noise import covariance
@@ -86,14 +85,15 @@ def test_covariances_of_groups_are_those_of_all_states(kind, penalty, reference)
 def test_the_rarest_event_is_the_rarest_pair_of_levels():
     problem = make_level_problem("mixed", 0.05)
     model, states, _ = all_statistics(problem)
-    found = Frequencies(problem, Plain().enumerate(model)[1])
+    moments = Plain().enumerate(model)[1]
     variables = problem.coordinates.variables
     a, b = np.flatnonzero(variables == 0)[0], np.flatnonzero(variables == 2)[0]
     codes = np.indices(tuple(problem.domain.n_levels)).reshape(4, -1).T
     table = np.zeros((3, 4))
     np.add.at(table, (codes[:, 0], codes[:, 2]), states.p)
-    assert found.least_share(np.array([a]), np.array([b])) == pytest.approx(table.min(), rel=1e-6)
-    assert found.least_share(np.array([a]), np.array([a])) == pytest.approx(table.sum(axis=1).min(), rel=1e-6)
+    assert rarest_share(problem, moments, np.array([a]), np.array([b])) == pytest.approx(table.min(), rel=1e-6)
+    alone = rarest_share(problem, moments, np.array([a]), np.array([a]))
+    assert alone == pytest.approx(table.sum(axis=1).min(), rel=1e-6)
 
 
 def test_errors_of_features_hold():

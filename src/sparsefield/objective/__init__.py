@@ -6,7 +6,6 @@ from sparsefield.objective._data import DataTerm, Observed
 from sparsefield.objective._expectation import expected_moments
 from sparsefield.objective._group import Group, members_of
 from sparsefield.objective._line_search import backtrack
-from sparsefield.objective._pair_frequencies import Frequencies
 from sparsefield.objective._penalty import L1, Penalty
 from sparsefield.objective._penalty_facts import (
     PenaltyKind,
@@ -19,7 +18,7 @@ from sparsefield.objective._penalty_facts import (
 from sparsefield.objective._problem import Problem
 from sparsefield.objective._quadratic import RARE, Quadratic
 from sparsefield.objective._ranges import count_statements, depends, extremes, spans, widths
-from sparsefield.objective._residual_variances import largest_variances, rest_of_some, rest_variances
+from sparsefield.objective._residual_variances import largest_variances, rarest_share, rest_of_some, rest_variances
 from sparsefield.objective._ridge import Ridge
 from sparsefield.objective._soft_threshold import smallest_subgradient
 from sparsefield.objective._sparse_quadratic import SparseQuadratic, find_few_near, find_near
@@ -39,7 +38,6 @@ __all__ = [
     "Coordinates",
     "DataTerm",
     "Features",
-    "Frequencies",
     "Group",
     "GroupSupport",
     "Observed",
@@ -68,6 +66,7 @@ __all__ = [
     "make_penalty",
     "members_of",
     "pick_largest",
+    "rarest_share",
     "rest_of_some",
     "rest_variances",
     "shrink_to_fit",

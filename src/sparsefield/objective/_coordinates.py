@@ -67,6 +67,11 @@ class Slots:
         """The variable of each feature."""
         return self.domain.slot_variables
 
+    @property
+    def interacts(self) -> Mask:
+        """Which features interact with others: all of them."""
+        return np.broadcast_to(True, self.size)
+
     @cached_property
     def blocks(self) -> tuple[Values, ...]:
         """What each feature of each variable is at each of its levels, (n_levels of i, size of i)."""
@@ -122,6 +127,10 @@ class Slots:
         """What no gradient reaches in an interaction: frequencies differ by less than one."""
         return np.ones((self.size, self.size))
 
+    def main_variances(self, means: Values) -> Values:
+        """Return the variance of each feature, given the frequency of each slot."""
+        return means * (1 - means)
+
 
 class Features:
     """Parameters of other features than the indicators of levels.
@@ -154,9 +163,14 @@ class Features:
         return self._basis.variables
 
     @property
+    def interacts(self) -> Mask:
+        """Which features interact with others."""
+        return self._basis.interacts
+
+    @property
     def n_interacting(self) -> NDArray[np.int64]:
         """How many features of each variable interact with others."""
-        return np.bincount(self.variables[self._basis.interacts], minlength=self.domain.n_variables)
+        return np.bincount(self.variables[self.interacts], minlength=self.domain.n_variables)
 
     @property
     def blocks(self) -> tuple[Values, ...]:
@@ -270,6 +284,22 @@ class Features:
         that of P - Q, which is below sqrt(2) where all pairs of levels can occur.
         """
         return np.maximum(1.0, np.sqrt(2 * self.units))
+
+    def main_variances(self, means: Values) -> Values:
+        """Return the variance of each feature, given the frequency of each slot."""
+        levels, values = self.level_means(means), self._basis.values
+        return np.asarray(np.maximum((values**2).T @ levels - (values.T @ levels) ** 2, 0.0))
+
+    def level_means(self, means: Values) -> Values:
+        """Return the frequency of each level, reference levels among them, given that of each slot."""
+        domain = self.domain
+        starts = np.cumsum(domain.n_levels) - domain.n_levels
+        found = np.zeros(int(domain.n_levels.sum()))
+        found[starts[domain.slot_variables] + domain.slot_levels] = means
+        if domain.reference is not None:
+            taken = np.bincount(domain.slot_variables, means, minlength=domain.n_variables)
+            found[starts + np.array(domain.reference, dtype=np.int64)] = np.maximum(1 - taken, 0.0)
+        return found
 
 
 Coordinates = Slots | Features

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from sparsefield._kernels._descent import descend_moments
 from sparsefield._kernels._proximal import largest_step_norm, step_norm, take_step
-from sparsefield._typing import Matrix
+from sparsefield._typing import Mask, Matrix
 from sparsefield.data import Domain
-from sparsefield.model import MOST_AT_ONCE, norm, row_parts, sum_rows_once
+from sparsefield.model import MOST_AT_ONCE, count_once, norm, row_parts, sum_rows_once
 from sparsefield.objective._coordinates import Coordinates, Features, Slots
 from sparsefield.objective._quadratic import Quadratic
 from sparsefield.objective._soft_threshold import smallest_subgradient, soft_threshold
@@ -104,6 +104,10 @@ class Penalty(ABC):
     def largest_dual_norm(self, gradient: Matrix, errors: Matrix) -> float:
         """Return the largest dual norm of gradients whose entries, or combinations of a group, are off by errors."""
         return self.dual_norm(np.abs(gradient) + errors)
+
+    def count_chosen(self, marks: Mask) -> int:
+        """Count what the penalty chooses one by one: parameters that are marked, or groups that have one."""
+        return count_once(marks) if self.groups is None else len(np.unique(self.groups[marks]))
 
     def sizes(self, values: Matrix) -> Matrix:
         """Return for each parameter what its weight is to be compared with: its absolute value, or its group's norm."""

@@ -6,18 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._typing import Matrix, Values
-from sparsefield.model import count_once, count_statistics
+from sparsefield.model import count_statistics
 from sparsefield.objective._coordinates import Features
 from sparsefield.objective._problem import Problem
 
 
 def count_statements(problem: Problem) -> int:
     """Return how many gradients are compared with a penalty: one for each parameter, or for each group of them."""
-    if problem.penalty.groups is not None:
-        return len(np.unique(problem.penalty.groups[problem.coordinates.is_parameter]))
-    if problem.coordinates.is_plain:
+    if problem.penalty.groups is None and problem.coordinates.is_plain:
         return count_statistics(problem.domain)
-    return count_once(problem.coordinates.is_parameter)
+    return problem.penalty.count_chosen(problem.coordinates.is_parameter)
 
 
 def depends(problem: Problem) -> bool:

@@ -48,6 +48,14 @@ def largest_variances(problem: Problem, moments: Moments) -> Matrix:
     return np.asarray(moments.pair * (1 - moments.pair))
 
 
+def rarest_share(problem: Problem, moments: Moments, a: NDArray[np.int64], b: NDArray[np.int64]) -> float:
+    """Return the frequency of the rarest event that some statistics s_a s_b are about, from moments of slots."""
+    if not problem.coordinates.is_plain:
+        return Frequencies(problem, moments).least_share(a, b)
+    means = moments.pair[a, b]
+    return float(np.minimum(means, 1 - means).min(initial=1.0))
+
+
 def _rest_of_slots(pair: Matrix, is_free: NDArray[np.bool_]) -> Matrix:
     """Return what a regression on s_a and s_b, where these are free, leaves of the variance of each s_a s_b."""
     found = np.empty_like(pair)

@@ -10,7 +10,7 @@ from sparsefield._kernels._bytes import BLOCK
 from sparsefield._typing import Index, Matrix, Values
 from sparsefield.inference import Backend, ChainStates
 from sparsefield.model import scatter
-from sparsefield.objective import Frequencies, Problem, extremes
+from sparsefield.objective import Problem, extremes, rarest_share
 from sparsefield.optimality._policy import GAPS, GapPolicy
 
 # An eigenvalue from power steps on the inverse is right to as much, and what Cholesky's factor shows is so much below.
@@ -69,10 +69,7 @@ class Batch:
 
     def n_seen(self, a: Index, b: Index) -> float:
         """Return how often the rarest event was seen that one of some statistics is about."""
-        if not self._problem.coordinates.is_plain:
-            return self.n * Frequencies(self._problem, self.slots).least_share(a, b)
-        means = self.pair[a, b]
-        return float(self.n * np.minimum(means, 1 - means).min(initial=1.0))
+        return self.n * rarest_share(self._problem, self.slots, a, b)
 
 
 class Factored:

@@ -67,4 +67,4 @@ def bound_errors(problem: Problem, model: PairwiseMRF, moments: Moments, risk: f
 
 def pull_bounds(problem: Problem, bounds: Matrix) -> Matrix:
     """Return bounds on the biases of features, or on the norms of those of their groups, from bounds for slots."""
-    return bounds if problem.coordinates.is_plain else problem.penalty.sizes(problem.coordinates.pull_bounds(bounds))
+    return problem.penalty.sizes(problem.coordinates.pull_bounds(bounds))

@@ -44,11 +44,7 @@ class Parameters:
 
     def count_chosen(self, model: PairwiseMRF) -> int:
         """Count what the penalty chose one by one: interactions, or with groups pairs of variables."""
-        if self._penalty.coordinates.is_plain:
-            return count_once(model.interactions)
-        if isinstance(self._penalty, Group):
-            return count_once(np.triu(self._find_pairs(model), 1))
-        return count_once(np.triu(find_nonzero(self._penalty, model), 1))
+        return self._penalty.count_chosen(np.triu(find_nonzero(self._penalty, model), 1))
 
     def count_free(self, model: PairwiseMRF) -> int:
         """Count interactions and all main effects; without a reference, one of each variable follows from others."""

@@ -10,10 +10,9 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from sparsefield._typing import Values
-from sparsefield.data import Domain
 from sparsefield.fitting import Learner
 from sparsefield.model import MOST_AT_ONCE, tally_sizes
-from sparsefield.objective import Features, Group
+from sparsefield.objective import Group
 from sparsefield.selection.choices._quadratic_forms import tail_of_squares
 from sparsefield.selection.paths._alpha_max import independent_means
 
@@ -75,10 +74,8 @@ def largest_error(learner: Learner) -> float:
     if isinstance(penalty, Group):
         sums = np.array([own.sum() for own in _spectra(penalty, means)])
         deviations = np.sqrt(sums / np.maximum(penalty.coordinates.n_interacting, 1))
-    elif isinstance(penalty.coordinates, Features):
-        deviations = np.sqrt(_variances(penalty.coordinates, means)[penalty.coordinates.basis.interacts])
     else:
-        deviations = np.sqrt(means * (1 - means))
+        deviations = np.sqrt(penalty.coordinates.main_variances(means)[penalty.coordinates.interacts])
     deviations = np.sort(deviations)[::-1]
     largest = deviations[0] * deviations[1] if len(deviations) > 1 else 0.25
     return float(max(largest, 1e-12) / np.sqrt(learner.rows.n))
@@ -137,11 +134,10 @@ def _find_errors(learner: Learner, n_rows: float | None = None) -> _NullErrors:
         n_own = np.maximum(penalty.coordinates.n_interacting, 1)  # what a norm counts is the root of their product
         return _errors_of_groups(_spectra(penalty, means), _share_observed(learner) / (n * np.outer(n_own, n_own)))
     coordinates = penalty.coordinates
-    variances = _variances(coordinates, means) if isinstance(coordinates, Features) else means * (1 - means)
-    deviations = np.sqrt(variances / np.sqrt(n))
+    deviations = np.sqrt(coordinates.main_variances(means) / np.sqrt(n))
     if len(deviations) ** 2 > MOST_AT_ONCE and learner.table.domain.is_binary and not learner.table.n_missing.any():
         return _tally_errors(deviations[deviations > 0])
-    a, b = np.triu_indices(len(variances), 1)
+    a, b = np.triu_indices(len(deviations), 1)
     is_pair = coordinates.is_parameter[a, b]
     errors = (deviations[a] * deviations[b])[is_pair]
     if learner.table.n_missing.any():
@@ -178,7 +174,7 @@ def _errors_of_groups(spectra: Sequence[Values], scales: Values) -> _NullErrors:
 def _spectra(penalty: Group, means: Values) -> list[Values]:
     """Return the eigenvalues of the covariance of the features of each variable that interact, without zeros."""
     basis, domain = penalty.coordinates.basis, penalty.coordinates.domain
-    levels, found = np.split(_all_levels(domain, means), np.cumsum(domain.n_levels)[:-1]), []
+    levels, found = np.split(penalty.coordinates.level_means(means), np.cumsum(domain.n_levels)[:-1]), []
     starts = np.cumsum(domain.n_levels) - domain.n_levels
     for i, own in enumerate(levels):
         columns = np.flatnonzero((basis.variables == i) & basis.interacts)
@@ -186,23 +182,6 @@ def _spectra(penalty: Group, means: Values) -> list[Values]:
         values = values - own @ values
         spectrum = np.linalg.eigvalsh((values.T * own) @ values)
         found.append(spectrum[spectrum > _ROUNDING * spectrum.max(initial=0.0)])
-    return found
-
-
-def _variances(coordinates: Features, means: Values) -> Values:
-    """Return the variance of each feature, of independent variables."""
-    levels, values = _all_levels(coordinates.domain, means), coordinates.basis.values
-    return np.asarray(np.maximum((values**2).T @ levels - (values.T @ levels) ** 2, 0.0))
-
-
-def _all_levels(domain: Domain, means: Values) -> Values:
-    """Return the frequency of each level, reference levels among them."""
-    starts = np.cumsum(domain.n_levels) - domain.n_levels
-    found = np.zeros(int(domain.n_levels.sum()))
-    found[starts[domain.slot_variables] + domain.slot_levels] = means
-    if domain.reference is not None:
-        taken = np.bincount(domain.slot_variables, means, minlength=domain.n_variables)
-        found[starts + np.array(domain.reference, dtype=np.int64)] = np.maximum(1 - taken, 0.0)
     return found
 
 

@@ -147,16 +147,9 @@ class _RowFrequencies:
 
     @property
     def largest(self) -> float:
-        """A bound on the distance of two variables.
-
-        Frequencies differ by less than one. The means of products of features a and b under two distributions P and Q
-        differ by |a| |b| |P - Q| at most, of which the last norm is at most sqrt(2). Of orthogonal features of one
-        length this bounds the norm of all differences.
-        """
-        if self._penalty.coordinates.is_plain:
-            return 1.0
-        spans = np.sqrt(2 * self._penalty.coordinates.units) / np.where(self._is_pair, self._penalty.weights, np.inf)
-        return max(1.0, float(spans.max(initial=0.0)))
+        """A bound on the distance of two variables: what no gradient reaches, over what is paid at alpha one."""
+        distances = self._penalty.coordinates.steepest / np.where(self._is_pair, self._penalty.weights, np.inf)
+        return max(1.0, float(distances.max(initial=0.0)))
 
     def _fill(self, means: Values) -> Matrix:
         """Return the moments of the rows, with missing cells as independent variables have them."""
