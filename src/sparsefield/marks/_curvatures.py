@@ -67,7 +67,7 @@ def is_feasible(n_statistics: int, draws: Draws, most: int) -> bool:
 def choose_reach(problem: Problem, theta: Matrix, some: Mask, *, policy: MarksPolicy) -> int | None:
     """Return how far blocks reach where there are many statistics and few of them near each; None for the whole."""
     a, b = np.nonzero(np.triu(some))
-    if len(a) <= policy.whole_is_cheap or not problem.coordinates.is_plain or problem.penalty.groups is not None:
+    if len(a) <= policy.whole_is_cheap or not problem.is_by_slots:
         return None
     for reach in policy.reaches:
         most = min(policy.largest_share * len(a) ** 2, policy.most_each * len(a) if reach > 1 else np.inf) / 2

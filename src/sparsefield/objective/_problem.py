@@ -65,6 +65,11 @@ class Problem:
         own = self.penalty.coordinates
         return Slots(self.domain) if own is None else own
 
+    @property
+    def is_by_slots(self) -> bool:
+        """Whether each parameter is one of the field itself, of two slots, and vanishes by itself: never in groups."""
+        return self.coordinates.is_plain and self.penalty.groups is None
+
     @cached_property
     def target(self) -> Matrix:
         """The data moments of the features, less the tilt."""

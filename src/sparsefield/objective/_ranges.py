@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._typing import Matrix, Values
+from sparsefield.data import Domain
 from sparsefield.model import count_statistics
 from sparsefield.objective._coordinates import Features
 from sparsefield.objective._problem import Problem
@@ -13,7 +14,7 @@ from sparsefield.objective._problem import Problem
 
 def count_statements(problem: Problem) -> int:
     """Return how many gradients are compared with a penalty: one for each parameter, or for each group of them."""
-    if problem.penalty.groups is None and problem.coordinates.is_plain:
+    if problem.is_by_slots:
         return count_statistics(problem.domain)
     return problem.penalty.count_chosen(problem.coordinates.is_parameter)
 
@@ -29,10 +30,10 @@ def extremes(problem: Problem) -> tuple[Matrix, Matrix]:
     size = problem.coordinates.size
     if not isinstance(problem.coordinates, Features):
         return np.broadcast_to(0.0, (size, size)), np.broadcast_to(1.0, (size, size))
-    basis = problem.coordinates.basis
+    basis, owners = problem.coordinates.basis, _level_variables(problem.domain)
     low, high = np.empty(size), np.empty(size)
-    for a, values in enumerate(_by_level(problem).T):
-        own = values[_level_variables(problem) == basis.variables[a]]
+    for a, values in enumerate(_by_level(problem.coordinates).T):
+        own = values[owners == basis.variables[a]]
         low[a], high[a] = own.min(), own.max()
     corners = np.stack([np.outer(one, other) for one in (low, high) for other in (low, high)])
     at = np.outer(basis.reference, basis.reference)
@@ -53,7 +54,7 @@ def widths(problem: Problem) -> Matrix:
     if problem.penalty.groups is None or not isinstance(problem.coordinates, Features):
         return np.asarray(high - low)
     basis, variables = problem.coordinates.basis, problem.coordinates.variables
-    values, owners = _by_level(problem), _level_variables(problem)
+    values, owners = _by_level(problem.coordinates), _level_variables(problem.domain)
     longest = np.array(
         [
             np.linalg.norm(values[owners == i][:, basis.interacts], axis=1).max(initial=0.0)
@@ -61,7 +62,7 @@ def widths(problem: Problem) -> Matrix:
         ]
     )
     found = 2 * np.outer(longest, longest)[np.ix_(variables, variables)]
-    np.fill_diagonal(found, _distances(problem, np.ones(len(variables), dtype=bool)))
+    np.fill_diagonal(found, _distances(problem.coordinates, np.ones(len(variables), dtype=bool)))
     return np.asarray(found)
 
 
@@ -79,28 +80,27 @@ def spans(problem: Problem) -> Matrix:
         found = np.outer(ranges, ranges)
         np.fill_diagonal(found, ranges)
         return found
-    inner = _distances(problem, problem.coordinates.basis.interacts)
+    inner = _distances(problem.coordinates, problem.coordinates.interacts)
     found = np.outer(inner, inner)
-    np.fill_diagonal(found, _distances(problem, np.ones(len(inner), dtype=bool)))
+    np.fill_diagonal(found, _distances(problem.coordinates, np.ones(len(inner), dtype=bool)))
     return found
 
 
-def _distances(problem: Problem, some: NDArray[np.bool_]) -> Values:
+def _distances(coordinates: Features, some: NDArray[np.bool_]) -> Values:
     """Return how far two levels of the variable of each feature are apart at most, by some of the features, (size,)."""
-    values, owners = _by_level(problem)[:, some], _level_variables(problem)
-    found = np.zeros(problem.domain.n_variables)
+    values, owners = _by_level(coordinates)[:, some], _level_variables(coordinates.domain)
+    found = np.zeros(coordinates.domain.n_variables)
     for i in range(len(found)):
         own = values[owners == i]
         found[i] = np.linalg.norm(own[:, None] - own, axis=2).max(initial=0.0)
-    return np.asarray(found[problem.coordinates.variables])
+    return np.asarray(found[coordinates.variables])
 
 
-def _by_level(problem: Problem) -> Matrix:
+def _by_level(coordinates: Features) -> Matrix:
     """Return the features at each level, (n_levels, size), zero at levels of other variables."""
-    assert isinstance(problem.coordinates, Features)
-    return np.asarray(problem.coordinates.basis.values.toarray())
+    return np.asarray(coordinates.basis.values.toarray())
 
 
-def _level_variables(problem: Problem) -> NDArray[np.int64]:
+def _level_variables(domain: Domain) -> NDArray[np.int64]:
     """Return the variable of each level, levels of all variables one after the other."""
-    return np.repeat(np.arange(problem.domain.n_variables), problem.domain.n_levels)
+    return np.repeat(np.arange(domain.n_variables), domain.n_levels)

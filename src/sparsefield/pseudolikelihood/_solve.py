@@ -58,7 +58,7 @@ def solve_pseudo_likelihood(
     is_free = bool(own.frees_main)
     unseen = find_unseen(table, weights, is_free=is_free)
     method: Steps
-    if isinstance(own, L1) and table.domain.is_binary and own.coordinates.is_plain:
+    if isinstance(own, L1) and table.domain.is_binary:
         if start is None and moments is None:
             moments = weighted_moments(table, weights)
         at = start if moments is None or start is not None else unseen.fill(moments)

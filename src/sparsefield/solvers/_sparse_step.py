@@ -102,7 +102,7 @@ def find_near_step(
         Tuning constants.
     """
     penalty, units = problem.penalty, problem.coordinates.units
-    if penalty.weights is None or penalty.groups is not None or not problem.coordinates.is_plain or draws.n is None:
+    if penalty.weights is None or not problem.is_by_slots or draws.n is None:
         return None
     if (
         np.count_nonzero(theta) < policy.fewest

@@ -20,7 +20,6 @@ from sparsefield.fits import Fit
 from sparsefield.fitting import Learner, Options
 from sparsefield.inference import MOST_ENTRIES, count_entries
 from sparsefield.model import PairwiseMRF, as_theta
-from sparsefield.objective import Group
 from sparsefield.parallel import Result, Watch, run_pieces
 from sparsefield.selection.choices._criteria import Choice, Worth, say_edges
 from sparsefield.selection.choices._null_edges import count_along, count_null_edges, null_alpha
@@ -326,7 +325,7 @@ def describe_null_edges(alpha: float, learner: Learner) -> str:
     if alpha >= least:
         return ""
     n_pairs, kind = count_null_edges(learner, alpha), learner.make_penalty(alpha)
-    of = "variables" if isinstance(kind, Group) else "levels"
+    of = "levels" if kind.groups is None else "variables"
     what = (
         f"about {n_pairs:{'.2g' if n_pairs < 10 else '.0f'}} pairs of {of} would have an edge"
         if n_pairs >= 1

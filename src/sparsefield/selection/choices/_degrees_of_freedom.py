@@ -37,7 +37,7 @@ class Parameters:
 
     def count_interactions(self, model: PairwiseMRF) -> int:
         """Count the parameters of the interactions: of two variables, of all that their rows can tell."""
-        if not isinstance(self._penalty, Group):
+        if self._penalty.groups is None:
             return self.count_chosen(model)
         a, b = np.nonzero(np.triu(self._find_pairs(model), 1))
         return int((self._of_edges[a] * self._of_edges[b]).sum())
@@ -58,7 +58,7 @@ class Parameters:
         """Count the parameters that the rows chose: free main effects, also those that happen to be zero."""
         if self._penalty.frees_main:
             return self.count_free(model)
-        if isinstance(self._penalty, Group):
+        if self._penalty.groups is not None:
             is_there = np.diagonal(self._find_pairs(model))
             return int(self._of_main[is_there].sum()) + self.count_interactions(model)
         return count_once(find_nonzero(self._penalty, model))
