@@ -80,7 +80,7 @@ def test_what_is_asked_of_groups_is_what_their_blocks_say(name):
         assert penalty.count_chosen(marks) == k + 1
     marks = np.triu(np.ones_like(alone.weights, dtype=bool))
     assert alone.count_chosen(marks) == len(marks) * (len(marks) + 1) // 2
-    assert penalty.n_parameters is alone.n_parameters is None
+    assert penalty.n_parameters is penalty.interactions is alone.n_parameters is alone.interactions is None
     assert penalty.freed() is penalty
 
 

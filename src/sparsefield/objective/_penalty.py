@@ -46,6 +46,8 @@ class Penalty(ABC):
         The curvature of the penalty, where it has one besides what `weights` say.
     keeps_support : bool
         Whether it says which parameters are zero, whatever the data.
+    main : float or None
+        What main effects pay, as a multiple of alpha; None where that is not one number.
     """
 
     alpha: float
@@ -55,11 +57,17 @@ class Penalty(ABC):
     is_threshold: bool = False
     bends: Matrix | None = None
     keeps_support: bool = False
+    main: float | None = None
 
     @property
     def frees_main(self) -> bool | None:
         """Whether some main effect pays nothing, so that data must keep it finite; None where that is not known."""
         return None if self.weights is None else not np.diagonal(self.weights).all()
+
+    @property
+    def interactions(self) -> Mask | None:
+        """Which interactions may differ from zero, (n_slots, n_slots), where the penalty says so; else None."""
+        return None
 
     @property
     def n_parameters(self) -> int | None:

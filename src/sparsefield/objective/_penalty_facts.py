@@ -16,6 +16,8 @@ from sparsefield.objective._support import GroupSupport, Support
 
 PenaltyKind = Literal["auto", "group", "l1"]
 
+_KNOWN = (L1, Group, Support, GroupSupport, Ridge)  # what `make_penalty` makes again
+
 
 def check_penalty_kind(kind: object) -> None:
     """Refuse what names no kind of penalty."""
@@ -49,19 +51,10 @@ def describe_penalty(penalty: Penalty) -> dict[str, Any]:
     The name is "L1", "Group", "Support", "GroupSupport" or "Ridge" for the penalties that these facts describe in full,
     and for no others: `certify` makes them again.
     """
-    alpha, name = penalty.alpha, type(penalty).__name__
-    if type(penalty) is Ridge:
-        return {"alpha": alpha, "penalty": "Ridge", "penalize_main": False, "support": penalty.interactions}
-    if type(penalty) is Group and penalty.main in (0, 1):
-        return {"alpha": alpha, "penalty": "Group", "penalize_main": penalty.main == 1, "support": None}
-    if type(penalty) is L1 and penalty.main in (0, 1):
-        return {"alpha": alpha, "penalty": "L1", "penalize_main": penalty.main == 1, "support": None}
-    is_kept = type(penalty) is Support or type(penalty) is GroupSupport
-    if is_kept and isinstance(penalty, Support | GroupSupport) and penalty.main in (0, 1):
-        kept = penalty.interactions
-        return {"alpha": alpha, "penalty": name, "penalize_main": penalty.main == 1, "support": kept}
-    known = ("L1", "Group", "Support", "GroupSupport", "Ridge")
-    other = f"{name} of another form" if name in known else name
+    alpha, name, main = penalty.alpha, type(penalty).__name__, penalty.main
+    if type(penalty) in _KNOWN and main in (0, 1):
+        return {"alpha": alpha, "penalty": name, "penalize_main": main == 1, "support": penalty.interactions}
+    other = f"{name} of another form" if name in [known.__name__ for known in _KNOWN] else name
     return {"alpha": alpha, "penalty": other, "penalize_main": None, "support": None}
 
 

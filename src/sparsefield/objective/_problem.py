@@ -67,7 +67,7 @@ class Problem:
 
     @property
     def is_by_slots(self) -> bool:
-        """Whether each parameter is one of the field itself, of two slots, and vanishes by itself: never in groups."""
+        """Whether parameters are those of the field itself, slot by slot, and none of them vanish together."""
         return self.coordinates.is_plain and self.penalty.groups is None
 
     @cached_property

@@ -55,6 +55,7 @@ class Ridge(Kept):
     bends: Matrix = field(init=False, repr=False)
     kept: Mask = field(init=False, repr=False)  # the parameters that are interactions of the support
     keeps_support: bool = field(init=False, repr=False, default=True)
+    main: float = field(init=False, repr=False, default=0.0)
 
     def __post_init__(self) -> None:
         check_strength(self.alpha)
