@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Collection
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -58,7 +59,7 @@ class LoadedTable:
     clusters: NDArray[np.int64] | None = None
     frequency: bool | None = None
 
-    @property
+    @cached_property
     def are_counts(self) -> bool:
         """Whether weights count equal rows: unless told, whole numbers that differ, beside rows that all do."""
         if self.weights is None or self.frequency is not None:
