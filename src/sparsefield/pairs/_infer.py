@@ -17,30 +17,12 @@ from sparsefield.pairs._inference import Inference
 from sparsefield.pairs._pair_rows import Kinds, PairRows
 from sparsefield.pairs._rates import Rate, adjust, largest_discovery
 from sparsefield.pairs._scores import Residuals, Scores, score_pairs
+from sparsefield.pairs._unsettled import are_almost_empty, choose_fits, needs_profile
 from sparsefield.structure import Design, chi_square_tail, find_neighbours
-
-# Pairs whose score tests have larger p-values are not fitted: one step from zero is their estimate. Larger tables are
-# given fewer fits, as their discoveries begin at smaller p-values.
-_CLEARLY, _LEAST_CLEARLY, _PAIRS = 0.05, 0.0027, 50.0
-
-# Expected count of the rarest cell of two levels below which one step from zero is trusted only where it is short
-# (p-values above 0.3), and below which Wald's intervals of two levels are not.
-_RARE, _SHORT, _VERY_RARE = 5.0, 0.3, 10.0
-
-# That below which likelihood ratios are trusted as far as the law of the score allows alone, and Wald's intervals of
-# more levels are not. With chi-squares two thirds of tables of 30 independent columns with a single one each had a
-# false edge; Wald's intervals of columns of which 2% of 500 rows were ones, and 10% missing, held zero 89 times out of
-# 100. With 5 in place of 1, 2% of the true edges of rare symptoms are no longer found.
-_ALMOST_EMPTY = 1.0
-
-# Columns as much alike as that leave little to tell them apart: variances are 5 times as large beside each other.
-_SAME = 0.9
 
 # A pair with more interactions has a curvature of hundreds of numbers squared for each choice of neighbours: three
 # columns of 20 amino acids and 500 rows take more than a minute.
 _MOST_INTERACTIONS = 128
-
-_STRONG = 2.5  # log-odds from which on Wald's intervals are too narrow
 
 _POWER = 0.8  # with which a detectable weight is found: a convention
 
@@ -124,10 +106,9 @@ def infer_table(
     if not is_plain:
         groups = np.arange(len(design.counts)) if clusters is None else clusters
         sample = Sample(groups, design.counts if counts_rows else np.ones(len(groups)))
-    chosen = _choose_fits(found, rows, pairs, degrees)
+    chosen = choose_fits(rows, pairs, degrees, np.maximum(np.abs(found.root), np.abs(found.own_root)))
     z = float(norm.isf((1 - level) / 2))
-    ends = np.where(_needs_profile(rows, pairs[chosen]) & is_plain, z, 0.0)
-    is_rare = _count_rarest(rows, pairs[chosen]) < _ALMOST_EMPTY
+    ends = np.where(needs_profile(rows, pairs[chosen]) & is_plain, z, 0.0)
 
     def use(k: int, fit: PairFit) -> None:
         """Keep what the fit of a pair says."""
@@ -143,7 +124,7 @@ def infer_table(
         pairs[chosen],
         use,
         z_ends=ends,
-        is_rare=is_rare,
+        is_rare=are_almost_empty(rows, pairs[chosen]),
         with_moves=sample is not None,
         n_threads=n_threads,
         watch=watch,
@@ -258,57 +239,6 @@ def _keep(found: _Found, at: int, theta: Values, covariance: Values, own_covaria
     found.noise[at] = float(np.trace(spread @ spread))
     found.error[at] = np.sqrt(found.curvature[at])
     found.blocks[at] = theta, covariance, scale
-
-
-def _choose_fits(found: _Found, rows: PairRows, pairs: Index, degrees: Values) -> Index:
-    """Return the places of the pairs that one step from zero does not settle."""
-    i, j = pairs.T
-    is_known = degrees > 0
-    clearly = min(_CLEARLY, max(_LEAST_CLEARLY, _PAIRS / max(1, len(pairs))))
-    largest = np.where(is_known, np.maximum(np.abs(found.root), np.abs(found.own_root)), 0.0)
-    least = chi_square_tail(largest**2, np.maximum(degrees, 1.0))
-    is_open = rows.near[i, j] | (least < clearly)
-    is_open |= _have_open_twins(rows, pairs, is_open) | ((_count_rarest(rows, pairs) < _RARE) & (least < _SHORT))
-    return np.flatnonzero(np.asarray(is_open & is_known & (rows.design.n_together[i, j] > 0)))
-
-
-def _have_open_twins(rows: PairRows, pairs: Index, is_open: Mask) -> Mask:
-    """Say which pairs are not settled since a column that is like one of them is not, beside the other one.
-
-    The step from zero does not know of such columns, which fits have in their equations. It moves with them where
-    there is something that they tell; and of nearly equal ones little can be told, whatever it is.
-    """
-    i, j = pairs.T
-    whole = np.zeros((rows.n_variables,) * 2)
-    whole[i, j] = whole[j, i] = is_open
-    beside = rows.twins.astype(np.float64) @ whole
-    is_same = np.asarray((rows.twins & (rows.likeness > _SAME)).any(axis=1))
-    return np.asarray((beside[i, j] > 0) | (beside[j, i] > 0) | is_same[i] | is_same[j])
-
-
-def _count_rarest(rows: PairRows, pairs: Index) -> Values:
-    """Return how often the rarest levels of two variables are expected together, were they independent."""
-    least = np.array([float(np.exp(own.log_odds).min() / np.exp(own.log_odds).sum()) for own in rows.design.variables])
-    i, j = pairs.T
-    return np.asarray(rows.design.n_together[i, j] * least[i] * least[j])
-
-
-def _needs_profile(rows: PairRows, pairs: Index) -> Mask:
-    """Say which intervals are found on the profile of the likelihood: of pairs with one interaction alone."""
-    i, j = pairs.T
-    single = (rows.kinds.sizes[i] == 1) & (rows.kinds.sizes[j] == 1)
-    two = (rows.kinds.n_levels[i] == 2) & (rows.kinds.n_levels[j] == 2)
-    slopes = rows.regressions[1]
-    links = np.abs(slopes[i, 0, rows.design.starts[j]] * _turn(rows, j)) if len(pairs) else np.zeros(0)
-    rarest = _count_rarest(rows, pairs)
-    return np.asarray(
-        single & (rarest < _ALMOST_EMPTY) | two & ((rarest < _VERY_RARE) | (links > _STRONG) | rows.twins[i, j])
-    )
-
-
-def _turn(rows: PairRows, variables: Index) -> Values:
-    """Return what a unit of the first feature of the design is in indicators."""
-    return np.array([rows.kinds.turns[v].ravel()[0] if rows.kinds.turns[v].size else 0.0 for v in variables])
 
 
 def _compare_residuals(found: _Found, rows: PairRows, left: Residuals, sample: Sample, pairs: Index) -> None:
