@@ -239,7 +239,8 @@ class Inference:
         columns: dict[str, Values] = {}
         for name, (values, covariance) in (("strength", self._sizes), ("influence", self._expected)):
             value = member @ values
-            error = np.where(degree > 0, np.sqrt(np.einsum("ik,kl,il->i", member, covariance, member)), np.nan)
+            squared = np.maximum(np.einsum("ik,kl,il->i", member, covariance, member), 0.0)
+            error = np.where(degree > 0, np.sqrt(squared), np.nan)
             columns |= {name: value, f"{name}_low": value - z * error, f"{name}_high": value + z * error}
         columns["strength_low"] = np.maximum(columns["strength_low"], 0.0)
         found = pl.DataFrame({"node": list(self.domain.names), "edges": degree, **columns})
