@@ -10,7 +10,7 @@ export NUMBA_CACHE_DIR ?= $(CURDIR)/.cache/numba
 .PHONY: browser demo docs paper test lint format bench bench-kernels bench-levels bench-certificates bench-learner bench-tay \
 	bench-newton bench-optimality bench-constants bench-main-effects bench-hard bench-seeds bench-partition bench-bootstrap \
 	bench-choice bench-criteria bench-large bench-rows bench-dense bench-machines bench-proteins bench-pseudolikelihood bench-page \
-	bench-sparsity bench-inference bench-held-out bench-gpu test-gpu compiler clean
+	bench-sparsity bench-told bench-inference bench-held-out bench-gpu test-gpu compiler clean
 
 demo: $(INSTALLED)
 	$(RUN)/sparsefield demo
@@ -124,6 +124,10 @@ bench-inference: $(INSTALLED)
 # Edges and weights of known fields beside what people would use: about twenty minutes; a run that was stopped goes on.
 bench-choice: $(INSTALLED) $(if $(PEERS),$(VENV)/peers)
 	$(RUN)/python benchmarks/choice.py $(if $(PEERS),--peers)
+
+# What a posterior finds that is told what nobody knows, beside the stored figures of bench-choice: about half an hour.
+bench-told: $(INSTALLED)
+	$(RUN)/python benchmarks/told.py
 
 # Rows held out of tables where SPARSEFIELD_OUTSIDE has them: about an hour; a run that was stopped goes on.
 bench-held-out: $(INSTALLED)

@@ -97,7 +97,7 @@ def infer_table(
     n_effective, design = own_rows.n_effective, Design.of(table, own_rows.counts, gather=is_plain)
     rows = PairRows(design, find_neighbours(design, n_threads), Kinds.of(design))
     left = Residuals.of(rows)
-    own, both = score_pairs(rows, left, n_threads)
+    own, both = score_pairs(rows, left)
     pairs = np.column_stack(np.triu_indices(design.n_variables, 1)).astype(np.int64)
     degrees = design.degrees[pairs[:, 0], pairs[:, 1]]
     found = _Found.empty(len(pairs))

@@ -79,7 +79,9 @@ class Kinds:
 
     def scale(self, i: int, j: int) -> Values:
         """Return the matrix M of a pair: Theta' M Theta is its weight squared, which is that of `pair_weights`."""
-        return np.asarray(16.0 * np.kron(self.spreads[i], self.spreads[j]), dtype=np.float64)
+        first, second = self.spreads[i], self.spreads[j]
+        blocks = 16.0 * first[:, None, :, None] * second[None, :, None, :]
+        return np.asarray(blocks.reshape((len(first) * len(second),) * 2))
 
 
 @dataclass(frozen=True, eq=False)

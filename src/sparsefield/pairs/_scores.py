@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
-from sparsefield._threads import one_for_products, run, share
+from sparsefield._threads import one_for_products
 from sparsefield._typing import Index, Values
 from sparsefield.pairs._pair_rows import PairRows
 
@@ -85,7 +85,7 @@ class Scores:
         return score, self.blocks[i, j] + self.least * np.eye(len(score))
 
 
-def score_pairs(rows: PairRows, left: Residuals, n_threads: int | None = None) -> tuple[Scores, Scores]:
+def score_pairs(rows: PairRows, left: Residuals) -> tuple[Scores, Scores]:
     """Find the scores of all pairs, with own neighbours and with those of both.
 
     With own neighbours: U = sum x_i x_j - m_i m_j, whose information is what is left of
@@ -106,10 +106,11 @@ def score_pairs(rows: PairRows, left: Residuals, n_threads: int | None = None) -
     taken = np.zeros((width, width))
     lost: dict[tuple[int, int], Values] = {}
 
-    def take_out(part: slice) -> None:
-        """Find what the regressions of some variables explain."""
-        for i in np.flatnonzero(sizes > 0)[part].tolist():
-            solved = _explain(rows, left, i)
+    def take_out(part: Sequence[int]) -> None:
+        """Find what the regressions of some variables explain of their products with the means of others."""
+        nodes = rows.nodes
+        explained = nodes.explain(part, [nodes.weigh(i) for i in part], left.means)
+        for i, solved in zip(part, explained, strict=True):
             if sizes[i] == 1:
                 taken[starts[i], at] = (solved[:, 0, at] ** 2).sum(axis=0)
             for j in np.flatnonzero(sizes * sizes[i] > 1).tolist():
@@ -121,8 +122,7 @@ def score_pairs(rows: PairRows, left: Residuals, n_threads: int | None = None) -
         both_information[single] = (variances * counts).T @ variances
         own_information[single] = (seconds * counts).T @ seconds - (squares * counts).T @ squares
         own_blocks, both_blocks = _find_blocks(rows, left)
-        parts = share(int((sizes > 0).sum()), n_threads, 1e-9 * len(counts) * width**2)
-        run(take_out, [(part,) for part in parts])
+    rows.nodes.share_parts(take_out, np.flatnonzero(sizes > 0).tolist())
     own_information -= taken + taken.T
     for (i, j), block in own_blocks.items():
         first = lost[i, j].reshape(len(lost[i, j]), -1)
@@ -132,14 +132,6 @@ def score_pairs(rows: PairRows, left: Residuals, n_threads: int | None = None) -
         Scores(starts, own, own_information, own_blocks, least),
         Scores(starts, both, both_information, both_blocks, least),
     )
-
-
-def _explain(rows: PairRows, left: Residuals, i: int) -> Values:
-    """Return what the statistics of the regression of i explain of its products with others' means, (m, d, ...)."""
-    mixed, factor = rows.nodes.weigh(i)[2], rows.nodes.fits[i].factor
-    common = mixed.reshape(len(mixed), -1).T @ left.means
-    solved = solve_triangular(factor, common.reshape(len(factor), -1), lower=True, check_finite=False)
-    return np.asarray(solved.reshape(len(factor), mixed.shape[2], -1))
 
 
 def _find_blocks(

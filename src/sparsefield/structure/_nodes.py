@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from sparsefield._deadline import check_time
-from sparsefield._kernels._cholesky import invert
 from sparsefield._kernels._node_regressions import regress, weigh_rows
 from sparsefield._threads import one_for_products, run, share
 from sparsefield._typing import Index, Values
 from sparsefield.structure._bridges import find_links
-from sparsefield.structure._design import Design, Variable
+from sparsefield.structure._design import Design
+from sparsefield.structure._regression import Evidence, Filling, Regression, Weighed
 
 Pair = tuple[int, int]
 
@@ -34,141 +32,8 @@ _LEAST_LEFT = 1e-9  # of what a row tells of a pair: where neighbours tell all o
 
 _LEAST_TOLD = 1e-6  # of what rows and a prior tell of a slope: where rows tell nothing, nothing is divided by zero
 
-# So many numbers are held at one time of what score tests are made of: 128 MiB.
-_MOST_HELD = 2**24
-
-
-@dataclass(frozen=True, eq=False)
-class Regression:
-    """One variable given its neighbours: a logistic regression on their features.
-
-    Parameters
-    ----------
-    neighbours : ndarray of integers
-        They, in ascending order.
-    columns : ndarray of integers
-        Where their columns are in the design.
-    starts : ndarray of integers
-        Where those of each begin among them, and where the last end.
-    intercepts, slopes : ndarray of shape (n_levels,) and (d, k)
-        The parameters: what columns make of the features of the variable.
-    value : float
-        The log-likelihood of all rows and the logarithm of the prior of the slopes, up to a constant.
-    factor : ndarray of shape (m, m)
-        The Cholesky factor of the curvature: of intercepts but the first, then of slopes.
-    """
-
-    neighbours: Index
-    columns: Index
-    starts: Index
-    intercepts: Values
-    slopes: Values
-    value: float
-    factor: Values
-
-    @classmethod
-    def alone(cls, variable: Variable) -> Regression:
-        """Return the regression of a variable that has no neighbours, up to its likelihood."""
-        none, d = np.zeros(0, dtype=np.int64), variable.features.shape[1]
-        size = max(0, len(variable.log_odds) - 1)
-        return cls(none, none, np.zeros(1, dtype=np.int64), variable.log_odds, np.zeros((d, 0)), 0.0, np.eye(size))
-
-    def slopes_of(self, neighbour: int) -> Values:
-        """Return the slopes of a neighbour, (d, its number of features); none where it is not one."""
-        at = int(np.searchsorted(self.neighbours, neighbour))
-        if at == len(self.neighbours) or self.neighbours[at] != neighbour:
-            return self.slopes[:, :0]
-        return self.slopes[:, self.starts[at] : self.starts[at + 1]]
-
-    @cached_property
-    def wald(self) -> Values:
-        """Wald's statistic of each neighbour: the squared length of its slopes in their standard errors."""
-        if not len(self.neighbours):
-            return np.zeros(0)
-        d, k = self.slopes.shape
-        first = len(self.intercepts) - 1
-        if d == 1 and k == len(self.neighbours):
-            return np.asarray(self.slopes[0] ** 2 / np.diagonal(self._covariance)[first:])
-        found = []
-        for a, b in zip(self.starts[:-1], self.starts[1:], strict=True):
-            own = (first + np.arange(d)[:, None] * k + np.arange(a, b)).ravel()
-            slopes = self.slopes[:, a:b].ravel()
-            found.append(slopes @ np.linalg.solve(self._covariance[np.ix_(own, own)], slopes))
-        return np.array(found)
-
-    def variances_of(self, neighbour: int) -> Values:
-        """Return the variances of the slopes of a neighbour, with the prior, (d, its number of features)."""
-        at = int(np.searchsorted(self.neighbours, neighbour))
-        variances = np.diagonal(self._covariance)[len(self.intercepts) - 1 :].reshape(self.slopes.shape)
-        return variances[:, self.starts[at] : self.starts[at + 1]]
-
-    @cached_property
-    def _covariance(self) -> Values:
-        """The covariance of all parameters, with the prior."""
-        covariance = np.empty_like(self.factor)
-        invert(self.factor, covariance, len(self.factor))
-        return covariance
-
-
-@dataclass(frozen=True, eq=False)
-class Evidence:
-    """What rows tell of a pair, the mean of both of its ends: without a prior, were log-likelihoods quadratic.
-
-    Parameters
-    ----------
-    ratio : float
-        The likelihood ratio statistic: twice what an edge adds to the log-likelihood of either variable.
-    square : float
-        Its squared weight, in the parameters of contrasts.
-    variance : float
-        The sampling variance of a parameter of it, the mean of all.
-    """
-
-    ratio: float
-    square: float
-    variance: float
-
-
-@dataclass(frozen=True, eq=False)
-class _Filling:
-    """What the neighbours of a variable say of it in the rows that lack it.
-
-    Parameters
-    ----------
-    features : ndarray of shape (n_levels, d)
-        Its features.
-    intercepts : ndarray of shape (n_levels,)
-        The exponents of its levels, without neighbours.
-    parts : dict of ndarray of shape (n_missing, d)
-        What each neighbour adds along the features.
-    whole : ndarray of shape (n_missing, d)
-        What all of them add.
-    """
-
-    features: Values
-    intercepts: Values
-    parts: dict[int, Values]
-    whole: Values
-
-    @classmethod
-    def of(cls, design: Design, j: int, fit: Regression) -> _Filling:
-        """Find what the regression of a variable says of the rows that lack it."""
-        rows, starts = design.missing[j], design.starts
-        parts = {
-            int(m): design.columns[rows, starts[m] : starts[m + 1]] @ fit.slopes_of(int(m)).T for m in fit.neighbours
-        }
-        whole = sum(parts.values(), np.zeros((len(rows), len(fit.slopes))))
-        return cls(design.variables[j].features, fit.intercepts, parts, whole)
-
-    def expect(self, but: int) -> Values:
-        """Return the means of the features given all neighbours but one, (n_missing, d).
-
-        A regression of that one on what is expected without it is right to first order (regression calibration).
-        """
-        along = self.whole - self.parts.get(but, 0.0)
-        exponents = self.intercepts + along @ self.features.T
-        exponents = np.exp(exponents - exponents.max(axis=1, keepdims=True))
-        return np.asarray(exponents @ self.features / exponents.sum(axis=1, keepdims=True))
+# So many numbers each thread holds of what score tests are made of, or those of one variable: 8 MiB.
+_MOST_HELD = 2**20
 
 
 class Nodes:
@@ -193,7 +58,7 @@ class Nodes:
         self.fits: list[Regression] = []
         self.support = np.zeros((p, p), dtype=bool)
         self._sizes = design.sizes
-        self._filled: list[_Filling | None] = []  # what missing neighbours are expected to be
+        self._filled: list[Filling | None] = []  # what missing neighbours are expected to be
         self._squares = design.columns**2 if design.is_plain else None
         none = np.zeros(0, dtype=np.int64)
         self.fits = [self._fit(i, none, None) for i in range(p)]
@@ -211,7 +76,7 @@ class Nodes:
     def fill(self) -> None:
         """Put what the regressions as they are now say of missing neighbours in their place, and fit all again."""
         self._filled = [
-            _Filling.of(self.design, j, fit) if len(self.design.missing[j]) else None for j, fit in enumerate(self.fits)
+            Filling.of(self.design, j, fit) if len(self.design.missing[j]) else None for j, fit in enumerate(self.fits)
         ]
         self._fit_again()
 
@@ -365,22 +230,40 @@ class Nodes:
 
     def _score(self, changed: Sequence[int]) -> None:
         """Find the score statistics of pairs one of whose variables has other neighbours now."""
-        part: list[int] = []
-        n, held = len(self.design.columns), 0
-        for i in changed:
-            if not self._sizes[i]:
-                continue
-            own = n * (len(self.fits[i].factor) + 1) * int(self._sizes[i])
-            if part and held + own > _MOST_HELD:
-                self._score_part(part)
-                part, held = [], 0
-            part.append(i)
-            held += own
-        if part:
-            self._score_part(part)
+        self.share_parts(self._score_part, [i for i in changed if self._sizes[i]])
         rows = np.asarray(changed, dtype=np.int64)
         self._given[rows] = (self._one_sided[rows] + self._one_sided[:, rows].T) / 2
         self._given[:, rows] = self._given[rows].T
+
+    def share_parts(self, function: Callable[[Sequence[int]], None], variables: Sequence[int]) -> None:
+        """Call a function that explains columns with parts of some variables, in threads.
+
+        Where parts end does not depend on threads, and so no product of matrices does.
+        """
+        n, width = self.design.columns.shape
+        numbers = np.array([(n + width) * (len(self.fits[i].factor) + 1) * int(self._sizes[i]) for i in variables])
+        place = (np.cumsum(numbers) - numbers) // _MOST_HELD
+        parts = [[variables[k] for k in np.flatnonzero(place == at).tolist()] for at in np.unique(place)]
+        groups = share(len(parts), self._n_threads, _SECONDS * float(numbers.sum()) * min(n, width))
+
+        def work(group: slice) -> None:
+            for part in parts[group]:
+                check_time()
+                function(part)
+
+        with one_for_products():
+            run(work, [(group,) for group in groups])
+
+    def explain(self, part: Sequence[int], weighed: Sequence[Weighed], z: Values) -> list[Values]:
+        """Return for some variables what the statistics of their regressions explain of columns, (size, d, ...)."""
+        common = np.hstack([own.mixed.reshape(len(z), -1) for own in weighed]).T @ z
+        ends = np.cumsum([len(self.fits[i].factor) * self._sizes[i] for i in part])
+        found = []
+        for i, own in zip(part, np.split(common, ends[:-1]), strict=True):
+            factor = self.fits[i].factor
+            solved = solve_triangular(factor, own.reshape(len(factor), -1), lower=True, check_finite=False)
+            found.append(solved.reshape(len(factor), self._sizes[i], -1))
+        return found
 
     def _compose_scores(self) -> Values:
         """Return the score statistics of pairs given all edges, and of links by themselves; zero for edges."""
@@ -388,43 +271,33 @@ class Nodes:
 
     def _score_part(self, part: Sequence[int]) -> None:
         """Find what all variables tell of some variables, given their neighbours."""
-        weighed = self._share(self.weigh, [(i,) for i in part])
-        z = self.design.columns
-        with one_for_products():
-            residuals = np.hstack([own for own, _, _ in weighed]).T @ z
-            mixed = np.hstack([own.reshape(len(own), -1) for _, _, own in weighed]).T @ z
-            plain = self._squares is not None
-            spreads = np.hstack([own[:, :, 0] for _, own, _ in weighed]).T @ self._squares if plain else None
-            at_residual, at_mixed = 0, 0
-            for place, i in enumerate(part):
-                fit, d = self.fits[i], int(self._sizes[i])
-                m = len(fit.factor)
-                own = mixed[at_mixed : at_mixed + m * d].reshape(m, -1)
-                scores = residuals[at_residual : at_residual + d]
-                at_residual, at_mixed = at_residual + d, at_mixed + m * d
-                solved = solve_triangular(fit.factor, own, lower=True, check_finite=False).reshape(m, d, -1)
-                if spreads is not None:
-                    found = self._test_plain(scores[0], spreads[place], solved[:, 0])
-                else:
-                    found = self._test(scores, weighed[place][1], solved)
-                found[fit.neighbours] = 0.0
-                found[i] = 0.0
-                self._one_sided[i] = found
+        weighed, z = [self.weigh(i) for i in part], self.design.columns
+        scores = np.split(np.hstack([own.residuals for own in weighed]).T @ z, np.cumsum(self._sizes[list(part)])[:-1])
+        solved = self.explain(part, weighed, z)
+        spreads = [own.spreads for own in weighed]
+        if self._squares is not None:
+            spreads = list(np.hstack([own[:, :, 0] for own in spreads]).T @ self._squares)
+        test = self._test if self._squares is None else self._test_plain
+        for i, *seen in zip(part, scores, spreads, solved, strict=True):
+            found = test(*seen)
+            found[self.fits[i].neighbours] = 0.0
+            found[i] = 0.0
+            self._one_sided[i] = found
 
-    def weigh(self, i: int) -> tuple[Values, Values, Values]:
-        """Return residuals, spreads and what they have in common with the parameters, row by row (`weigh_rows`)."""
+    def weigh(self, i: int) -> Weighed:
+        """Return what a variable has in each row, given its neighbours (`weigh_rows`)."""
         fit, own = self.fits[i], self.design.variables[i]
         n, d = len(own.codes), int(self._sizes[i])
-        found = np.empty((n, d)), np.empty((n, d, d)), np.empty((n, len(fit.factor), d))
+        found = Weighed(np.empty((n, d)), np.empty((n, d, d)), np.empty((n, len(fit.factor), d)))
         columns = self._take(i, fit.neighbours, fit.columns)
         weigh_rows(own.codes, own.counts, own.features, columns, fit.intercepts, fit.slopes, *found)
         return found
 
     def _test_plain(self, scores: Values, spreads: Values, solved: Values) -> Values:
         """Return score statistics where every variable has a feature, or none."""
-        left = spreads - (solved**2).sum(axis=0)
+        left = spreads - (solved[:, 0] ** 2).sum(axis=0)
         found = np.zeros(self.design.n_variables)
-        found[self._sizes > 0] = scores**2 / np.maximum(left, _LEAST_LEFT * self.design.n)
+        found[self._sizes > 0] = scores[0] ** 2 / np.maximum(left, _LEAST_LEFT * self.design.n)
         return found
 
     def _test(self, scores: Values, spreads: Values, solved: Values) -> Values:

@@ -15,8 +15,9 @@ from sparsefield.model import PairwiseMRF
 from sparsefield.objective import Features
 from sparsefield.structure._design import Design
 from sparsefield.structure._independence import Independence, judge_independence
-from sparsefield.structure._nodes import Nodes, Regression
+from sparsefield.structure._nodes import Nodes
 from sparsefield.structure._prior import FIRST_GUESS, EdgePrior
+from sparsefield.structure._regression import Regression
 from sparsefield.structure._search import Search
 
 # With eight features a pair has 64 slopes, and a variable with ten neighbours a curvature of 640 x 640 numbers.

@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 
 from sparsefield._deadline import OutOfTimeError
 from sparsefield._typing import Index, Mask, Values
-from sparsefield.structure._nodes import Evidence, Nodes, Pair
+from sparsefield.structure._nodes import Nodes, Pair
 from sparsefield.structure._prior import FIRST_GUESS, EdgePrior, learn_prior
+from sparsefield.structure._regression import Evidence
 
 # Wald's statistics are below likelihood ratios where weights are large, and elsewhere near them: edges are looked at
 # where these are below their price, and once no pair is worth an edge any more, below twice that.
