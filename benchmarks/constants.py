@@ -34,7 +34,7 @@ from sparsefield.marks import fit_newton
 from sparsefield.model import as_theta, count_once, count_statistics, norm
 from sparsefield.objective import Problem, _completed, expected_moments
 from sparsefield.pseudolikelihood import PSEUDO, solve_pseudo_likelihood
-from sparsefield.solvers import NEWTON, NewtonPolicy, _step_size, solve
+from sparsefield.solvers import NEWTON, NewtonPolicy, ProximalPolicy, _step_size, solve
 from tables_of_constants import STEP_DRAWS, write_tables
 from trials import (
     ALPHA,
@@ -170,9 +170,9 @@ def bench_completing() -> list[Row]:
 def bench_window(trials: Sequence[Trial]) -> list[Row]:
     """Let gradient steps on 2000 exact draws find their noise floor; gaps are over nonzeros / (2 draws)."""
 
-    def measure(trial: Trial, seed: int) -> Row:
+    def measure(trial: Trial, seed: int, policy: ProximalPolicy) -> Row:
         clock = time.process_time()
-        fit = solve(trial.problem, PerfectDraws(), simulate(2000, seed), max_iter=3000, tol=0.0)
+        fit = solve(trial.problem, PerfectDraws(), simulate(2000, seed), max_iter=3000, tol=0.0, policy=policy)
         return {
             "seconds": time.process_time() - clock,
             "steps": len(fit.steps),
@@ -183,9 +183,9 @@ def bench_window(trials: Sequence[Trial]) -> list[Row]:
 
     rows = []
     for value in WINDOW.values:
-        with WINDOW.set_to(value):
+        with WINDOW.set_to(value) as policy:
             small = [trial for trial in trials if trial.kind == "exact"]
-            rows.append(summarise([measure(trial, seed) for trial in small for seed in SEEDS[:2]], value=value))
+            rows.append(summarise([measure(trial, seed, policy) for trial in small for seed in SEEDS[:2]], value=value))
     return rows
 
 
@@ -195,16 +195,17 @@ def bench_power(trials: Sequence[Trial]) -> list[Row]:
     for choice in POWER:
         for value in choice.values:
             ratios = []
-            with choice.set_to(value):
+            with choice.set_to(value) as policy:
                 for trial in (trial for trial in trials if trial.kind == "exact"):
                     model = trial.problem.model(trial.optimum)
                     products, _, _ = EnumeratedStates(model).second_moments(*np.triu_indices(10))
                     means = np.diagonal(products)
                     largest = np.linalg.eigvalsh(products - np.outer(means, means))[-1]
                     for seed in range(10):
-                        chains = Chains(model.domain, _step_size._N_CHAINS, seed=seed)
-                        chains.sweep(Scan(model), _step_size._ROUGH_SWEEPS)
-                        ratios.append(1 / _step_size.rough_curvature(trial.problem, chains)[1] / largest)
+                        chains = Chains(model.domain, policy.n_chains, seed=seed)
+                        chains.sweep(Scan(model), policy.rough_sweeps)
+                        step_size = _step_size.rough_curvature(trial.problem, chains, policy=policy)[1]
+                        ratios.append(1 / step_size / largest)
             own = {"mean": float(np.mean(ratios)), "spread": float(np.std(ratios))}
             rows.append({"name": choice.name, "value": value, **own})
     return rows

@@ -19,7 +19,7 @@ from rich.console import Console
 import sparsefield as sf
 from measure import name_machine, store
 from sparsefield.datasets import make_field
-from sparsefield.fitting import Learner, Options
+from sparsefield.fitting import FITTING, FitPolicy, Learner, Options
 from sparsefield.marks import MARKS
 from sparsefield.solvers import NEWTON
 from sparsefield.tables import read_rows
@@ -29,10 +29,10 @@ SIZES, SEEDS = (500, 1000), (1, 2, 3)
 WAYS = {"both": (True, True), "steps alone": (True, False), "marks alone": (False, True), "neither": (False, False)}
 
 
-def choose(steps_are_sparse: bool, marks_are_sparse: bool) -> dict[str, Any]:
-    """Return policies whose curvatures of steps, and of marks, are sparse from as many parameters on, or never."""
+def choose(steps_are_sparse: bool, marks_are_sparse: bool) -> FitPolicy:
+    """Return a policy whose curvatures of steps, and of marks, are sparse from as many parameters on, or never."""
     steps = NEWTON if steps_are_sparse else replace(NEWTON, fewest=NEVER)
-    return {"policy": steps, "marks": MARKS if marks_are_sparse else replace(MARKS, whole_is_cheap=NEVER)}
+    return replace(FITTING, newton=steps, marks=MARKS if marks_are_sparse else replace(MARKS, whole_is_cheap=NEVER))
 
 
 def measure(p: int, seed: int) -> list[dict[str, Any]]:
@@ -41,7 +41,7 @@ def measure(p: int, seed: int) -> list[dict[str, Any]]:
     rows = []
     for name, way in WAYS.items():
         start = time.perf_counter()
-        fit = Learner(read_rows(table), Options(seed=seed), **choose(*way)).learn(ALPHA)
+        fit = Learner(read_rows(table), Options(seed=seed), policy=choose(*way)).learn(ALPHA)
         seconds = time.perf_counter() - start
         n_edges = int(np.count_nonzero(np.triu(fit.model.interactions, 1)))
         optimality = sf.certify(fit, table, n_draws=200 * (n_edges + p), seed=seed + 1).optimality

@@ -86,7 +86,7 @@ def write_other(found: dict[str, Any]) -> list[str]:
                 f"{row['median']:.4f} | {row['largest']:.4f}"
             ),
         ),
-        f"## _WINDOW = {WINDOW.in_use:g}: gradient steps on 2000 exact draws, 10 variables",
+        f"## window = {WINDOW.in_use:g}: gradient steps on 2000 exact draws, 10 variables",
         "",
         "Gaps are over nonzeros / (2 draws), which is what Newton steps on as many draws leave. All that converged did "
         "so at the noise floor.",

@@ -1,7 +1,7 @@
 """The constants of the solvers, other values for them, and small problems whose optima are known to try them on.
 
-Those of Newton steps are fields of a policy. Others are held by private modules, which are changed from outside here
-and nowhere else but in tests.
+Those of steps are fields of policies. Others are held by private modules, which are changed from outside here and
+nowhere else but in tests.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import ModuleType
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -26,11 +27,11 @@ from sparsefield.objective import Problem, _completed, _quadratic
 from sparsefield.pseudolikelihood import solve_pseudo_likelihood
 from sparsefield.solvers import (
     NEWTON,
+    PROXIMAL,
     NewtonPolicy,
+    ProximalPolicy,
     _edge_errors,
     _newton_step,
-    _proximal_gradient,
-    _step_size,
     find_move,
 )
 
@@ -44,6 +45,9 @@ KINDS = {
     "exact": "exact curvature",
     "rare": "a pair is never seen",
 }
+
+
+P = TypeVar("P", NewtonPolicy, ProximalPolicy)
 
 
 @dataclass(frozen=True)
@@ -76,44 +80,49 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class PolicyChoice:
-    """A field of the policy of Newton steps: its name, and other values than the one in use."""
+class PolicyChoice(Generic[P]):
+    """A field of a policy: its name, and other values than the one in use."""
 
+    policy: P
     name: str
     others: tuple[float, ...]
 
     @property
     def in_use(self) -> float:
-        return float(getattr(NEWTON, self.name))
+        return float(getattr(self.policy, self.name))
+
+    @property
+    def values(self) -> list[float]:
+        return sorted([self.in_use, *self.others])
 
     @contextmanager
-    def set_to(self, value: float) -> Iterator[NewtonPolicy]:
+    def set_to(self, value: float) -> Iterator[P]:
         """Return the policy with another value; nothing else has it."""
-        yield replace(NEWTON, **{self.name: type(getattr(NEWTON, self.name))(value)})
+        yield replace(self.policy, **{self.name: type(getattr(self.policy, self.name))(value)})
 
 
-STEPS: list[Choice | PolicyChoice] = [
-    PolicyChoice("least_share", (0.0, 0.03, 0.1, 0.6, 0.9)),
-    PolicyChoice("shorter", (0.5, 0.9)),
-    PolicyChoice("draws_each", (1, 16)),
-    PolicyChoice("growth", (2, 16)),
-    PolicyChoice("enough", (0.5, 1.0)),
-    PolicyChoice("noise", (1, 2, 4)),
-    PolicyChoice("near", (0.6, 1.1)),
-    PolicyChoice("cut", (0.1, 0.5)),
-    PolicyChoice("surely", (0.0, 4.0)),
-    PolicyChoice("inner_noise", (0.01, 0.5)),
-    PolicyChoice("inner_tol", (1e-4, 1e-2, 1e-1)),
-    PolicyChoice("most_epochs", (10, 100, 10_000)),
+STEPS: list[Choice | PolicyChoice[NewtonPolicy]] = [
+    PolicyChoice(NEWTON, "least_share", (0.0, 0.03, 0.1, 0.6, 0.9)),
+    PolicyChoice(NEWTON, "shorter", (0.5, 0.9)),
+    PolicyChoice(NEWTON, "draws_each", (1, 16)),
+    PolicyChoice(NEWTON, "growth", (2, 16)),
+    PolicyChoice(NEWTON, "enough", (0.5, 1.0)),
+    PolicyChoice(NEWTON, "noise", (1, 2, 4)),
+    PolicyChoice(NEWTON, "near", (0.6, 1.1)),
+    PolicyChoice(NEWTON, "cut", (0.1, 0.5)),
+    PolicyChoice(NEWTON, "surely", (0.0, 4.0)),
+    PolicyChoice(NEWTON, "inner_noise", (0.01, 0.5)),
+    PolicyChoice(NEWTON, "inner_tol", (1e-4, 1e-2, 1e-1)),
+    PolicyChoice(NEWTON, "most_epochs", (10, 100, 10_000)),
     Choice("RARE", (_quadratic, _newton_step, _reweighting), (0, 1, 16)),
 ]
 CONFIDENCE = Choice("UNDECIDED", (_edge_errors, _group_marks, _parameter_marks), (0.9, 0.999))
 COMPLETING = Choice("_GIBBS_SWEEPS", (_completed,), (1, 20))
-WINDOW = Choice("_WINDOW", (_proximal_gradient,), (10, 160))
+WINDOW = PolicyChoice(PROXIMAL, "window", (10, 160))
 POWER = [
-    Choice("_ROUGH_STEPS", (_step_size,), (1, 3, 30)),
-    Choice("_ROUGH_SWEEPS", (_step_size,), (1, 3, 100)),
-    Choice("_N_CHAINS", (_step_size,), (100, 10_000)),
+    PolicyChoice(PROXIMAL, "rough_steps", (1, 3, 30)),
+    PolicyChoice(PROXIMAL, "rough_sweeps", (1, 3, 100)),
+    PolicyChoice(PROXIMAL, "n_chains", (100, 10_000)),
 ]
 PSEUDO_FIELDS = {
     "inner_tol": (0.005, 0.5),

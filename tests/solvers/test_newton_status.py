@@ -98,7 +98,7 @@ def test_it_is_said_how_many_draws_agreement_would_take_where_they_are_too_many(
     table = sf.datasets.make_field(24, degree=2, strength=(0.5, 1.0), seed=1).sample(500, method="perfect", seed=1)
     free = sf.learn(table, 0.03, seed=1)
     assert "would be those of another seed" not in free.status.sentence
-    policy = replace(NEWTON, most_agreed=24 * 3000)
+    policy = replace(sf.fitting.FITTING, newton=replace(NEWTON, most_agreed=24 * 3000))
     fit = sf.fitting.Learner(read_rows(table), sf.fitting.Options(seed=1), policy=policy).learn(0.03)
     assert fit.steps[-1].n_chains < free.steps[-1].n_chains
     assert fit.status.code == "converged"

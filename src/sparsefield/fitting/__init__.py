@@ -2,8 +2,11 @@
 
 from sparsefield.fitting._learner import Learner
 from sparsefield.fitting._options import Options
+from sparsefield.fitting._policy import FITTING, FitPolicy
 
 __all__ = [
+    "FITTING",
+    "FitPolicy",
     "Learner",
     "Options",
 ]

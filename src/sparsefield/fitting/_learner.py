@@ -16,9 +16,10 @@ from sparsefield._typing import Matrix
 from sparsefield.data import CountedTable, Rows, Table
 from sparsefield.fits import Fit
 from sparsefield.fitting._options import MAX_ITER, Options, make_schedule
+from sparsefield.fitting._policy import FITTING, FitPolicy
 from sparsefield.gradients import Simulation
 from sparsefield.inference import make_backend
-from sparsefield.marks import MARKS, MarksPolicy, fit_newton, mark
+from sparsefield.marks import fit_newton, mark
 from sparsefield.model import PairwiseMRF
 from sparsefield.objective import (
     L1,
@@ -33,14 +34,12 @@ from sparsefield.objective import (
     describe_penalty,
     make_penalty,
 )
-from sparsefield.optimality import GAPS, Promise, certify_slope
+from sparsefield.optimality import Promise, certify_slope
 from sparsefield.pseudolikelihood import solve_pseudo_likelihood
 from sparsefield.solvers import (
-    NEWTON,
     ExactStand,
     Limits,
     NewtonEnd,
-    NewtonPolicy,
     Stand,
     follow,
     keep_if_lower,
@@ -49,15 +48,6 @@ from sparsefield.solvers import (
     solve_summed,
 )
 from sparsefield.solvers import WatchSteps as Watch
-
-# Where edges are known and only their weights are to be found, simulation error adds this part to the variance that the
-# rows leave of them: of parameters / (2 n) in the objective.
-_DRAWS_EACH_ROW = 20
-
-# How small their smallest subgradient is at the end, at most: weights are then right to six digits, also where
-# curvatures are as small as a hundredth. With half of the cells missing, exact fits that ended at 1e-4 differed by
-# 0.003 when labels were exchanged.
-_LEAST_TOL = 1e-8
 
 
 class _Solved(NamedTuple):
@@ -81,10 +71,8 @@ class Learner:
         The rows that count, which are counted once.
     options : Options
         What is asked of each fit.
-    policy : NewtonPolicy
-        Tuning constants of Newton steps.
-    marks : MarksPolicy
-        Those of marks.
+    policy : FitPolicy
+        Tuning constants.
 
     Attributes
     ----------
@@ -99,10 +87,8 @@ class Learner:
         some.
     """
 
-    def __init__(
-        self, rows: Rows, options: Options, *, policy: NewtonPolicy = NEWTON, marks: MarksPolicy = MARKS
-    ) -> None:
-        self.rows, self.options, self._policy, self._marks = rows, options, policy, marks
+    def __init__(self, rows: Rows, options: Options, *, policy: FitPolicy = FITTING) -> None:
+        self.rows, self.options, self._policy = rows, options, policy
         self.table, self.weights = rows.table, rows.weights
         backend = make_backend(options.backend, options.n_threads, options.device, rows.table.domain)
         self._simulation = Simulation(options.n_chains, options.seed, options.persists, backend)  # of the last fit
@@ -143,7 +129,7 @@ class Learner:
             Called with each StepInfo.
         """
         solved = self._solve(alpha, penalty, start, None, began, watch)
-        fit = solved.fit if solved.end is None else mark(solved.end, solved.limits, policy=self._marks)
+        fit = solved.fit if solved.end is None else mark(solved.end, solved.limits, policy=self._policy.marks)
         if self.options.certify and fit.status.code != "interrupted":
             fit = self._certify(fit, solved.problem, solved.limits, watch)
         return self._describe(fit, solved)
@@ -176,7 +162,7 @@ class Learner:
         watch: Watch | None,
     ) -> _Solved:
         """Minimise the objective."""
-        options = self.options
+        options, policy = self.options, self._policy
         limits = options.limits(
             is_slow=bool(self.table.n_missing.any()), began=time.perf_counter() if began is None else began
         )
@@ -187,7 +173,7 @@ class Learner:
                 "and for a support without it."
             )
         if isinstance(own, Ridge):
-            limits = replace(limits, tol=min(limits.tol, _LEAST_TOL))
+            limits = replace(limits, tol=min(limits.tol, policy.least_tol))
         self._turn_seeds()
         is_free = not options.penalize_main if own.frees_main is None else own.frees_main
         # Missing values are drawn anew for each fit; without any the rows are what they were.
@@ -204,36 +190,38 @@ class Learner:
         self.stand, end = None, None
         summed = None
         if isinstance(own, Ridge) and theta is not None and options.sums_out:
-            summed = solve_summed(problem, self._simulation, limits, theta, watch, policy=self._policy)
+            given = problem, self._simulation, limits, theta, watch
+            summed = solve_summed(*given, policy=policy.newton, sums=policy.sums)
         if summed is not None:
             fit, self.stand = summed
         elif options.solver == "newton" and isinstance(start, ExactStand) and enough is not None:
-            sums, policy = self._simulation.backend, self._policy
-            fit, self.stand = follow(problem, sums, limits, start, enough, watch, policy=policy)
+            sums = self._simulation.backend
+            fit, self.stand = follow(problem, sums, limits, start, enough, watch, policy=policy.newton)
         elif options.solver == "newton":
             first = start if isinstance(start, Stand) else theta
             end = self._run_newton(problem, first, self._find_gap(problem), limits, watch)
             fit, self.stand = end.fit(), end.stand
         else:
             common = _as_arguments(limits, theta, watch)
-            fit = solve(problem, options.way, self._simulation, step_size=options.step_size, **common)
+            common |= {"step_size": options.step_size, "policy": policy.proximal}
+            fit = solve(problem, options.way, self._simulation, **common)
             fresh = problem.with_data(self._make_data(self._simulation.seed_of(Use.ITERATION_ZERO, Use.COMPARED)))
-            fit = keep_if_lower(fresh, fit, theta, self._simulation, limits)
+            fit = keep_if_lower(fresh, fit, theta, self._simulation, limits, policy=policy.proximal)
         return _Solved(fit, problem, limits, theta, end, kind=penalty, is_begun=start is None)
 
     def _run_newton(
         self, problem: Problem, start: Matrix | Stand | None, gap: float, limits: Limits, watch: Watch | None
     ) -> NewtonEnd:
-        way, agreement, own = self.options.way, self.options.agreement, self._policy
+        way, agreement, own = self.options.way, self.options.agreement, self._policy.newton
         return run_newton(problem, way, self._simulation, limits, start, gap, agreement, watch, policy=own)
 
     def _find_gap(self, problem: Problem) -> float:
         """Return how far above its optimum the objective may be."""
-        options, own = self.options, problem.penalty
+        options, own, policy = self.options, problem.penalty, self._policy
         # A gap that cannot be certified has no share to leave to that.
-        gap = options.largest_gap * (GAPS.own_share if options.certify and problem.data.is_fixed else 1.0)
+        gap = options.largest_gap * (policy.gaps.own_share if options.certify and problem.data.is_fixed else 1.0)
         if isinstance(own, Ridge) and options.gap == "auto":
-            gap = min(gap, max(1, own.n_parameters) / (2 * _DRAWS_EACH_ROW * self.unseen.n))
+            gap = min(gap, max(1, own.n_parameters) / (2 * policy.draws_each_row * self.unseen.n))
         return gap
 
     def _describe(self, fit: Fit, solved: _Solved) -> Fit:
@@ -297,6 +285,7 @@ class Learner:
             began=limits.began,
             moments=self.rows.moments if rows is self.table else None,
             n_threads=self.options.n_threads,
+            policy=self._policy.pseudo,
         )
         if found.status.code == "interrupted":
             raise KeyboardInterrupt
@@ -320,23 +309,24 @@ class Learner:
 
     def _certify(self, fit: Fit, problem: Problem, limits: Limits, watch: Watch | None) -> Fit:
         """Make the gap a promise: further steps, by Newton's way, and draws until it is certified."""
-        gap, simulation = self.options.largest_gap, self._simulation
+        gap, simulation, policy = self.options.largest_gap, self._simulation, self._policy
 
         def go_on(start: Matrix, smaller: float, seed: int, n_left: int) -> Fit:
             is_newton, most = self.options.solver == "newton", self.options.max_sweeps
             way = self.options.way if is_newton else make_schedule("best", "newton", "sharp", most)
             arguments = _as_arguments(replace(limits, max_iter=n_left), start, watch)
             arguments |= {"agreement": self.options.agreement if is_newton else None}
-            arguments |= {"policy": self._policy, "marks": self._marks}
+            arguments |= {"policy": policy.newton, "marks": policy.marks}
             return fit_newton(problem, way, replace(simulation, seed=seed), gap=smaller, **arguments)
 
         if self.options.solver != "newton":  # whose steps are others: these have a limit of their own
             limits = replace(limits, max_iter=len(fit.steps) + MAX_ITER["newton"])
         with until(limits.end):
             if not problem.data.is_fixed:
-                return certify_slope(fit, self.rows, gap, simulation)
+                return certify_slope(fit, self.rows, gap, simulation, policy=policy.gaps)
             known = self.stand.moments if isinstance(self.stand, Stand) else None
-            return Promise(problem, self.rows, gap, go_on, simulation, limits, watch).keep(fit, known)
+            promise = Promise(problem, self.rows, gap, go_on, simulation, limits, watch, policy.gaps)
+            return promise.keep(fit, known)
 
 
 def _as_arguments(limits: Limits, start: Matrix | None, watch: Watch | None) -> dict[str, Any]:

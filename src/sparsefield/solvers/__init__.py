@@ -9,24 +9,29 @@ from sparsefield.solvers._newton_policy import DRAWS_EACH, LEAST_SHARE, MOST_DRA
 from sparsefield.solvers._newton_solve import NewtonEnd, check_gap, run_newton, solve_newton
 from sparsefield.solvers._newton_step import find_move
 from sparsefield.solvers._proximal_gradient import State, begin, check_step_size, solve, step
+from sparsefield.solvers._proximal_policy import PROXIMAL, ProximalPolicy
 from sparsefield.solvers._quasi_newton import ExactStand, follow
 from sparsefield.solvers._rough_gradients import move_gradients
 from sparsefield.solvers._safeguard import keep_if_lower
 from sparsefield.solvers._sparse_step import find_candidates
-from sparsefield.solvers._summed_out import solve_summed
+from sparsefield.solvers._summed_out import SUMS, SumsPolicy, solve_summed
 
 __all__ = [
     "DRAWS_EACH",
     "LEAST_SHARE",
     "MOST_DRAWS",
     "NEWTON",
+    "PROXIMAL",
+    "SUMS",
     "UNDECIDED",
     "ExactStand",
     "Limits",
     "NewtonEnd",
     "NewtonPolicy",
+    "ProximalPolicy",
     "Stand",
     "State",
+    "SumsPolicy",
     "WatchSteps",
     "begin",
     "check_gap",

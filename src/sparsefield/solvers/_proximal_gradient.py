@@ -21,21 +21,9 @@ from sparsefield.objective import RARE, DataTerm, Problem, describe_penalty, var
 from sparsefield.solvers._decrease import log_ratio
 from sparsefield.solvers._loop import Limits, Watch, run
 from sparsefield.solvers._newton_step import ROUNDING
+from sparsefield.solvers._proximal_policy import PROXIMAL, ProximalPolicy
 from sparsefield.solvers._step_info import check_start, describe, is_small
 from sparsefield.solvers._step_size import follow_curvature, initial_curvature, rough_curvature
-
-# The way made in so many iterations is compared with what simulation error alone would make. With 10, 40 and 160 fits
-# of 10 variables end after 97, 207 and 533 steps, 1.85, 0.63 and 0.17 times nonzeros / (2 n) above the optimum (`make
-# bench-constants`): with 40 they are on average as near as Newton steps on n draws get, and in the worst case 1.7 times
-# that away. Longer windows lead further, in more time.
-_WINDOW = 40
-
-# Steps of automatic length that lead up are taken back and cut to this share, and grow again by its inverse. A step of
-# 1 / L goes down where L is the largest curvature on its way, which chains at its start may not see.
-_CUT = 0.3
-
-# Steps that lead down are taken for steps that lead up with probability 0.0013 at most.
-_STANDARD_ERRORS = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +67,13 @@ class State:
 
 
 def step(
-    problem: Problem, state: State, schedule: Schedule, simulation: Simulation, *, track: bool = False
+    problem: Problem,
+    state: State,
+    schedule: Schedule,
+    simulation: Simulation,
+    *,
+    track: bool = False,
+    policy: ProximalPolicy = PROXIMAL,
 ) -> tuple[State, GradientStep]:
     """Make one proximal step: GRAD, then the update (the paper's box SPG).
 
@@ -95,6 +89,8 @@ def step(
         With which chains.
     track : bool
         Whether to compute the objective, by enumeration.
+    policy : ProximalPolicy
+        Tuning constants.
     """
     start = time.perf_counter()
     k = state.iteration + 1
@@ -105,17 +101,18 @@ def step(
     problem = problem.with_data(data)
     estimate = schedule.estimate(problem, point, simulation)
     theta, step_map = problem.take_step(state.theta, estimate.moments, state.step_size)
-    is_taken_back = state.curvature is not None and _has_risen(problem, state, point, estimate, simulation)
+    is_taken_back = state.curvature is not None and _has_risen(problem, state, point, estimate, simulation, policy)
     if is_taken_back:
         assert state.before is not None
-        theta = state.before + _CUT * (state.theta - state.before)
+        theta = state.before + policy.cut * (state.theta - state.before)
     length = norm(step_map)
     after = State(
         theta, state.step_size, k, state.curvature, estimate.chains, estimate.disagreement, data, last_step=length
     )
     if state.curvature is not None:
-        curvature, step_size = follow_curvature(problem, state.curvature, estimate.chains, point, simulation)
-        caution = _CUT * state.caution if is_taken_back else min(1.0, state.caution / _CUT)
+        known = problem, state.curvature, estimate.chains, point, simulation
+        curvature, step_size = follow_curvature(*known, policy=policy)
+        caution = policy.cut * state.caution if is_taken_back else min(1.0, state.caution / policy.cut)
         before = state.before if is_taken_back else state.theta
         after = replace(after, curvature=curvature, step_size=caution * step_size, before=before, caution=caution)
     said = describe(k, estimate, problem, step_map, theta)
@@ -126,7 +123,9 @@ def step(
     return after, GradientStep(**said, objective=objective, step_map_norm=length, step_size=state.step_size)
 
 
-def _has_risen(problem: Problem, state: State, point: Point, estimate: Estimate, simulation: Simulation) -> bool:
+def _has_risen(
+    problem: Problem, state: State, point: Point, estimate: Estimate, simulation: Simulation, policy: ProximalPolicy
+) -> bool:
     """Say whether the last step led up, by more than simulation error explains.
 
     By convexity the objective has risen by at most the slope at the end of the step. Where that is positive beyond its
@@ -142,21 +141,28 @@ def _has_risen(problem: Problem, state: State, point: Point, estimate: Estimate,
     slope = sum_once(step * moments.pair) - known
     variances = np.maximum(variances_of(moments), problem.coordinates.units * RARE / n)
     error = sum_once(np.abs(step) * np.sqrt(variances / n))
-    if not estimate.is_exact and slope <= _STANDARD_ERRORS * error:
+    if not estimate.is_exact and slope <= policy.standard_errors * error:
         return False
     decrease, variance = log_ratio(
         step, moments, estimate.n_chains, problem.coordinates.draws(estimate.draws(point, simulation))
     )
-    return bool(known + decrease < -_STANDARD_ERRORS * np.sqrt(variance) - ROUNDING)
+    return bool(known + decrease < -policy.standard_errors * np.sqrt(variance) - ROUNDING)
 
 
-def begin(problem: Problem, simulation: Simulation, step_size: float | str, start: Matrix | None = None) -> State:
+def begin(
+    problem: Problem,
+    simulation: Simulation,
+    step_size: float | str,
+    start: Matrix | None = None,
+    *,
+    policy: ProximalPolicy = PROXIMAL,
+) -> State:
     """Return the state before the first step."""
     theta = check_start(problem, start)
     check_step_size(step_size)
     if step_size != "auto":
         return State(theta, float(step_size))
-    curvature, longest = initial_curvature(problem, simulation)
+    curvature, longest = initial_curvature(problem, simulation, policy=policy)
     return State(theta, longest, curvature=curvature)
 
 
@@ -173,6 +179,7 @@ def solve(
     began: float | None = None,
     average: bool = False,
     watch: Watch | None = None,
+    policy: ProximalPolicy = PROXIMAL,
 ) -> Fit:
     """Make steps until there is nothing left to gain, or no more time.
 
@@ -201,10 +208,13 @@ def solve(
         Whether to return the average of all iterates in place of the last one, for comparison.
     watch : callable, optional
         Called with each StepInfo.
+    policy : ProximalPolicy
+        Tuning constants.
     """
     simulation = Simulation() if simulation is None else simulation
     limits = Limits(max_iter, tol, max_seconds, began)
-    method = _GradientSteps(problem, schedule, simulation, begin(problem, simulation, step_size, start), tol)
+    first = begin(problem, simulation, step_size, start, policy=policy)
+    method = _GradientSteps(problem, schedule, simulation, first, tol, policy)
     steps, status = run(method, limits, watch)
     theta = method.total / len(steps) if average and steps else method.state.theta
     return Fit(problem.model(theta), method.advise(status), steps, **describe_penalty(problem.penalty))
@@ -213,8 +223,17 @@ def solve(
 class _GradientSteps:
     """Proximal gradient steps, one after the other, and what tells when they lead nowhere any more."""
 
-    def __init__(self, problem: Problem, schedule: Schedule, simulation: Simulation, state: State, tol: float) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        schedule: Schedule,
+        simulation: Simulation,
+        state: State,
+        tol: float,
+        policy: ProximalPolicy,
+    ) -> None:
         self._problem, self._schedule, self._simulation, self._tol = problem, schedule, simulation, tol
+        self._policy, self._window = policy, policy.window
         self._is_tracked = is_small(problem)
         self.state, self.total = state, np.zeros_like(state.theta)
         self._steps: list[GradientStep] = []
@@ -223,10 +242,11 @@ class _GradientSteps:
 
     def advance(self) -> StepInfo:
         """Make one step."""
-        self.state, info = step(self._problem, self.state, self._schedule, self._simulation, track=self._is_tracked)
+        how = self._schedule, self._simulation
+        self.state, info = step(self._problem, self.state, *how, track=self._is_tracked, policy=self._policy)
         self.total += self.state.theta
         self._steps.append(info)
-        if len(self._steps) % _WINDOW == 0:
+        if len(self._steps) % self._window == 0:
             self._ways.append(norm(self.state.theta - self._anchor) ** 2)
             self._anchor = self.state.theta
         return info
@@ -237,11 +257,11 @@ class _GradientSteps:
         if info.step_map_norm <= self._tol:
             said = f"Converged in {count(len(steps), 'iteration')}: the step map is down to {info.step_map_norm:.2g}."
             return Status("converged", said)
-        if len(steps) % _WINDOW == 0 and self._is_at_floor():
+        if len(steps) % self._window == 0 and self._is_at_floor():
             return Status(
                 "noise floor",
                 f"After {len(steps)} iterations the fit is at the noise floor of {info.n_chains} chains: in the last "
-                f"{2 * _WINDOW} it went no further than simulation error alone would take it. More chains would "
+                f"{2 * self._window} it went no further than simulation error alone would take it. More chains would "
                 "lead further.",
             )
         return None
@@ -251,8 +271,8 @@ class _GradientSteps:
         if len(self._ways) < 2 or self._steps[-1].noise_norm == 0:
             return False
         for k, way in enumerate(self._ways[-2:]):
-            end = len(self._steps) - (1 - k) * _WINDOW
-            own = self._steps[end - _WINDOW : end]
+            end = len(self._steps) - (1 - k) * self._window
+            own = self._steps[end - self._window : end]
             # The squared way of errors in d directions varies by sqrt(2 / d) of its mean: with 50 of them, half as much
             # again is 2.5 standard deviations.
             if way > 1.5 * sum((s.step_size * s.noise_norm) ** 2 for s in own):
@@ -262,7 +282,7 @@ class _GradientSteps:
     def advise(self, status: Status) -> Status:
         """Replace a status by a more serious one that the trace shows, and say what its certificates depend on."""
         worst = self._find_worse(status) if self._steps else status
-        conditions = dict.fromkeys(s.condition for s in self._steps[-_WINDOW:] if s.condition)
+        conditions = dict.fromkeys(s.condition for s in self._steps[-self._window :] if s.condition)
         if not conditions:
             return worst
         said = f"{worst.sentence} Its certificates are approximations: they hold {' and '.join(conditions)}."
@@ -278,7 +298,7 @@ class _GradientSteps:
                 f"The step size {used:.3g} is too long for the objective to fall: above {longest:.3g} it can rise. "
                 "Use step_size='auto' or a smaller one.",
             )
-        missed = [s for s in self._steps[-_WINDOW:] if s.is_promised and not s.is_certified]
+        missed = [s for s in self._steps[-self._window :] if s.is_promised and not s.is_certified]
         if not missed:
             return status
         last = missed[-1]
@@ -295,9 +315,9 @@ class _GradientSteps:
             return np.inf  # it is followed
         if self.state.chains is None:
             # Exact objectives are rounded to about 1e-12: one that rises by 1e-9 does rise.
-            objectives = np.array([s.objective for s in self._steps[-_WINDOW:] if s.objective is not None])
+            objectives = np.array([s.objective for s in self._steps[-self._window :] if s.objective is not None])
             return self._steps[-1].step_size / 2 if np.any(np.diff(objectives) > 1e-9) else np.inf
-        return 2 * rough_curvature(self._problem, self.state.chains)[1]
+        return 2 * rough_curvature(self._problem, self.state.chains, policy=self._policy)[1]
 
 
 def check_step_size(step_size: float | str) -> None:

@@ -16,13 +16,18 @@ from sparsefield.solvers._decrease import make_stand, measure_decrease
 from sparsefield.solvers._loop import Limits
 from sparsefield.solvers._newton_policy import MOST_DRAWS, NEWTON
 from sparsefield.solvers._newton_status import RETURNED
-
-# Where draws do not tell two objectives apart there are sixteen times as many, which quarters the error, three times at
-# most: from 2000 draws to 8 million, or to the limit, which is that of a Newton step.
-_GROWTH, _MOST_TRIES = 16, 4
+from sparsefield.solvers._proximal_policy import PROXIMAL, ProximalPolicy
 
 
-def keep_if_lower(problem: Problem, fit: Fit, start: Matrix | None, simulation: Simulation, limits: Limits) -> Fit:
+def keep_if_lower(
+    problem: Problem,
+    fit: Fit,
+    start: Matrix | None,
+    simulation: Simulation,
+    limits: Limits,
+    *,
+    policy: ProximalPolicy = PROXIMAL,
+) -> Fit:
     """Return a fit, or its start where the objective is not surely lower than there, by fresh draws.
 
     Gradient steps have no objective: steps that are too long, or on few sweeps, may lead up.
@@ -39,6 +44,8 @@ def keep_if_lower(problem: Problem, fit: Fit, start: Matrix | None, simulation: 
         Draws to begin with, their seed, and what makes them.
     limits : Limits
         When to end at the latest.
+    policy : ProximalPolicy
+        Tuning constants.
     """
     theta = problem.theta(fit.model)
     first = np.zeros_like(theta) if start is None else start
@@ -46,7 +53,7 @@ def keep_if_lower(problem: Problem, fit: Fit, start: Matrix | None, simulation: 
         return fit
     try:
         with until(limits.end):
-            is_lower = _is_lower(problem, first, theta, len(fit.steps), simulation)
+            is_lower = _is_lower(problem, first, theta, len(fit.steps), simulation, policy)
     except OutOfTimeError:
         said = "There was no time to compare it with its start."
     except KeyboardInterrupt:
@@ -60,9 +67,11 @@ def keep_if_lower(problem: Problem, fit: Fit, start: Matrix | None, simulation: 
     return replace(fit, status=replace(fit.status, sentence=f"{fit.status.sentence} {said}"))
 
 
-def _is_lower(problem: Problem, first: Matrix, theta: Matrix, n_made: int, simulation: Simulation) -> bool:
+def _is_lower(
+    problem: Problem, first: Matrix, theta: Matrix, n_made: int, simulation: Simulation, policy: ProximalPolicy
+) -> bool:
     n = simulation.n_chains
-    for attempt in range(1, _MOST_TRIES + 1):
+    for attempt in range(1, policy.most_tries + 1):
         before = problem.with_data(problem.data.given(problem.model(first), n))
         point = Point(n_made + attempt, theta, problem.model(theta), 1.0)
         estimate = estimate_in_batches(problem, point, BestDraws(), replace(simulation, n_chains=n))
@@ -70,5 +79,5 @@ def _is_lower(problem: Problem, first: Matrix, theta: Matrix, n_made: int, simul
         decrease, error = measure_decrease(first, before, there)
         if abs(decrease) > NEWTON.surely * error or n >= MOST_DRAWS:
             break
-        n = min(MOST_DRAWS, _GROWTH * n)
+        n = min(MOST_DRAWS, policy.growth * n)
     return decrease > NEWTON.surely * error

@@ -17,19 +17,30 @@ from sparsefield.solvers._loop import Limits, Watch
 from sparsefield.solvers._newton_policy import NEWTON, NewtonPolicy
 from sparsefield.solvers._quasi_newton import ExactStand, follow
 
-# Entries of all tables that are summed over for a gradient, at most, which take a second or two.
-_MOST_WORK = 2**24
 
-# Fields with fewer states are enumerated: with 2^16 that takes 30 ms and this 50, with 2^20 it takes 85 and this 60.
-_FEWEST_STATES = 2**17
+@dataclass(frozen=True)
+class SumsPolicy:
+    """When variables are summed out, and in which order."""
 
-# Orders to sum out variables in that are tried. Of the votes of the Senate the first has tables of 2^23 entries, the
-# best of ten 2^21.
-_N_TRIALS = 10
+    # Entries of all tables that are summed over for a gradient, at most, which take a second or two.
+    most_work: int = 2**24
 
-# The covariance of so many draws is the curvature that steps begin with; exact gradients correct it. With w statistics
-# it is off by a share of about sqrt(w / n), whose square is what a step leaves of what it promised.
-_FEWEST_DRAWS, _DRAWS_EACH, _MOST_DRAWS = 2**11, 64, 2**17
+    # Fields with fewer states are enumerated: with 2^16 that takes 30 ms and this 50, with 2^20 it takes 85 and this
+    # 60.
+    fewest_states: int = 2**17
+
+    # Orders to sum out variables in that are tried. Of the votes of the Senate the first has tables of 2^23 entries,
+    # the best of ten 2^21.
+    n_trials: int = 10
+
+    # The covariance of so many draws is the curvature that steps begin with; exact gradients correct it. With w
+    # statistics it is off by a share of about sqrt(w / n), whose square is what a step leaves of what it promised.
+    fewest_draws: int = 2**11
+    draws_each: int = 64
+    most_draws: int = 2**17
+
+
+SUMS = SumsPolicy()
 
 
 @dataclass(frozen=True)
@@ -74,6 +85,7 @@ def solve_summed(
     watch: Watch | None,
     *,
     policy: NewtonPolicy = NEWTON,
+    sums: SumsPolicy = SUMS,
 ) -> tuple[Fit, ExactStand] | None:
     """Minimise a ridge on a support with exact gradients; None where variables of the support cannot be summed out.
 
@@ -95,23 +107,25 @@ def solve_summed(
         Called with each StepInfo.
     policy : NewtonPolicy
         Tuning constants.
+    sums : SumsPolicy
+        When variables are summed out, and in which order.
     """
     penalty = problem.penalty
     assert isinstance(penalty, Ridge)
-    if count_states(problem.domain) < _FEWEST_STATES:
+    if count_states(problem.domain) < sums.fewest_states:
         return None
     field = PairwiseMRF(problem.domain, np.zeros(problem.domain.n_slots), penalty.interactions.astype(np.float64))
-    whole = Given(field, np.full((1, problem.domain.n_variables), MISSING, dtype=np.uint8), n_trials=_N_TRIALS)
-    if not whole.is_in_reach.all() or whole.work > _MOST_WORK:
+    whole = Given(field, np.full((1, problem.domain.n_variables), MISSING, dtype=np.uint8), n_trials=sums.n_trials)
+    if not whole.is_in_reach.all() or whole.work > sums.most_work:
         return None
-    rows = problem.data.expecting(field, _MOST_WORK) if isinstance(problem.data, Completed) else None
+    rows = problem.data.expecting(field, sums.most_work) if isinstance(problem.data, Completed) else None
     if rows is None and not problem.data.is_fixed:
         return None
     start = np.where(penalty.weights > 0, 0.0, start)  # else they would count in the objective and not in the sums
-    n = min(_MOST_DRAWS, max(_FEWEST_DRAWS, _DRAWS_EACH * penalty.n_parameters))
-    sums = SummedOut(whole, simulation.backend, n, simulation.seed)
-    first = ExactStand(start, sums.states(problem.model(start)), start)
-    fit, stand = follow(problem, sums, limits, first, 0.0, watch, rows, policy=policy)
+    n = min(sums.most_draws, max(sums.fewest_draws, sums.draws_each * penalty.n_parameters))
+    exact = SummedOut(whole, simulation.backend, n, simulation.seed)
+    first = ExactStand(start, exact.states(problem.model(start)), start)
+    fit, stand = follow(problem, exact, limits, first, 0.0, watch, rows, policy=policy)
     is_done = fit.status.code == "converged"
     none = np.zeros((problem.domain.n_slots,) * 2, dtype=bool)
     return replace(fit, undecided=none if is_done else None, spread=0.0 if is_done else None), stand
