@@ -10,8 +10,9 @@ import sparsefield as sf
 from sparsefield.data import MISSING
 from sparsefield.inference import Cpu
 from sparsefield.objective import L1, Group
+from sparsefield.pseudolikelihood import REFITS, NodeRefits
 from sparsefield.pseudolikelihood._multinomial import _log_sum_exp
-from sparsefield.pseudolikelihood._nodewise import REFITS, NodeRefits, _find_distinct
+from sparsefield.pseudolikelihood._nodewise import _find_distinct
 from sparsefield.selection.choices._degrees_of_freedom import Parameters
 
 N = 300

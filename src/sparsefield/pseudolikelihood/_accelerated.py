@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from sparsefield._typing import Values
 from sparsefield.objective import backtrack
 from sparsefield.pseudolikelihood._pair_loss import PairLoss
+from sparsefield.pseudolikelihood._policy import PseudoPolicy
 
-_LONGER = 1.1  # a step that goes too far is halved; the next one may be a little longer
 _MOST_HALVINGS = 1000  # which leave 1e-301 of a step: nothing, beside what moves
 _CLOSE = 1e-12  # of a loss: what rounding makes of it
 
@@ -25,13 +25,15 @@ class Accelerated:
         Where each group of parameters begins, and where the last one ends.
     weights : ndarray of shape (n_groups,)
         What the norm of each group pays.
+    policy : PseudoPolicy
+        How many steps, and how lengths adapt.
     """
 
-    def __init__(self, loss: PairLoss, groups: NDArray[np.int64], weights: Values) -> None:
-        self._loss, self._starts, self._weights = loss, groups[:-1], weights
+    def __init__(self, loss: PairLoss, groups: NDArray[np.int64], weights: Values, policy: PseudoPolicy) -> None:
+        self._loss, self._starts, self._weights, self._policy = loss, groups[:-1], weights, policy
         self._counts = np.diff(groups)
 
-    def run(self, start: Values, tol: float, max_steps: int, step_size: float) -> tuple[Values, float]:
+    def run(self, start: Values, tol: float, step_size: float) -> tuple[Values, float]:
         """Make steps until the smallest subgradient has a norm of at most tol; return where they end, and their length.
 
         Parameters
@@ -40,15 +42,13 @@ class Accelerated:
             Where to start.
         tol : float
             When to end.
-        max_steps : int
-            Steps at most.
         step_size : float
             Length of the first one.
         """
         now = before = start
         value, slope = self._loss.evaluate(start)
         momentum = 1.0
-        for _ in range(max_steps):
+        for _ in range(self._policy.most_steps):
             if np.linalg.norm(self._subgradient(now, slope)) <= tol:
                 break
             following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
@@ -61,7 +61,7 @@ class Accelerated:
                 following = 1.0
             before, now, momentum = now, after, following
             value, slope = new
-            step_size *= _LONGER
+            step_size *= self._policy.longer
         return now, step_size
 
     def _step(

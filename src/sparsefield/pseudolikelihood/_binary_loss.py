@@ -23,14 +23,7 @@ from sparsefield._typing import Floats, Index, Values
 from sparsefield.data import Table, Unseen
 from sparsefield.pseudolikelihood._policy import PSEUDO, PseudoPolicy
 
-# Tolerances from here on are for single precision, whose rounding leaves 4e-8 to 4e-7 in the norm of the gradient:
-# fields of 20 to 1000 variables, 28 to 1538 edges, 1000 to 1,000,000 rows.
-_LEAST_SINGLE = 1e-5
-
-# Rows that are the same are counted once where at most this share of the rows is left. Sorting takes as long as one
-# look at 20 variables, and a fit has ten of them.
-_FEWER = 0.9
-_KEY_BITS = 64
+_KEY_BITS = 64  # of a row that is counted with those that are the same
 
 # What the kernels do in a second on one core of a Zen 4 with AVX-512 (`make bench-pseudolikelihood` on a quiet machine
 # says more). A cell is one value of one row.
@@ -101,7 +94,7 @@ class BinaryPairLoss:
     n_threads : int, optional
         Threads to use; results do not depend on it.
     policy : PseudoPolicy, optional
-        How long a kernel may run.
+        Where single precision is enough, when rows are counted once, and how long a kernel may run.
     """
 
     def __init__(
@@ -113,9 +106,9 @@ class BinaryPairLoss:
         n_threads: int | None = None,
         policy: PseudoPolicy = PSEUDO,
     ) -> None:
-        codes, counted = gather_distinct(np.ascontiguousarray(table.codes.T), weights)
+        codes, counted = gather_distinct(np.ascontiguousarray(table.codes.T), weights, policy)
         self.n_variables = len(codes)
-        self.dtype: type[np.floating[Any]] = np.float32 if tol >= _LEAST_SINGLE else np.float64
+        self.dtype: type[np.floating[Any]] = np.float32 if tol >= policy.least_single else np.float64
         self._codes, self._weights = codes, (counted / counted.sum()).astype(self.dtype)
         self._kept, self._added = unseen.shares()
         self.is_alone = unseen.is_alone
@@ -236,7 +229,9 @@ def count_active(near: PairNeighbours, is_active: NDArray[np.bool_]) -> Index:
     return np.asarray(1 + np.diff(ends[near.starts]))
 
 
-def gather_distinct(codes: NDArray[np.uint8], weights: Values | None) -> tuple[NDArray[np.uint8], Values]:
+def gather_distinct(
+    codes: NDArray[np.uint8], weights: Values | None, policy: PseudoPolicy = PSEUDO
+) -> tuple[NDArray[np.uint8], Values]:
     """Return the distinct rows of columns of bits (p, n), and how often each counts, where that makes them fewer.
 
     Rows of more than 64 variables are left as they are.
@@ -256,7 +251,7 @@ def gather_distinct(codes: NDArray[np.uint8], weights: Values | None) -> tuple[N
     else:
         distinct, of = np.unique(keys, return_inverse=True)
         counts = np.bincount(of, own).astype(np.float64)
-    if len(distinct) > _FEWER * n:
+    if len(distinct) > policy.most_distinct * n:
         return codes, own
     found = np.empty((p, len(distinct)), dtype=np.uint8)
     unpack_rows(distinct, found)

@@ -53,7 +53,7 @@ class PseudoLikelihoodLoss:
         self.coordinates: Coordinates = Slots(table.domain) if coordinates is None else coordinates
         n_cells = table.n_rows * self.domain.n_slots
         self.dtype: type[np.floating[Any]] = np.float64 if n_cells <= policy.most_double else np.float32
-        self._table, self._weights, self._at_once = table, weights / weights.sum(), policy.rows_at_once
+        self._table, self._weights, self._policy = table, weights / weights.sum(), policy
         unseen = Unseen(self.domain, (), table.n_rows) if unseen is None else unseen
         kept, added = unseen.shares()
         self._mixed = np.flatnonzero((kept < 1) | (added > 0))
@@ -64,8 +64,8 @@ class PseudoLikelihoodLoss:
         self._held = list(self._make_rows()) if n_cells <= policy.most_held else None
 
     def _make_rows(self) -> Iterator[tuple[Floats, Floats]]:
-        for start in range(0, self._table.n_rows, self._at_once):
-            part = slice(start, start + self._at_once)
+        for start in range(0, self._table.n_rows, self._policy.rows_at_once):
+            part = slice(start, start + self._policy.rows_at_once)
             s = self.domain.indicators(self._table.codes[part]).T
             yield np.ascontiguousarray(s, dtype=self.dtype), self._weights[part].astype(self.dtype)
 
@@ -130,7 +130,8 @@ class PseudoLikelihoodLoss:
     def of_pairs(self, pairs: Sequence[tuple[int, int]], *, is_free: bool) -> PairLoss:
         """Return the loss in the parameters of some pairs of variables, where all other interactions are zero."""
         assert isinstance(self.coordinates, Features)
-        return PairLoss(self._table, self._weights, self._unseen, self.coordinates, pairs, is_free=is_free)
+        given = self._table, self._weights, self._unseen, self.coordinates
+        return PairLoss(*given, pairs, is_free=is_free, policy=self._policy)
 
     def feature_curvature(self, theta: Matrix, a: NDArray[np.int64], b: NDArray[np.int64]) -> Matrix:
         """Return the Hessian of the loss in the parameters theta[a, b] of features, (w, w).

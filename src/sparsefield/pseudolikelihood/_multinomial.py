@@ -9,7 +9,8 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from sparsefield._typing import Codes, Mask, Values
-from sparsefield.pseudolikelihood._newton_ascent import PRECISION, PRECISION_OF_MAIN, climb, solve_by_conjugates
+from sparsefield.pseudolikelihood._newton_ascent import climb, solve_by_conjugates
+from sparsefield.pseudolikelihood._policy import RefitPolicy
 
 
 class MultinomialRegression:
@@ -27,8 +28,8 @@ class MultinomialRegression:
         The features of the variable.
     support : ndarray of shape (d, m), bool
         Which slopes there are; every feature has a main effect.
-    most_held : int
-        Up to how many parameters the curvature is held as a matrix.
+    policy : RefitPolicy
+        How steps are made, and what keeps weights finite.
     """
 
     def __init__(
@@ -38,17 +39,17 @@ class MultinomialRegression:
         counts: Values,
         features: Values,
         support: Mask,
-        most_held: int,
+        policy: RefitPolicy,
     ) -> None:
-        self._codes, self._blocks, self._most_held = codes, blocks, most_held
+        self._codes, self._blocks, self._policy = codes, blocks, policy
         parts = [block[column] for block, column in zip(blocks, codes.T, strict=True)]
         self._design = np.ascontiguousarray(np.hstack([np.ones((len(codes), 1)), *parts]))
         is_seen = counts.any(axis=0)  # a level that is never seen has no probability, which tells nothing
         self._counts, self._features = counts[:, is_seen], features[is_seen]
         self._totals = self._counts.sum(axis=1)
         self._is_free = np.column_stack([np.ones(len(support), dtype=bool), support])
-        self._precision = np.full(self._is_free.shape, PRECISION)
-        self._precision[:, 0] = PRECISION_OF_MAIN
+        self._precision = np.full(self._is_free.shape, policy.precision)
+        self._precision[:, 0] = policy.precision_of_main
 
     @property
     def n_parameters(self) -> int:
@@ -57,7 +58,7 @@ class MultinomialRegression:
 
     def maximise(self, start: Values, tolerance: float) -> tuple[Values, float]:
         """Return the parameters (d, 1 + m), and the log-likelihood, by Newton steps that never lead down (`climb`)."""
-        return climb(start, self._evaluate, self._find_step, tolerance)
+        return climb(start, self._evaluate, self._find_step, tolerance, self._policy)
 
     def _evaluate(self, theta: Values) -> tuple[float, float, Values]:
         """Return the log-likelihood with and without the prior, and the probabilities of the levels in each row."""
@@ -70,7 +71,7 @@ class MultinomialRegression:
         """Return the Newton step."""
         residuals = (self._counts - self._totals[:, None] * probabilities) @ self._features
         gradient = np.where(self._is_free, residuals.T @ self._design - self._precision * theta, 0.0)
-        if self.n_parameters > self._most_held:
+        if self.n_parameters > self._policy.most_held:
             return self._step_by_products(gradient, probabilities)
         step = np.zeros_like(theta)
         step[self._is_free] = np.linalg.solve(self._make_curvature(probabilities), gradient[self._is_free])
@@ -103,7 +104,7 @@ class MultinomialRegression:
 
     def _step_by_products(self, gradient: Values, probabilities: Values) -> Values:
         """Return the Newton step by products with the curvature, of which no matrix is made."""
-        counted = self._totals[:, None] * probabilities
+        counted, policy = self._totals[:, None] * probabilities, self._policy
 
         def bend(move: Values) -> Values:
             exponents = self._design @ move.T @ self._features.T
@@ -121,13 +122,13 @@ class MultinomialRegression:
             ]
         )
         left, right = _invert(self._features), _invert(np.asfortranarray(block_diag(np.ones((1, 1)), *self._blocks)))
-        prior = PRECISION * np.outer((left**2).sum(axis=1), (right**2).sum(axis=1))
-        diagonal = (counted * (1 - probabilities)).T @ indicators + np.maximum(prior, PRECISION_OF_MAIN)
+        prior = policy.precision * np.outer((left**2).sum(axis=1), (right**2).sum(axis=1))
+        diagonal = (counted * (1 - probabilities)).T @ indicators + np.maximum(prior, policy.precision_of_main)
 
         def precondition(own: Values) -> Values:
             return np.where(self._is_free, left.T @ ((left @ own @ right.T) / diagonal) @ right, 0.0)
 
-        return solve_by_conjugates(bend, precondition, gradient)
+        return solve_by_conjugates(bend, precondition, gradient, policy)
 
 
 def _log_sum_exp(exponents: Values) -> Values:

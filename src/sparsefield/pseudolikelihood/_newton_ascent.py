@@ -9,23 +9,15 @@ import numpy as np
 
 from sparsefield._typing import Values
 from sparsefield.objective import backtrack
-
-# A normal prior keeps weights finite where neighbours tell a variable without error: weights have a standard deviation
-# of 10, so that it costs at most half a nat below 10, where a probability is 5e-5 from certain; main effects have 1000.
-PRECISION, PRECISION_OF_MAIN = 1e-2, 1e-6
-
-_MOST_STEPS, _MOST_HALVINGS = 50, 20
-TOLERANCE = 1e-3  # nats that the last step gained, over all rows; criteria ask for log(n) nats a parameter
-
-# A step that conjugate gradients leave to a tenth gains all but a hundredth of what it could.
-_SHARE_LEFT, _MOST_CONJUGATES = 0.1, 500
+from sparsefield.pseudolikelihood._policy import RefitPolicy
 
 
 def climb(
     theta: Values,
     evaluate: Callable[[Values], tuple[float, float, Values]],
     find_step: Callable[[Values, Values], Values],
-    tolerance: float = TOLERANCE,
+    tolerance: float,
+    policy: RefitPolicy,
 ) -> tuple[Values, float]:
     """Return the parameters, and the log-likelihood, by Newton steps that never lead down.
 
@@ -39,6 +31,8 @@ def climb(
         Returns the Newton step from parameters and these probabilities.
     tolerance : float
         Nats: a step that gains no more is the last one.
+    policy : RefitPolicy
+        How many steps, and how often they are halved.
     """
 
     def go(start: Values, step: Values, share: float) -> tuple[float, tuple[Values, float, Values]]:
@@ -47,8 +41,8 @@ def climb(
         return -value, (after, likelihood, probabilities)
 
     loss, (theta, likelihood, probabilities) = go(theta, np.zeros_like(theta), 0.0)
-    for _ in range(_MOST_STEPS):
-        made = backtrack(partial(go, theta, find_step(theta, probabilities)), loss, _MOST_HALVINGS)
+    for _ in range(policy.most_steps):
+        made = backtrack(partial(go, theta, find_step(theta, probabilities)), loss, policy.most_halvings)
         if made is None:
             break
         last, (_, loss, (theta, likelihood, probabilities)) = loss, made
@@ -58,7 +52,10 @@ def climb(
 
 
 def solve_by_conjugates(
-    bend: Callable[[Values], Values], precondition: Callable[[Values], Values], gradient: Values
+    bend: Callable[[Values], Values],
+    precondition: Callable[[Values], Values],
+    gradient: Values,
+    policy: RefitPolicy,
 ) -> Values:
     """Solve a linear system by conjugate gradients (Hestenes and Stiefel 1952), with a matrix that is about its own.
 
@@ -70,12 +67,14 @@ def solve_by_conjugates(
         Returns the product of the inverse of one like it.
     gradient : ndarray
         The right side.
+    policy : RefitPolicy
+        How far it is solved.
     """
     found, left = np.zeros_like(gradient), gradient.copy()
     ahead = move = precondition(left)
     size = first = float(np.vdot(left, ahead))
-    for _ in range(_MOST_CONJUGATES):
-        if size <= _SHARE_LEFT**2 * first:
+    for _ in range(policy.most_conjugates):
+        if size <= policy.share_left**2 * first:
             break
         bent = bend(move)
         share = size / float(np.vdot(move, bent))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from sparsefield._typing import Codes, Index, Mask, Values
@@ -12,28 +10,9 @@ from sparsefield.inference import Backend, OutOfReachError
 from sparsefield.model import PairwiseMRF
 from sparsefield.objective import L1, Group, find_nonzero
 from sparsefield.pseudolikelihood._multinomial import MultinomialRegression
-from sparsefield.pseudolikelihood._newton_ascent import TOLERANCE
+from sparsefield.pseudolikelihood._policy import REFITS, RefitPolicy
 
 _MOST_KEYS = 2**62  # ways to combine levels that a whole number can tell apart
-
-
-@dataclass(frozen=True)
-class RefitPolicy:
-    """How missing cells of neighbours are drawn, and how regressions are solved."""
-
-    # Rows with missing cells are filled so many times, each with a share of the weight: the convention of multiple
-    # imputation (Rubin 1987), which keeps 1 / (1 + g / 5) of the efficiency where a share g of the information is
-    # missing.
-    n_filled: int = 5
-    max_sweeps: int = 2000  # within which chains must meet for these, unless given, as for `Completed`
-    gibbs_sweeps: int = 100  # where exact draws of missing cells are out of reach
-
-    # Up to so many parameters the curvature is held as a matrix. With more, thirty products with it, about as many as
-    # conjugate gradients take for a step, are cheaper: one takes 4 n w operations, and the matrix n w^2 / 2.
-    most_held: int = 240
-
-
-REFITS = RefitPolicy()
 
 
 class NodeRefits:
@@ -124,10 +103,10 @@ class NodeRefits:
             return 0.0
         blocks = [self._blocks[j][:, is_used[self._columns[j]]] for j in neighbours]
         regression = MultinomialRegression(
-            codes[first], blocks, counts, self._blocks[variable], support[:, used], self._policy.most_held
+            codes[first], blocks, counts, self._blocks[variable], support[:, used], self._policy
         )
         # Slots, each with neighbours of its own, have as small a tolerance together as features have one by one.
-        tolerance = TOLERANCE * (1 if self._penalty.coordinates.is_plain else regression.n_parameters)
+        tolerance = self._policy.tolerance * (1 if self._penalty.coordinates.is_plain else regression.n_parameters)
         theta, value = regression.maximise(self._start(variable, used, support[:, used]), tolerance)
         self._last[variable] = used, theta
         return value

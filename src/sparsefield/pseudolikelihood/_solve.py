@@ -150,9 +150,9 @@ class _PseudoSteps(Steps):
         loss = self._loss.of_pairs(pairs, is_free=bool(penalty.frees_main))
         mains = np.flatnonzero(np.diff(self._coordinates.variables, prepend=-1))  # those of a variable are one group
         weights = [np.diagonal(penalty.weights)[mains], self._weights_of(pairs)]
-        steps = Accelerated(loss, np.concatenate([mains, loss.starts]), np.concatenate(weights))
+        steps = Accelerated(loss, np.concatenate([mains, loss.starts]), np.concatenate(weights), self._policy)
         tol = max(0.5 * self._tol, self._policy.inner_tol * norm(violation))
-        found, self._step_size = steps.run(loss.take(self.theta), tol, self._policy.most_steps, self._step_size)
+        found, self._step_size = steps.run(loss.take(self.theta), tol, self._step_size)
         self.theta = loss.put(found, self._coordinates.size)
         self._at = self._loss.evaluate(self.theta)
         return self._at[0] + penalty.value(self.theta), 1.0
