@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -13,7 +14,7 @@ from sparsefield._kernels._products import add_pairs, add_products, fill_product
 from sparsefield._typing import Index, Matrix
 from sparsefield.data import Domain, Moments
 from sparsefield.inference.chains._counting import count_near, count_packed, project_packed
-from sparsefield.inference.chains._random_rounding import round_randomly, round_values
+from sparsefield.inference.chains._random_rounding import Rounded, round_randomly, round_values
 
 _BLOCKS_AT_ONCE = 64  # whose products are held at one time: 4 KB for each statistic
 ROWS_AT_ONCE = 8192  # whose products with weights are summed at one time
@@ -91,8 +92,45 @@ class States(Draws, Protocol):
         ...
 
 
-class ChainDraws:
-    """The states of chains, exact draws or not.
+class EqualDraws(ABC):
+    """Draws that all count the same, wherever they are held.
+
+    Parameters
+    ----------
+    domain : Domain
+        The variables.
+    n : int
+        How many draws.
+    codes : callable
+        Returns their codes (n, n_variables).
+    """
+
+    def __init__(self, domain: Domain, n: int, codes: Callable[[], NDArray[np.uint8]]) -> None:
+        self.n: int | None = n
+        self._domain, self._n, self._codes = domain, n, codes
+
+    def codes(self) -> NDArray[np.uint8]:
+        """Return the codes of the draws."""
+        return self._codes()
+
+    def along(self, move: Matrix) -> Matrix:
+        """Return the inner product of a move and the statistics of each draw."""
+        a, b = _upper_entries(move)
+        return self.along_some(move[a, b], a, b)
+
+    @abstractmethod
+    def along_some(self, moves: Matrix, a: Index, b: Index) -> Matrix:
+        """Return the same of a move of some statistics alone."""
+
+    def reweight(self, values: Matrix) -> tuple[float, float]:
+        """Return log mean exp(values), and the effective share of the draws."""
+        top = values.max()
+        weights = np.exp(values - top)
+        return float(top + np.log(weights.mean())), float(weights.mean() ** 2 / (weights**2).mean())
+
+
+class ChainDraws(EqualDraws):
+    """The states of chains on this machine, exact draws or not.
 
     Parameters
     ----------
@@ -116,12 +154,8 @@ class ChainDraws:
         codes: Callable[[], NDArray[np.uint8]],
         n_threads: int | None = None,
     ) -> None:
-        self.n: int | None = n
-        self._domain, self._n, self._indicators, self._codes, self._n_threads = domain, n, indicators, codes, n_threads
-
-    def codes(self) -> NDArray[np.uint8]:
-        """Return the codes of the draws."""
-        return self._codes()
+        super().__init__(domain, n, codes)
+        self._indicators, self._n_threads = indicators, n_threads
 
     def second_moments(self, a: Index, b: Index) -> tuple[NDArray[Any], float, Matrix]:
         """Return counts of common ones of the statistics s_a s_b, 1 / n, and their means."""
@@ -142,25 +176,14 @@ class ChainDraws:
         counts, ones = count_near(self._indicators, self._n, a, b, starts, columns, self._n_threads)
         return counts, 1 / self._n, np.asarray(1 / self._n * ones)
 
-    def along(self, move: Matrix) -> Matrix:
-        """Return the inner product of a move and the statistics of each draw."""
-        a, b = _upper_entries(move)
-        return self.along_some(move[a, b], a, b)
-
     def along_some(self, moves: Matrix, a: Index, b: Index) -> Matrix:
         """Return the same of a move of some statistics alone."""
-        if self._has_levels:
+        if has_levels(self._domain):
             return self._along_levels(moves, a, b)
         total = np.zeros((len(self._indicators), 16, 32))
         shares = _threads.share(len(total), self._n_threads, len(a) * self._n / _PRODUCTS_A_SECOND)
         _threads.run(add_products, [(self._indicators[own], a, b, moves, total[own]) for own in shares])
         return np.asarray(total.transpose(0, 2, 1).reshape(-1)[: self._n])
-
-    def reweight(self, values: Matrix) -> tuple[float, float]:
-        """Return log mean exp(values), and the effective share of the draws."""
-        top = values.max()
-        weights = np.exp(values - top)
-        return float(top + np.log(weights.mean())), float(weights.mean() ** 2 / (weights**2).mean())
 
     def project(self, values: Matrix) -> Matrix:
         """Return the covariance of every statistic with values."""
@@ -174,16 +197,12 @@ class ChainDraws:
         the product of their standard deviations, and no indicator has one above 1/2. Where rounding is random, what it
         leaves has independent errors, and fewer bits will do (`round_randomly`).
         """
-        if self._has_levels or len(values) * self._domain.n_slots**2 <= _MOST_EXACT:
+        rounded = round_many(values, self._domain, within)
+        if rounded is None:
             return self.project(values), 0.0
-        rounded = round_values(values) if within is None else round_randomly(values, self._domain.n_slots**2, within)
-        total = self._project_numbers(rounded.numbers)
+        total = project_packed(self._indicators, rounded.numbers, self._domain.n_slots, self._n_threads)
         total *= rounded.unit / self._n
         return total, rounded.error
-
-    def _project_numbers(self, numbers: Index) -> Matrix:
-        """Return n times the covariance of every statistic with numbers of a few bits."""
-        return project_packed(self._indicators, numbers, self._domain.n_slots, self._n_threads)
 
     def project_onto(self, values: Matrix, a: Index, b: Index) -> Matrix:
         """Return the covariances of the statistics s_a s_b with values."""
@@ -209,12 +228,20 @@ class ChainDraws:
         return total
 
     @property
-    def _has_levels(self) -> bool:
-        return bool(np.any(self._domain.n_levels > 2))
-
-    @property
     def _rows(self) -> NDArray[np.uint8]:
         return np.ascontiguousarray(self._codes().T)
+
+
+def has_levels(domain: Domain) -> bool:
+    """Say whether a variable has more than two levels."""
+    return bool(np.any(domain.n_levels > 2))
+
+
+def round_many(values: Matrix, domain: Domain, within: float | None) -> Rounded | None:
+    """Round the values of draws to a few bits; None where products with them as they are take less time."""
+    if has_levels(domain) or len(values) * domain.n_slots**2 <= _MOST_EXACT:
+        return None
+    return round_values(values) if within is None else round_randomly(values, domain.n_slots**2, within)
 
 
 def pick_near(products: Matrix, starts: Index, columns: NDArray[np.int32]) -> Matrix:
@@ -243,7 +270,7 @@ def project_rows(codes: NDArray[np.uint8], domain: Domain, weights: Matrix) -> M
 
     Sums of more rows are sums of these, one after the other, whichever machine makes each.
     """
-    if not np.any(domain.n_levels > 2):
+    if not has_levels(domain):
         s = domain.indicators(codes)
         return np.asarray((s.T * weights) @ s)
     n_levels = domain.n_levels

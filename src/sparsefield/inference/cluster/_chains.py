@@ -13,7 +13,7 @@ from sparsefield._kernels._bytes import BLOCK
 from sparsefield._typing import Index, Matrix
 from sparsefield.data import Counts, Domain, Moments
 from sparsefield.inference._checks import Storage, check_sweeps
-from sparsefield.inference._draws import ROWS_AT_ONCE, ChainDraws
+from sparsefield.inference._draws import ROWS_AT_ONCE, ChainDraws, EqualDraws, round_many
 from sparsefield.inference._field import Field
 from sparsefield.inference.chains._blocks import make_states
 from sparsefield.inference.chains._chains import Chains
@@ -192,7 +192,7 @@ class ClusterChains(Spread):
         return self._workers.call(tasks.project, own, start - BLOCK * int(self._cuts[first]), *self._parts[first:last])
 
 
-class ClusterDraws(ChainDraws):
+class ClusterDraws(EqualDraws):
     """The states of chains on workers, as `ChainDraws` are those of this machine.
 
     Counts, values along a move and covariances are made where the draws are. What else is asked of them is computed
@@ -200,20 +200,16 @@ class ClusterDraws(ChainDraws):
     """
 
     def __init__(self, chains: ClusterChains) -> None:
+        super().__init__(chains.domain, chains.n_chains, lambda: self._fetched.codes())
         self._chains = chains
-        self.n = self._n = chains.n_chains
-        self._domain, self._n_threads = chains.domain, None
-
-    def _codes(self) -> NDArray[np.uint8]:
-        return self._fetched.codes()
 
     @cached_property
     def _fetched(self) -> Chains:
         return self._chains.fetch()
 
     @cached_property
-    def _indicators(self) -> NDArray[np.uint32]:  # type: ignore[override]  # made when somebody asks
-        return self._fetched.indicators()
+    def _here(self) -> ChainDraws:
+        return self._fetched.draws()
 
     def second_moments(self, a: Index, b: Index) -> tuple[NDArray[Any], float, Matrix]:
         """Return counts of common ones of the statistics s_a s_b, 1 / n, and their means."""
@@ -227,9 +223,6 @@ class ClusterDraws(ChainDraws):
         ones, counts = np.split(self._chains.count_near_products(a, b, starts, columns), [len(a)])
         return counts, 1 / self._n, np.asarray(1 / self._n * ones)
 
-    def _project_numbers(self, numbers: Index) -> Matrix:
-        return self._chains.project_numbers(numbers)
-
     def along_some(self, moves: Matrix, a: Index, b: Index) -> Matrix:
         """Return the inner product of a move of some statistics and these of each draw."""
         return self._chains.along(moves, a, b)
@@ -237,3 +230,14 @@ class ClusterDraws(ChainDraws):
     def project(self, values: Matrix) -> Matrix:
         """Return the covariance of every statistic with values."""
         return self._chains.sum_weighted((values - values.mean()) / len(values))
+
+    def project_roughly(self, values: Matrix, within: float | None = None) -> tuple[Matrix, float]:
+        """Return about the covariance of every statistic with values, and a bound on the error of each."""
+        rounded = round_many(values, self._domain, within)
+        if rounded is None:
+            return self.project(values), 0.0
+        return self._chains.project_numbers(rounded.numbers) * (rounded.unit / self._n), rounded.error
+
+    def project_onto(self, values: Matrix, a: Index, b: Index) -> Matrix:
+        """Return the covariances of the statistics s_a s_b with values."""
+        return self._here.project_onto(values, a, b)

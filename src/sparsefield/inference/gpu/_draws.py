@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,7 @@ from numpy.typing import NDArray
 from sparsefield._deadline import check_time
 from sparsefield._typing import Index, Matrix
 from sparsefield.data import Domain
-from sparsefield.inference._draws import ChainDraws
-from sparsefield.inference.chains._blocks import pack
+from sparsefield.inference._draws import EqualDraws
 from sparsefield.inference.gpu._device import Device, guard_memory
 
 _SIDE = 4  # lines and columns of a tile of counts
@@ -23,7 +21,7 @@ _NUMBERS_AT_ONCE = 2**25  # of lines as floats, 256 MiB: sums depend on it
 
 
 @guard_memory
-class DeviceDraws(ChainDraws):
+class DeviceDraws(EqualDraws):
     """The states of chains on a GPU, as `ChainDraws` are those of this machine.
 
     Parameters
@@ -45,17 +43,8 @@ class DeviceDraws(ChainDraws):
     def __init__(
         self, device: Device, domain: Domain, n: int, lines: Any, mask: Any, codes: Callable[[], NDArray[np.uint8]]
     ) -> None:
-        self.n = self._n = n
-        self._domain, self._n_threads, self._codes = domain, None, codes
+        super().__init__(domain, n, codes)
         self._device, self._lines, self._mask = device, lines, mask
-
-    @cached_property
-    def _indicators(self) -> NDArray[np.uint32]:  # type: ignore[override]  # made when somebody asks
-        codes = self._domain.indicators(self._codes()).astype(np.uint8)
-        n_blocks = -(-self._n // 512)
-        padded = np.zeros((512 * n_blocks, codes.shape[1]), dtype=np.uint8)
-        padded[: self._n] = codes
-        return pack(padded.reshape(n_blocks, 512, -1).transpose(0, 2, 1))
 
     def second_moments(self, a: Index, b: Index) -> tuple[NDArray[Any], float, Matrix]:
         """Return counts of common ones of the statistics s_a s_b, 1 / n, and their means."""
