@@ -7,8 +7,9 @@ import copy
 
 import numpy as np
 
+from sparsefield import inference
 from sparsefield.data import MISSING, Moments
-from sparsefield.inference import ClampedRun, OutOfReachError, PerfectRun
+from sparsefield.inference import ChainStates, ClampedRun, OutOfReachError, PerfectRun
 
 
 class Tables:
@@ -78,7 +79,7 @@ class States(Draws):
         self.moments = Moments.of_pairs((self.s.T * self.p) @ self.s, None)
 
 
-class Chains:
+class Chains(ChainStates):
     def __init__(self, domain, states, rng, kept=None):
         self.domain, self.n_chains = domain, len(states)
         self._states, self._rng, self._kept = states, rng, kept
@@ -110,7 +111,7 @@ class Chains:
         return Chains(self.domain, self._states.copy(), copy.deepcopy(self._rng), self._kept)
 
 
-class Bounds:
+class Bounds(inference.Bounds):
     """The least and the largest state of chains from any start, for two levels."""
 
     def __init__(self, domain, n_chains, rng):

@@ -119,19 +119,16 @@ class Watched:
     def _sweep(self, checks: list[int], before: int) -> int:
         """Sweep to one of the next checks, the first that may lead somewhere; return how many checks that is."""
         steps = np.diff([self._bounds.n_sweeps, *checks])
-        at_once = getattr(self._bounds, "sweep_below", None)  # bounds of some backends pass over checks in one call
-        if at_once is not None and self._needed is not None:
+        if self._needed is not None:
             steps = steps[:_CHECKS_AHEAD]
             numbers = before + 1 + np.arange(len(steps))
             own = -np.log(self._risk_of(numbers) / 2)
             risks = np.column_stack([own + np.log(count_statistics(self._model.domain)), own])
-            passed: int | None = at_once(self._scan, steps, risks, self._needed)
+            passed = self._bounds.sweep_below(self._scan, steps, risks, self._needed)
             if passed is not None:
                 return passed
         self._bounds.sweep(self._scan, int(steps[0]))
-        drop = getattr(self._bounds, "drop_met", None)
-        if drop is not None:
-            drop()
+        self._bounds.drop_met()
         return 1
 
     def _risk_of(self, t: Any) -> Any:

@@ -44,12 +44,8 @@ class Criterion:
 
         `biases` has the bounds after one sweep, two, ...: so many are made at most.
         """
-        at_once = getattr(chains, "sweep_until", None)  # chains of some backends do this in one call
-        if at_once is not None and self._rule is not None:
-            found: tuple[int, Moments | None] | None = at_once(scan, biases, self.limit, self._rule)
-            if found is not None:
-                return found
-        return self.sweep_plainly(chains, scan, biases)
+        found = None if self._rule is None else chains.sweep_until(scan, biases, self.limit, self._rule)
+        return self.sweep_plainly(chains, scan, biases) if found is None else found
 
     def sweep_plainly(self, chains: ChainStates, scan: Any, biases: NDArray[np.float64]) -> tuple[int, Moments | None]:
         """Do the same with nothing but sweeps, means and moments."""

@@ -9,10 +9,12 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield._typing import Index, Values
 from sparsefield.data import Domain, Moments
 from sparsefield.inference._draws import Draws, States
 from sparsefield.inference._field import Field
 from sparsefield.inference.chains._chains import Chains
+from sparsefield.inference.chains._fused_checks import StepRule
 from sparsefield.inference.chains._scan import Scan
 from sparsefield.inference.enumeration._exact import enumerate_states
 from sparsefield.inference.enumeration._states import EnumeratedStates
@@ -22,9 +24,14 @@ from sparsefield.inference.missing._clamped import ClampedChains
 from sparsefield.inference.missing._enumerated_rows import conditional_variances, expected_products
 from sparsefield.inference.missing._missing import ClampedRun, draw_missing
 
+Met = tuple[int, Moments | None]  # sweeps that were made, and the moments after them where a criterion is met
+
 
 class ChainStates(Protocol):
-    """Chains that stand somewhere and can be swept on. A seed gives the same states whatever does the work."""
+    """Chains that stand somewhere and can be swept on. A seed gives the same states whatever does the work.
+
+    Chains of a backend inherit from it what they do no better.
+    """
 
     domain: Domain
     n_chains: int
@@ -32,6 +39,10 @@ class ChainStates(Protocol):
     def sweep(self, scan: Any, n_sweeps: int = 1) -> None:
         """Sweep all chains towards the field that a scan was prepared for."""
         ...
+
+    def sweep_until(self, scan: Any, biases: Values, limit: float, rule: StepRule) -> Met | None:  # noqa: ARG002
+        """Sweep until a bias is below half the norm of the step map, as `Chains` do, or return None and do nothing."""
+        return None
 
     def moments(self) -> Moments:
         """Return the means of the statistics over the chains."""
@@ -55,7 +66,7 @@ class ChainStates(Protocol):
 
 
 class Bounds(Protocol):
-    """Bounds on chains from all starts at once."""
+    """Bounds on chains from all starts at once. Those of a backend inherit from it what they do no better."""
 
     domain: Domain
     n_chains: int
@@ -69,6 +80,14 @@ class Bounds(Protocol):
     def sweep(self, scan: Any, n_sweeps: int = 1) -> None:
         """Sweep the bounds towards the field that a scan with two planes was prepared for."""
         ...
+
+    def sweep_below(self, scan: Any, checks: Index, risks: Values, target: float) -> int | None:  # noqa: ARG002
+        """Sweep until a bound is below about a target, as `BoundingChains` do, or return None and do nothing."""
+        return None
+
+    def drop_met(self) -> None:
+        """Leave out chains that have met, where that saves work; they count as met from then on."""
+        return
 
     def open_counts(self) -> NDArray[np.int64]:
         """Count, for each statistic, the chains whose start could still show in it: (n_slots, n_slots)."""

@@ -108,8 +108,8 @@ class Chains(Blocks):
     ) -> tuple[int, Moments | None] | None:
         """Sweep until a bias is below half the norm of the step map that the chains show, checked after each sweep.
 
-        Backends need not have this: it is what `sweep` and `moments` do, in one call where the field is small. There is
-        no check where a bias is neither zero nor below `limit`.
+        It is what `sweep` and `moments` do, in one call where the field is small. There is no check where a bias is
+        neither zero nor below `limit`.
 
         Parameters
         ----------

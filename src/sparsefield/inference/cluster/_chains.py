@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sparsefield._kernels._bytes import BLOCK
 from sparsefield._typing import Index, Matrix
 from sparsefield.data import Counts, Domain, Moments
+from sparsefield.inference._backend import Bounds, ChainStates
 from sparsefield.inference._checks import Storage, check_sweeps
 from sparsefield.inference._draws import ROWS_AT_ONCE, ChainDraws, EqualDraws, round_many
 from sparsefield.inference._field import Field
@@ -74,7 +75,7 @@ class Spread:
         return self._workers.add_up(self._workers.call_each(function, self._parts, *shared), self._parts)
 
 
-class ClusterBounds(Spread):
+class ClusterBounds(Spread, Bounds):
     """Bounds on chains from all starts at once, on workers."""
 
     n_planes = 2
@@ -89,7 +90,7 @@ class ClusterBounds(Spread):
         return np.asarray(self._add_up(tasks.count_open_pairs))
 
 
-class ClusterChains(Spread):
+class ClusterChains(Spread, ChainStates):
     """Chains on workers. Statistics of chains that have not been swept since are counted once."""
 
     def __init__(

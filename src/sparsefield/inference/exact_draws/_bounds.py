@@ -81,8 +81,8 @@ class BoundingChains(BoundedBlocks):
     ) -> int | None:
         """Sweep until a certificate would bound the norm of the bias by about a target, or to the last check.
 
-        Backends need not have this: it leaves out checks that would lead nowhere, and sweeps of chains that have met,
-        in one call where the field is small. Chains that are left change places, and so their random numbers, as soon
+        It leaves out checks that would lead nowhere, and sweeps of chains that have met, in one call where the field is
+        small. Chains that are left change places, and so their random numbers, as soon
         as three quarters have met: which ones go on depends on the past alone, so that they are as independent as
         before.
 

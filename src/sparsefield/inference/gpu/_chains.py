@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sparsefield._deadline import check_time
 from sparsefield.data import MISSING, MOST_ROWS, Counts, Domain, Moments
+from sparsefield.inference._backend import Bounds, ChainStates
 from sparsefield.inference._checks import check_request, check_sweeps
 from sparsefield.inference.chains._blocks import CONTINUED, LONGEST_CALL, STARTS, SWEEPS
 from sparsefield.inference.chains._counting import count_slots
@@ -93,7 +94,7 @@ class GpuLines:
 
 
 @guard_memory
-class DeviceChains(GpuLines):
+class DeviceChains(GpuLines, ChainStates):
     """Chains on a GPU. Chain c of a seed is the same whatever the number of chains, and whatever the GPU."""
 
     @classmethod
@@ -151,7 +152,7 @@ class DeviceChains(GpuLines):
 
 
 @guard_memory
-class DeviceBounds(GpuLines):
+class DeviceBounds(GpuLines, Bounds):
     """Bounds on chains from all starts at once, on a GPU, as `BoundingChains` has them."""
 
     n_planes = 2
