@@ -60,7 +60,7 @@ def fista(
     objective = np.inf
     for _ in range(max_iter):
         while True:
-            after = problem.update(ahead, gradient, step_size)
+            after = problem.penalty.prox(ahead - step_size * gradient, step_size)
             move = after - ahead
             new_value, new_gradient = smooth(after)
             if new_value <= value + sum_once(gradient * move) + sum_once(move * move) / (2 * step_size) + 1e-12:

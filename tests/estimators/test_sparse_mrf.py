@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 import sparsefield as sf
 from sparsefield import PairwiseMRF, PseudoLikelihood, SparseMRF
 from sparsefield.datasets import make_field
-from sparsefield.gradients import BestDraws, Fixed
+from sparsefield.gradients import BestDraws, Fixed, ProximalStep
 from sparsefield.inference import OutOfReachError
 from sparsefield.model import norm
 from sparsefield.objective import Problem
@@ -128,11 +128,10 @@ def test_every_schedule_is_as_near_to_the_optimum_as_its_trace_says(schedule, so
         assert np.linalg.norm(bias) <= last.certificate
     # Violations follow gradients, which are off by the bias and the noise, and no further than these: soft thresholds
     # bring points nearer to each other. TAY chooses among 100 sweeps, and 10 numbers of chains where conservative.
-    gradient = problem.gradient(before.moments())
     if solver == "spg":
-        violation = problem.step_map(theta_of(before), gradient, last.step_size)
+        violation = ProximalStep(problem, theta_of(before), last.step_size).take(before.moments())[1]
     else:
-        violation = problem.subgradient(theta_of(before), gradient)
+        violation = problem.subgradient(theta_of(before), problem.gradient(before.moments()))
     noise = largest_norm(law[0], statistics, last.n_chains, n_checks=1000)
     assert abs(norm(violation) - last.violation) <= np.linalg.norm(bias) + noise
     optimum, lowest = exact_chains.penalised_optimum(problem.data.moments.pair, problem.penalty.weights)

@@ -8,7 +8,7 @@ from sparsefield._rounding import at_most
 from sparsefield.certificates import Disagreement, trivial_bias
 from sparsefield.datasets import make_field
 from sparsefield.fits import Fit
-from sparsefield.gradients import BestDraws, Simulation, Tay
+from sparsefield.gradients import BestDraws, ProximalStep, Simulation, Tay
 from sparsefield.inference import Chains, Scan
 from sparsefield.marks import fit_newton
 from sparsefield.model import norm
@@ -35,7 +35,7 @@ def test_tay_sweeps_as_often_as_checking_after_every_sweep(certificate, monkeypa
             far.sweep()
             moments = counted(chains)
             n_checked += 1
-            if far.bias < norm(problem.step_map(state.theta, problem.gradient(moments), 0.4)) / 2:
+            if far.bias < ProximalStep(problem, state.theta, 0.4).norm(moments) / 2:
                 break
         state, info = step(problem, state, Tay(certificate), simulation)
         assert info.is_certified
@@ -67,7 +67,7 @@ def test_tay_waits_for_a_bound_that_falls_late(certificate):
     while True:
         chains.sweep(Scan(problem.model(start)), 1)
         far.sweep()
-        if far.bias < norm(problem.step_map(start, problem.gradient(chains.moments()), 0.4)) / 2:
+        if far.bias < ProximalStep(problem, start, 0.4).norm(chains.moments()) / 2:
             break
     assert far.n_sweeps > 10
     _, info = step(problem, State(start, 0.4), Tay(certificate), Simulation(2000, seed=4))

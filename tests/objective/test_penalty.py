@@ -112,23 +112,6 @@ def test_the_dual_norm_is_the_least_alpha_without_an_edge(penalize_main):
         assert bool(shown.any()) is has_any
 
 
-def test_the_fast_norms_are_those_of_any_penalty(problem):
-    rng = np.random.default_rng(3)
-    plain = Plain(problem.penalty)
-    for _ in range(20):
-        theta, pair = some_theta(rng), np.abs(some_theta(rng)) / 10
-        data = problem.data.moments.pair
-        fast, slow = (p.step_norm(theta, pair, data, 0.3) for p in (problem.penalty, plain))
-        assert fast == pytest.approx(slow, rel=1e-12)
-        # The bound is over all moments, and some that are near the ends come near to it.
-        low, high = np.zeros(6), np.ones(6)
-        most = problem.penalty.largest_step_norm(theta, low, high, data, problem.domain.slot_variables, 0.3)
-        ends = [np.full((6, 6), end) for end in (0.0, 1.0)]
-        tried = [problem.penalty.step_norm(theta, own, data, 0.3) for own in (pair, *ends)]
-        assert most / 2 < max(tried) <= most
-        assert plain.largest_step_norm(theta, low, high, data, problem.domain.slot_variables, 0.3) == np.inf
-
-
 def test_the_general_descent_minimises_the_model_that_the_fast_one_does(problem):
     rng = np.random.default_rng(4)
     theta = 0.3 * some_theta(rng)

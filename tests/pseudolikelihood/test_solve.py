@@ -122,7 +122,7 @@ def test_any_working_set_leads_to_the_same_pseudo_likelihood(limit, penalize_mai
     theta = np.zeros((8, 8))
     step_size = 1 / (0.25 * 9)
     for _ in range(20_000):
-        theta = problem.update(theta, loss.evaluate(theta)[1], step_size)
+        theta = problem.penalty.prox(theta - step_size * loss.evaluate(theta)[1], step_size)
     np.testing.assert_allclose(found.model.interactions + np.diag(found.model.main), theta, atol=1e-5)
 
 

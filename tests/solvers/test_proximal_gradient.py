@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sparsefield as sf
-from sparsefield.gradients import BestDraws, ExactMoments, Fixed, PerfectDraws, Simulation, Tay
+from sparsefield.gradients import BestDraws, ExactMoments, Fixed, PerfectDraws, ProximalStep, Simulation, Tay
 from sparsefield.inference import Cpu
 from sparsefield.model import norm
 from sparsefield.objective import Problem
@@ -30,7 +30,7 @@ def test_exact_gradients_lead_to_the_optimum_of_an_independent_solver(p, alpha, 
     assert found == pytest.approx(value, abs=1e-9)
     # The optimum does not move.
     np.testing.assert_allclose(theta_of(fit.model), theta, atol=1e-3)
-    moved = problem.update(theta, problem.gradient(problem.model(theta).moments()), 0.3)
+    moved, _ = ProximalStep(problem, theta, 0.3).take(problem.model(theta).moments())
     np.testing.assert_allclose(moved, theta, atol=1e-5)
 
 

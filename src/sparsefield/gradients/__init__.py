@@ -9,6 +9,7 @@ from sparsefield.gradients._best import BestDraws, enumerates, negligible_bias
 from sparsefield.gradients._exact import ExactMoments
 from sparsefield.gradients._fixed import Fixed, Increasing
 from sparsefield.gradients._perfect import PerfectDraws
+from sparsefield.gradients._proximal_step import ProximalStep
 from sparsefield.gradients._schedule import Estimate, Point, Schedule, Simulation
 from sparsefield.gradients._tay import CertificateKind, Tay
 
@@ -21,6 +22,7 @@ __all__ = [
     "Increasing",
     "PerfectDraws",
     "Point",
+    "ProximalStep",
     "Schedule",
     "Simulation",
     "Tay",

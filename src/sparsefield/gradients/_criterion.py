@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from sparsefield._kernels._interim import ROUNDED_UP
 from sparsefield.data import Moments
+from sparsefield.gradients._proximal_step import ProximalStep
 from sparsefield.gradients._schedule import Point
 from sparsefield.inference import ChainStates
 from sparsefield.objective import Problem
@@ -31,9 +32,9 @@ class Criterion:
     """
 
     def __init__(self, problem: Problem, point: Point) -> None:
-        self._problem, self._point = problem, point
-        self._rule = problem.step_rule(point.theta, point.step_size)
-        self.limit = problem.largest_step_norm(point.theta, point.step_size) / 2
+        self._step = ProximalStep(problem, point.theta, point.step_size)
+        self._rule = self._step.rule()
+        self.limit = self._step.largest_norm() / 2
 
     def can_hold(self, bias: float) -> bool:
         """Say whether a bound is worth a check."""
@@ -63,9 +64,8 @@ class Criterion:
 
     def step_norm(self, moments: Moments) -> float:
         """Return the norm of the step map that moments lead to."""
-        return self._problem.step_norm(self._point.theta, moments, self._point.step_size)
+        return self._step.norm(moments)
 
     def _is_above(self, bias: float, means: NDArray[np.float64]) -> bool:
         """Say whether a bound is above half of every step map that these main moments allow."""
-        largest = self._problem.largest_step_norm(self._point.theta, self._point.step_size, means)
-        return bias > 0 and bias >= ROUNDED_UP * largest / 2
+        return bias > 0 and bias >= ROUNDED_UP * self._step.largest_norm(means) / 2

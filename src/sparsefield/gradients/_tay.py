@@ -14,6 +14,7 @@ from sparsefield.data import Moments
 from sparsefield.gradients._best import LESS
 from sparsefield.gradients._bounds import BiasBound, Followed, SharedRisk, Watched
 from sparsefield.gradients._criterion import Criterion
+from sparsefield.gradients._proximal_step import ProximalStep
 from sparsefield.gradients._schedule import Estimate, Point, Simulation, check_positive
 from sparsefield.inference import ChainStates
 from sparsefield.objective import Problem
@@ -183,7 +184,7 @@ class Tay:
 
     def _more_chains(self, problem: Problem, point: Point, found: Estimate, n_chains: int) -> int:
         """Choose how many chains to try next: what the step map now seen needs, at least twice as many."""
-        step = problem.step_norm(point.theta, found.moments, point.step_size)
+        step = ProximalStep(problem, point.theta, point.step_size).norm(found.moments)
         try:
             needed = chains_needed(point.model, found.moments, step / 4, confidence=self.confidence)
         except ValueError:  # more than can be counted

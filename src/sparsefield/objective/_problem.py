@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sparsefield._typing import Matrix
 from sparsefield.data import Domain, Moments
-from sparsefield.inference import StepRule, enumerate_states
+from sparsefield.inference import enumerate_states
 from sparsefield.model import PairwiseMRF, as_theta, inner_once
 from sparsefield.objective._coordinates import Coordinates, Slots
 from sparsefield.objective._data import DataTerm, Observed
@@ -105,42 +102,6 @@ class Problem:
     def gradient(self, moments: Moments) -> Matrix:
         """Return the gradient of the smooth part: moments of the model, of features, minus those of the data."""
         return moments.pair - self.target
-
-    def update(self, theta: Matrix, gradient: Matrix, step_size: float) -> Matrix:
-        """Return the proximal update: a gradient step, then what the penalty makes of it."""
-        return self.penalty.prox(theta - step_size * gradient, step_size)
-
-    def take_step(self, theta: Matrix, moments: Moments, step_size: float) -> tuple[Matrix, Matrix]:
-        """Return the proximal update from moments of slots, and the step map."""
-        return self.penalty.take_step(theta, self.see(moments).pair, self.target, step_size)
-
-    def step_map(self, theta: Matrix, gradient: Matrix, step_size: float) -> Matrix:
-        """Return the paper's G(theta) = (theta - updated theta) / step_size, which is zero at the optimum."""
-        return np.asarray((theta - self.update(theta, gradient, step_size)) / step_size)
-
-    def step_norm(self, theta: Matrix, moments: Moments, step_size: float) -> float:
-        """Return the norm of the step map, from moments of slots."""
-        return self.penalty.step_norm(theta, self.see(moments).pair, self.target, step_size)
-
-    def step_rule(self, theta: Matrix, step_size: float) -> StepRule | None:
-        """Return what the step map is made of, for kernels that check it; None where it takes more than thresholds."""
-        weights = self.penalty.weights
-        if not (self.penalty.is_threshold and self.coordinates.is_plain) or weights is None:
-            return None
-        return StepRule(theta, self.data.moments.pair, weights, self.domain.slot_variables, step_size)
-
-    def largest_step_norm(self, theta: Matrix, step_size: float, means: NDArray[np.float64] | None = None) -> float:
-        """Bound the norm of the step map over all moments that chains can have.
-
-        A moment lies between 0 and 1. Where the means a and b of two main statistics are known, that of their product
-        lies between max(0, a + b - 1) and min(a, b).
-        """
-        size = self.domain.n_slots
-        low, high = (np.zeros(size), np.ones(size)) if means is None else (means, means)
-        if not self.coordinates.is_plain:
-            return np.inf
-        data = self.data.moments.pair
-        return self.penalty.largest_step_norm(theta, low, high, data, self.domain.slot_variables, step_size)
 
     def violation(self, theta: Matrix, moments: Moments) -> Matrix:
         """Return the smallest subgradient of g, from moments of features; no matrix of gradients is made."""

@@ -14,7 +14,7 @@ from sparsefield._typing import Matrix
 from sparsefield.certificates import Disagreement
 from sparsefield.data import count
 from sparsefield.fits import Fit, GradientStep, Status, StepInfo
-from sparsefield.gradients import Estimate, Point, Schedule, Simulation
+from sparsefield.gradients import Estimate, Point, ProximalStep, Schedule, Simulation
 from sparsefield.inference import ChainStates
 from sparsefield.model import norm, sum_once
 from sparsefield.objective import RARE, DataTerm, Problem, describe_penalty, variances_of
@@ -100,7 +100,7 @@ def step(
     data = data.given(point.model, simulation.n_chains)
     problem = problem.with_data(data)
     estimate = schedule.estimate(problem, point, simulation)
-    theta, step_map = problem.take_step(state.theta, estimate.moments, state.step_size)
+    theta, step_map = ProximalStep(problem, state.theta, state.step_size).take(estimate.moments)
     is_taken_back = state.curvature is not None and _has_risen(problem, state, point, estimate, simulation, policy)
     if is_taken_back:
         assert state.before is not None

@@ -6,7 +6,7 @@ import pytest
 from sparsefield import _threads
 from sparsefield.certificates import Disagreement
 from sparsefield.datasets import make_field
-from sparsefield.gradients import Point, Simulation, Tay
+from sparsefield.gradients import Point, ProximalStep, Simulation, Tay
 from sparsefield.gradients._criterion import Criterion
 from sparsefield.inference import BoundingChains, Chains, Scan
 from sparsefield.inference._checks import HAS_AVX2
@@ -66,7 +66,7 @@ def test_iterations_are_the_same_without_the_call(kind, monkeypatch):
 def test_large_work_is_left_to_threads(monkeypatch):
     point = make_point()
     chains, scan = Chains(PROBLEM.domain, 2000, seed=5), Scan(point.model)
-    rule, biases = PROBLEM.step_rule(point.theta, 0.4), np.full(3, np.inf)
+    rule, biases = ProximalStep(PROBLEM, point.theta, 0.4).rule(), np.full(3, np.inf)
     monkeypatch.setattr(_threads, "SMALLEST_SHARE", 1e-9)
     assert chains.sweep_until(scan, biases, 1.0, rule) is None
     assert chains.n_sweeps == 0
