@@ -5,6 +5,7 @@ import hypothesis
 import matplotlib.pyplot as plt
 import pytest
 
+from sparsefield import _threads
 from sparsefield._kernels._target import HAS_AVX2
 from sparsefield.inference import _device_choice
 from sparsefield.inference.gpu import _cuda, _device
@@ -27,6 +28,30 @@ def close_figures():
     """Do not let pictures of one test pile up for the next."""
     yield
     plt.close("all")
+
+
+@pytest.fixture
+def cut_work(monkeypatch):
+    """Return what lets threads share all work from then on, however little, and cuts it to calls of some seconds."""
+
+    def cut(seconds=_threads.LONGEST_CALL):
+        monkeypatch.setattr(_threads, "SMALLEST_SHARE", 1e-15)
+        monkeypatch.setattr(_threads, "LONGEST_CALL", seconds)
+
+    return cut
+
+
+@pytest.fixture
+def limit_sums(monkeypatch):
+    """Return what puts exact sums out of reach from then on that take tables of more entries, or more states."""
+
+    def limit(n_entries=1, n_states=None):
+        monkeypatch.setattr("sparsefield.inference.elimination._cliques.MOST_STATES", n_entries)
+        if n_states is not None:
+            for module in ("_partition", "_entropy"):
+                monkeypatch.setattr(f"sparsefield.model.{module}.MAX_STATES", n_states)
+
+    return limit
 
 
 @pytest.fixture

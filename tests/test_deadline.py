@@ -9,7 +9,6 @@ from sparsefield._deadline import OutOfTimeError, check_time, until
 from sparsefield.datasets import make_field
 from sparsefield.gradients import PerfectDraws
 from sparsefield.inference import Cpu, Perfect
-from sparsefield.inference.chains._blocks import LONGEST_CALL
 from sparsefield.inference.chains._scan import Scan
 from sparsefield.inference.missing._enumerated_rows import fill_by_enumeration
 from sparsefield.marks import _mark
@@ -44,12 +43,12 @@ def test_exact_draws_end_with_their_time(monkeypatch):
     field, draws = make_field(256, degree=4, strength=(0.9, 0.9), seed=1), Perfect(50_000, 1, n_threads=1)
     draws.draw(field)
     whole = clock.now
-    assert whole > 3 * LONGEST_CALL  # else the first half of the time would be one call
+    assert whole > 3 * _threads.LONGEST_CALL  # else the first half of the time would be one call
     for share in (0.0, 0.5):
         end = clock.now + share * whole
         with until(end), pytest.raises(OutOfTimeError):
             draws.draw(field)
-        assert clock.now - end <= LONGEST_CALL * (1 + 1e-9)  # a sum of rounded numbers
+        assert clock.now - end <= _threads.LONGEST_CALL * (1 + 1e-9)  # a sum of rounded numbers
 
 
 def let_time_run_out(monkeypatch, n_pieces):

@@ -119,10 +119,9 @@ each_entry = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry._
 
 
 @pytest.fixture(autouse=True)
-def let_all_be_drawn(monkeypatch):
+def let_all_be_drawn(monkeypatch, limit_sums):
     """Let sums over so few states be out of reach."""
-    monkeypatch.setattr("sparsefield.inference.elimination._cliques.MOST_STATES", 3)
-    monkeypatch.setattr("sparsefield.model._partition.MAX_STATES", 3)
+    limit_sums(3, n_states=3)
     for name in ("_ALWAYS_CHEAP", "_STATES_PER_CELL"):
         monkeypatch.setattr(f"sparsefield.inference.missing._missing.{name}", 0)
 

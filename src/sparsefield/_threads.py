@@ -16,6 +16,8 @@ from sparsefield._deadline import check_time
 # Handing two calls to two threads and waiting for them takes 144 microseconds (median of 2000, two cores of a Zen 3).
 SMALLEST_SHARE = 3e-4  # seconds of work that make a share worth handing out
 
+LONGEST_CALL = 0.1  # seconds after which an interrupt takes effect at the latest
+
 
 def available() -> int:
     """Count the processors that this process may use."""
@@ -51,6 +53,11 @@ def share(n_parts: int, n_threads: int | None, seconds: float) -> list[slice]:
     n = max(1, min(n_threads or available(), n_parts, int(seconds / SMALLEST_SHARE)))
     cuts = [n_parts * k // n for k in range(n + 1)]
     return [slice(a, b) for a, b in pairwise(cuts)]
+
+
+def fit_call(seconds: float, most: int) -> int:
+    """Return how many pieces of work, of so many seconds each, one call may have; most where they take no time."""
+    return max(1, int(LONGEST_CALL / seconds)) if seconds else most
 
 
 def run(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:

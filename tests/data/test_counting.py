@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sparsefield import Domain, _threads
+from sparsefield import Domain
 from sparsefield._kernels._target import HAS_AVX2
 from sparsefield.data import MISSING, Counts, Table, _counting, count_codes, count_table, moments_of_table
 from sparsefield.datasets import make_field
@@ -19,8 +19,8 @@ def count_naively(codes, domain):
 
 @pytest.mark.parametrize("by_nibbles", [False, pytest.param(True, marks=needs_packed)])
 @pytest.mark.parametrize(("p", "n"), [(1, 1), (3, 5), (20, 511), (31, 513), (65, 1000), (130, 3000), (260, 700)])
-def test_counts_equal_a_matrix_product(monkeypatch, by_nibbles, p, n):
-    monkeypatch.setattr(_threads, "SMALLEST_SHARE", 1e-15)  # so that small work is shared too
+def test_counts_equal_a_matrix_product(monkeypatch, cut_work, by_nibbles, p, n):
+    cut_work()
     monkeypatch.setattr(_counting, "HAS_AVX2", by_nibbles)
     monkeypatch.setattr(_counting, "HAS_VECTOR_POPCOUNT", not by_nibbles)
     codes = np.random.default_rng(p).integers(0, 2, size=(n, p), dtype=np.uint8)

@@ -143,8 +143,8 @@ def test_every_schedule_is_as_near_to_the_optimum_as_its_trace_says(schedule, so
 
 @pytest.mark.parametrize("solver", ["newton", "spg"])
 @pytest.mark.parametrize("schedule", ["tay", 3, "perfect", "exact"])
-def test_same_seed_same_fit_whatever_the_threads(solver, schedule, monkeypatch):
-    monkeypatch.setattr("sparsefield._threads.SMALLEST_SHARE", 1e-15)
+def test_same_seed_same_fit_whatever_the_threads(solver, schedule, cut_work):
+    cut_work()
     observed = make_table(8)
     options = {"solver": solver, "schedule": schedule, **QUICK}
     one, two = (SparseMRF(n_threads=n, **options).fit(observed) for n in (1, 2))
@@ -162,11 +162,11 @@ def test_the_score_is_the_likelihood_or_says_that_it_is_not():
         SparseMRF().score(observed)
 
 
-def test_the_score_of_a_large_field_is_the_likelihood_by_draws_and_the_same_each_time(monkeypatch):
+def test_the_score_of_a_large_field_is_the_likelihood_by_draws_and_the_same_each_time(limit_sums):
     wide = make_field(40, degree=2, strength=(0.5, 1.0), seed=1).sample(200, n_sweeps=50, seed=1)
     large = SparseMRF(0.05, **QUICK).fit(wide)
     assert large.score_kind_ == "log-likelihood"  # its graph is sparse
-    monkeypatch.setattr("sparsefield.inference.elimination._cliques.MOST_STATES", 1)  # as if it were not
+    limit_sums()  # as if it were not
     large = clone(large).fit(wide)
     assert large.score_kind_ == "log-likelihood by draws"
     normaliser = large.model_.log_partition("draws")

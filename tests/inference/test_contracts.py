@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from sparsefield import Domain, PairwiseMRF, _threads
+from sparsefield import Domain, PairwiseMRF
 from sparsefield._kernels._target import HAS_AVX2
 from sparsefield.datasets import make_field
 from sparsefield.inference import Chains, Exact, Gibbs, Scan
-from sparsefield.inference.chains import _blocks
 from support import naive
 from support.statistics_ import assert_counts_agree, assert_moments_agree
 from support.zoo import BINARY, LEVELS, ZOO, parts, random_field
@@ -155,25 +154,25 @@ def test_a_scan_follows_its_order():
 
 
 @pytest.mark.parametrize("model", [make_field(30, degree=4, seed=1), random_field([3] * 8, seed=2)])
-def test_same_seed_same_states_whatever_the_threads(model, monkeypatch):
-    monkeypatch.setattr(_threads, "SMALLEST_SHARE", 1e-15)  # so that small work is shared too
+def test_same_seed_same_states_whatever_the_threads(model, cut_work):
+    cut_work()
     one, many = (model.sample(5000, n_sweeps=20, seed=9, n_threads=n).codes for n in (1, 5))
     np.testing.assert_array_equal(one, many)
     assert not np.array_equal(one, model.sample(5000, n_sweeps=20, seed=10).codes)
 
 
-def test_enumeration_does_not_depend_on_the_threads(monkeypatch):
-    monkeypatch.setattr(_threads, "SMALLEST_SHARE", 1e-15)
+def test_enumeration_does_not_depend_on_the_threads(cut_work):
+    cut_work()
     model = make_field(16, seed=2)
     one, many = (Exact(n_threads=n).moments(model).pair for n in (1, 5))
     np.testing.assert_array_equal(one, many)
 
 
-def test_an_interrupted_sweep_counts_what_was_done(monkeypatch):
+def test_an_interrupted_sweep_counts_what_was_done(monkeypatch, cut_work):
     model = make_field(5, seed=1)
     scan = Scan(model)
     chains = Chains(model.domain, 600, seed=1, n_threads=1)
-    monkeypatch.setattr(_blocks, "LONGEST_CALL", 0.0)  # one sweep a call
+    cut_work(0.0)  # one sweep a call
     calls = []
 
     def sweep_or_interrupt(*arguments):

@@ -21,11 +21,6 @@ def enumerate_entropy(model):
     return naive.entropy(naive.distribution(*parts(model))[1])
 
 
-def refuse_tables(monkeypatch, most=1):
-    """Make sums out of reach that take tables of more entries."""
-    monkeypatch.setattr("sparsefield.inference.elimination._cliques.MOST_STATES", most)
-
-
 @everyone
 def test_the_entropy_is_that_of_all_states(model):
     found = model.entropy()
@@ -35,8 +30,8 @@ def test_the_entropy_is_that_of_all_states(model):
 
 
 @everyone
-def test_what_sums_do_not_reach_is_enumerated(model, monkeypatch):
-    refuse_tables(monkeypatch)
+def test_what_sums_do_not_reach_is_enumerated(model, limit_sums):
+    limit_sums()
     found = model.entropy()
     assert found.method == "exact"
     assert float(found) == pytest.approx(enumerate_entropy(model), rel=1e-10, abs=1e-10)
@@ -59,14 +54,13 @@ def test_draws_agree_with_enumeration(name):
     assert "nats with a standard error of" in str(found)
 
 
-def test_only_what_interacts_too_much_is_drawn(monkeypatch):
+def test_only_what_interacts_too_much_is_drawn(limit_sums):
     # A clique of four and an edge: with tables of four entries the clique is out of reach, the edge is not.
     interactions = np.zeros((6, 6))
     interactions[:4, :4] = 0.5 * (1 - np.eye(4))
     interactions[4, 5] = interactions[5, 4] = 2.0
     model = PairwiseMRF.binary([-0.5, 0.2, 0.1, 0.3, -1.0, 0.4], interactions)
-    refuse_tables(monkeypatch, 4)
-    monkeypatch.setattr("sparsefield.model._entropy.MAX_STATES", 8)
+    limit_sums(4, n_states=8)
     found = model.entropy(n_draws=10_000)
     assert found.method == "draws"
     assert abs(float(found) - enumerate_entropy(model)) < FAR * found.error

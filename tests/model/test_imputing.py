@@ -21,12 +21,12 @@ class Refusing(Cpu):
 
 
 @pytest.fixture
-def take(monkeypatch):
+def take(limit_sums):
     """Choose what draws; return the backend that does."""
 
     def choose(way):
         if way != "sums":
-            monkeypatch.setattr("sparsefield.inference.elimination._cliques.MOST_STATES", 1)
+            limit_sums()
         return Refusing() if way == "Gibbs chains" else Cpu()
 
     return choose

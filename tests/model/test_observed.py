@@ -32,18 +32,17 @@ def enumerate_rows(model, codes):
 
 
 @everyone
-def test_what_sums_do_not_reach_is_enumerated_and_exact(model, monkeypatch):
+def test_what_sums_do_not_reach_is_enumerated_and_exact(model, limit_sums):
     codes = make_rows(model)
-    monkeypatch.setattr("sparsefield.inference.elimination._cliques.MOST_STATES", 3)  # one value of a row at most
+    limit_sums(3)  # one value of a row at most
     found = model.log_prob_observed(codes)
     np.testing.assert_allclose(found, enumerate_rows(model, codes), rtol=1e-10, atol=1e-10)
 
 
 @everyone
-def test_estimates_come_with_the_error_that_they_have(model, monkeypatch):
+def test_estimates_come_with_the_error_that_they_have(model, limit_sums):
     codes, known = make_rows(model), model.log_partition()
-    monkeypatch.setattr("sparsefield.inference.elimination._cliques.MOST_STATES", 3)
-    monkeypatch.setattr("sparsefield.model._partition.MAX_STATES", 3)
+    limit_sums(3, n_states=3)
     with pytest.warns(UserWarning, match=r"row 2 among them") as caught:
         found = model.log_prob_observed(codes, log_partition=known)
     error = float(re.search(r"errors of up to ([0-9.e-]+): too many missing", str(caught[0].message))[1])
@@ -57,10 +56,9 @@ def test_estimates_come_with_the_error_that_they_have(model, monkeypatch):
         np.testing.assert_array_equal(again(codes, log_partition=known), found)
 
 
-def test_what_cannot_be_drawn_either_is_refused(monkeypatch):
+def test_what_cannot_be_drawn_either_is_refused(monkeypatch, limit_sums):
     model = FIELDS["dense"]
-    monkeypatch.setattr("sparsefield.inference.elimination._cliques.MOST_STATES", 3)
-    monkeypatch.setattr("sparsefield.model._partition.MAX_STATES", 3)
+    limit_sums(3, n_states=3)
     monkeypatch.setattr("sparsefield.model._annealing._MOST_TIMES", 1)
     with pytest.raises(OutOfReachError, match="out of reach of annealing"):
         model.log_prob_observed(make_rows(model), log_partition=0.0, backend=Undrawn())

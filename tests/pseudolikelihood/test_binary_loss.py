@@ -119,8 +119,8 @@ def test_distinct_rows_are_counted_once_and_lose_nothing(has_weights):
         assert np.array_equal(ones, np.ones(few.shape[1]))
 
 
-def test_threads_give_the_same_bits(monkeypatch):
-    monkeypatch.setattr("sparsefield._threads.SMALLEST_SHARE", 1e-9)
+def test_threads_give_the_same_bits(cut_work):
+    cut_work()
     table, weights, theta, main = make_case(23, 3000, seed=2)
     near, values = lay_out(theta)
     found = []

@@ -163,8 +163,8 @@ def test_a_step_leaves_its_state_alone():
 
 
 @pytest.mark.parametrize("persist", [False, True])
-def test_same_seed_same_fit_whatever_the_threads(persist, monkeypatch):
-    monkeypatch.setattr("sparsefield._threads.SMALLEST_SHARE", 1e-15)
+def test_same_seed_same_fit_whatever_the_threads(persist, cut_work):
+    cut_work()
     problem = make_problem(8)
     fits = [solve(problem, Fixed(3), Simulation(3000, 5, persist, backend=Cpu(n)), max_iter=15) for n in (1, 2)]
     np.testing.assert_array_equal(theta_of(fits[0].model), theta_of(fits[1].model))

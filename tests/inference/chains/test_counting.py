@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from sparsefield import _threads
 from sparsefield._kernels._target import HAS_AVX2
 from sparsefield.data import _counting, moments_of_codes
 from sparsefield.inference import Chains
@@ -19,8 +18,8 @@ MODELS = {name: ZOO[name] for name in ("mixed levels", "mixed, no reference", "n
 @pytest.mark.parametrize("by_nibbles", [False, pytest.param(True, marks=needs_packed)])
 @pytest.mark.parametrize("n", [1, 511, 513, 33_000])
 @pytest.mark.parametrize("name", MODELS)
-def test_bytes_are_counted_as_their_codes(monkeypatch, name, n, by_nibbles):
-    monkeypatch.setattr(_threads, "SMALLEST_SHARE", 1e-15)  # so that small work is shared too
+def test_bytes_are_counted_as_their_codes(monkeypatch, cut_work, name, n, by_nibbles):
+    cut_work()
     monkeypatch.setattr(_counting, "HAS_AVX2", by_nibbles)
     monkeypatch.setattr(_counting, "HAS_VECTOR_POPCOUNT", not by_nibbles)
     domain = MODELS[name].domain

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from sparsefield import _threads
 from sparsefield.certificates import Disagreement
 from sparsefield.datasets import make_field
 from sparsefield.gradients import Point, ProximalStep, Simulation, Tay
@@ -63,11 +62,11 @@ def test_iterations_are_the_same_without_the_call(kind, monkeypatch):
     assert found[1:] == slow[1:]
 
 
-def test_large_work_is_left_to_threads(monkeypatch):
+def test_large_work_is_left_to_threads(monkeypatch, cut_work):
     point = make_point()
     chains, scan = Chains(PROBLEM.domain, 2000, seed=5), Scan(point.model)
     rule, biases = ProximalStep(PROBLEM, point.theta, 0.4).rule(), np.full(3, np.inf)
-    monkeypatch.setattr(_threads, "SMALLEST_SHARE", 1e-9)
+    cut_work()
     assert chains.sweep_until(scan, biases, 1.0, rule) is None
     assert chains.n_sweeps == 0
     monkeypatch.undo()

@@ -5,12 +5,12 @@ import itertools
 import numpy as np
 import pytest
 
-from sparsefield import Domain, PairwiseMRF, _threads
+from sparsefield import Domain, PairwiseMRF
 from sparsefield._kernels import _intervals, _lookups, _noise
 from sparsefield._kernels._bytes import BLOCK
 from sparsefield.inference import BoundingChains, OutOfReachError, Perfect, Scan
 from sparsefield.inference.chains._blocks import SWEEPS, make_streams
-from sparsefield.inference.exact_draws import _coupled, _level_bounds
+from sparsefield.inference.exact_draws import _level_bounds
 from sparsefield.inference.exact_draws._sets import make_sets
 from support.level_fields import Law, from_blocks, ordered_field
 from support.statistics_ import FALSE_ALARM, assert_counts_agree, assert_moments_agree
@@ -125,10 +125,9 @@ def test_exact_draws_of_a_chain_are_independent(model):
 
 
 @pytest.mark.parametrize("model", [LEVELS["mixed levels"], ORDERED["of both signs"]], ids=["sets", "intervals"])
-def test_draws_do_not_depend_on_the_threads(model, monkeypatch):
+def test_draws_do_not_depend_on_the_threads(model, cut_work):
     one = Perfect(20_000, seed=9, n_threads=1).run(model).codes()
-    monkeypatch.setattr(_threads, "SMALLEST_SHARE", 1e-15)
-    monkeypatch.setattr(_coupled, "LONGEST_CALL", 0.0)  # one sweep a call
+    cut_work(0.0)  # one sweep a call
     np.testing.assert_array_equal(one, Perfect(20_000, seed=9, n_threads=3).run(model).codes())
     assert not np.array_equal(one, Perfect(20_000, seed=10).run(model).codes())
 

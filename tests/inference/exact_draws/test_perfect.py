@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 
-from sparsefield import PairwiseMRF, _threads
+from sparsefield import PairwiseMRF
 from sparsefield._kernels._target import HAS_AVX2
 from sparsefield.certificates import dobrushin, influence_matrix
 from sparsefield.certificates._influence import spectral_radius
 from sparsefield.datasets import make_field
 from sparsefield.inference import BoundingChains, Perfect, Scan
 from sparsefield.inference.chains._blocks import PILOT, SWEEPS, make_streams
-from sparsefield.inference.exact_draws import _coupled
 from support import naive
 from support.random_fields import pair_field
 from support.statistics_ import assert_counts_agree, assert_moments_agree
@@ -97,11 +96,10 @@ def test_packed_draws_equal_byte_draws(monkeypatch, n):
     np.testing.assert_array_equal(packed.codes(), plain.codes())
 
 
-def test_exact_draws_do_not_depend_on_the_threads(monkeypatch):
+def test_exact_draws_do_not_depend_on_the_threads(cut_work):
     model = make_field(14, seed=2)
     one = model.sample(40_000, method="perfect", seed=9, n_threads=1).codes
-    monkeypatch.setattr(_threads, "SMALLEST_SHARE", 1e-15)
-    monkeypatch.setattr(_coupled, "LONGEST_CALL", 0.0)  # one block of sweeps a call
+    cut_work(0.0)  # one block of sweeps a call
     np.testing.assert_array_equal(one, model.sample(40_000, method="perfect", seed=9, n_threads=3).codes)
     assert not np.array_equal(one, model.sample(40_000, method="perfect", seed=10).codes)
 

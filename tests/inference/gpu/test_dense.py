@@ -5,7 +5,8 @@ import pytest
 from scipy import stats
 
 from sparsefield import Domain, PairwiseMRF
-from sparsefield.inference.chains._blocks import LONGEST_CALL, SWEEPS
+from sparsefield._threads import LONGEST_CALL
+from sparsefield.inference.chains._blocks import SWEEPS
 from sparsefield.inference.chains._tables import as_whole
 from sparsefield.inference.gpu._chains import DeviceChains, cut_sweeps, lay_out
 from sparsefield.inference.gpu._dense import ROWS, STEP, lay_out_entries, suits_products

@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 
-from sparsefield import PairwiseMRF, _threads
+from sparsefield import PairwiseMRF
 from sparsefield._kernels._target import HAS_AVX2
 from sparsefield.datasets import make_field
 from sparsefield.inference import Cpu, OutOfReachError, Scan
 from sparsefield.inference.chains._blocks import CHOICES, CONTINUED, PILOT, SWEEPS, make_streams
-from sparsefield.inference.exact_draws import _coupled
-from sparsefield.inference.missing import _clamped_coupling, _enumerated_rows, _missing
+from sparsefield.inference.missing import _clamped_coupling, _missing
 from support import naive
 from support.level_fields import ordered_field
 from support.statistics_ import assert_counts_agree
@@ -121,7 +120,7 @@ def test_draws_of_levels_have_the_probabilities_given_the_observed_cells(name, w
 @pytest.mark.parametrize(
     "model", [random_field([3] * 14, seed=1, scale=0.1), ordered_field([3] * 14, seed=1, scale=0.03)]
 )
-def test_many_missing_values_of_levels_are_drawn_whatever_the_threads(model, monkeypatch):
+def test_many_missing_values_of_levels_are_drawn_whatever_the_threads(model, monkeypatch, cut_work):
     # 3^14 ways to fill a row are too many to enumerate.
     rows = make_rows(model, 40, share=0.6)
     rows[:5] = 255
@@ -129,9 +128,7 @@ def test_many_missing_values_of_levels_are_drawn_whatever_the_threads(model, mon
     chains, run = Cpu(1).clamped_draw(model, codes, seed=1, max_sweeps=500)
     assert 300 <= run.n_coupled < 2400
     assert np.all((chains.codes() == codes) | (codes == 255))
-    monkeypatch.setattr(_threads, "SMALLEST_SHARE", 1e-15)
-    for module in (_coupled, _enumerated_rows, _clamped_coupling):
-        monkeypatch.setattr(module, "LONGEST_CALL", 0.0)
+    cut_work(0.0)
     monkeypatch.setattr(_clamped_coupling, "_MOST_BLOCKS", 1)
     np.testing.assert_array_equal(chains.codes(), Cpu(3).clamped_draw(model, codes, seed=1, max_sweeps=500)[0].codes())
 
@@ -160,16 +157,14 @@ def test_packed_draws_equal_byte_draws(force):
     np.testing.assert_array_equal(*found)
 
 
-def test_draws_do_not_depend_on_threads_or_on_how_many_are_made_at_one_time(monkeypatch):
+def test_draws_do_not_depend_on_threads_or_on_how_many_are_made_at_one_time(monkeypatch, cut_work):
     # Half of the rows are coupled and half are enumerated.
     model = make_field(20, seed=2)
     codes = np.repeat(make_rows(model, 400, share=0.45), 7, axis=0)
     one, run = Cpu(1).clamped_draw(model, codes, seed=9, max_sweeps=2000)
     assert run.n_coupled > 512
     assert run.n_enumerated > 512
-    monkeypatch.setattr(_threads, "SMALLEST_SHARE", 1e-15)
-    for module in (_coupled, _enumerated_rows, _clamped_coupling):
-        monkeypatch.setattr(module, "LONGEST_CALL", 0.0)
+    cut_work(0.0)
     monkeypatch.setattr(_clamped_coupling, "_MOST_BLOCKS", 1)
     np.testing.assert_array_equal(one.codes(), Cpu(3).clamped_draw(model, codes, seed=9, max_sweeps=2000)[0].codes())
     assert not np.array_equal(one.codes(), Cpu(1).clamped_draw(model, codes, seed=10, max_sweeps=2000)[0].codes())
@@ -235,7 +230,7 @@ def test_draws_can_be_swept_on_and_keep_their_probabilities(way, force):
 
 
 @pytest.mark.parametrize("name", ZOO)
-def test_expectations_and_variances_given_the_observed_cells(name, monkeypatch):
+def test_expectations_and_variances_given_the_observed_cells(name, cut_work):
     model = ZOO[name]
     rng = np.random.default_rng(1)
     rows, weights = make_rows(model, 12), rng.random(12)
@@ -253,11 +248,11 @@ def test_expectations_and_variances_given_the_observed_cells(name, monkeypatch):
     np.testing.assert_allclose(found, expected, atol=2e-12)
     np.testing.assert_array_equal(found, found.T)
     np.testing.assert_allclose(Cpu().clamped_variances(model, rows, move), variances, atol=2e-12 * (values**2).max())
-    monkeypatch.setattr(_threads, "SMALLEST_SHARE", 1e-15)
+    cut_work()
     np.testing.assert_array_equal(found, Cpu(3).clamped_products(model, np.asfortranarray(rows), weights))
 
 
-def test_expectations_and_variances_do_not_depend_on_threads_or_on_how_they_are_cut(monkeypatch):
+def test_expectations_and_variances_do_not_depend_on_threads_or_on_how_they_are_cut(cut_work):
     model = make_field(20, seed=2)
     rows = make_rows(model, 100, share=0.4)  # of 2^1 to 2^20 states
     rng = np.random.default_rng(1)
@@ -268,9 +263,8 @@ def test_expectations_and_variances_do_not_depend_on_threads_or_on_how_they_are_
         return backend.clamped_products(model, rows, weights), backend.clamped_variances(model, rows, move)
 
     whole = look(1)
-    monkeypatch.setattr(_threads, "SMALLEST_SHARE", 1e-15)
     for seconds in (0.0, 1e-5):  # a row at a time, and some of them
-        monkeypatch.setattr(_enumerated_rows, "LONGEST_CALL", seconds)
+        cut_work(seconds)
         for n_threads in (1, 3):
             for one, other in zip(whole, look(n_threads), strict=True):
                 np.testing.assert_array_equal(one, other)

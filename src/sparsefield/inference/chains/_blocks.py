@@ -16,7 +16,6 @@ from sparsefield.inference._checks import Storage, check_request, check_sweeps, 
 from sparsefield.inference.chains._scan import Scan
 
 LANES, STEPS = 16, 32  # chain 16 t + m of a block is bit t of lane m
-LONGEST_CALL = 0.1  # seconds after which an interrupt takes effect at the latest
 SWEEPS, STARTS, PILOT, CONTINUED, CHOICES = range(5)  # independent streams of random numbers of a block
 USES = tuple(np.array([use], dtype=np.uint32) for use in range(5))  # the same as kernels take them
 _ONES = 2**64 - 1
@@ -64,7 +63,7 @@ class Blocks:
         one = scan.seconds_per_block * self.n_blocks
         done = 0
         while done < n_sweeps:
-            n = min(n_sweeps - done, max(1, int(LONGEST_CALL / one))) if one else n_sweeps
+            n = min(n_sweeps - done, _threads.fit_call(one, n_sweeps))
             shares = _threads.share(self.n_blocks, self.n_threads, one * n)
             kept = [None if self._kept is None else self._kept[s] for s in shares]
             calls = [(self._states[s], self._streams[s], n, k) for s, k in zip(shares, kept, strict=True)]

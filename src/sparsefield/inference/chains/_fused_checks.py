@@ -14,7 +14,7 @@ from sparsefield._kernels._bytes import BLOCK
 from sparsefield._kernels._interim import sweep_below, sweep_until
 from sparsefield._kernels._target import borrow
 from sparsefield.data import Moments, borrow_rows, is_few
-from sparsefield.inference.chains._blocks import LONGEST_CALL, Blocks
+from sparsefield.inference.chains._blocks import Blocks
 from sparsefield.inference.chains._counting import chain_masks
 from sparsefield.inference.chains._scan import Scan
 
@@ -57,7 +57,7 @@ def fits_one_call(chains: Blocks, scan: Scan, at_once: int, n_sweeps: int) -> bo
     if not (is_plain and chains.domain.is_binary and chains._kept is None):
         return False
     one = scan.seconds_per_block * chains.n_blocks
-    is_short = one * at_once < 2 * _threads.SMALLEST_SHARE and one * n_sweeps < LONGEST_CALL
+    is_short = one * at_once < 2 * _threads.SMALLEST_SHARE and one * n_sweeps < _threads.LONGEST_CALL
     return is_short and is_few(chains.domain.n_slots, chains.n_chains)
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield import _threads
 from sparsefield._deadline import check_time
-from sparsefield.inference.chains._blocks import LONGEST_CALL
 from sparsefield.inference.cluster import _tasks as tasks
 
 # Sums of f parts at a time take log W / log f rounds of f transfers: f / log f is 2.9 at 2, 2.7 at 3 and 3.8 at 8, with
@@ -112,7 +112,7 @@ def _wait(calls: Sequence[Any]) -> None:
         call.add_done_callback(lambda _: n_ended.release())
     check_time()
     for _ in calls:
-        while not n_ended.acquire(timeout=LONGEST_CALL):
+        while not n_ended.acquire(timeout=_threads.LONGEST_CALL):
             check_time()
 
 

@@ -12,7 +12,7 @@ from sparsefield._kernels._bytes import BLOCK
 from sparsefield._kernels._coupling import settle, settle_sets
 from sparsefield.data import Domain
 from sparsefield.inference._checks import Storage
-from sparsefield.inference.chains._blocks import LONGEST_CALL, make_states, pack
+from sparsefield.inference.chains._blocks import make_states, pack
 from sparsefield.inference.chains._scan import Scan
 from sparsefield.inference.exact_draws._bounds import full_word, split
 from sparsefield.inference.exact_draws._sets import carry_along, has_sets
@@ -87,7 +87,7 @@ class Coupled:
         left = np.arange(len(self.n_run))
         while len(left):
             one = self._scan.seconds_per_block * len(left)
-            n_sweeps = max(1, int(LONGEST_CALL / one)) if one else int(lengths.max())
+            n_sweeps = _threads.fit_call(one, int(lengths.max()))
             shares = _threads.share(len(left), n_threads, one * n_sweeps)
             _threads.run(self._run_some, [(left[share], lengths, n_sweeps) for share in shares])
             left = left[[not self._is_done(int(b)) for b in left]]

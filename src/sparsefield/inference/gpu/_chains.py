@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._deadline import check_time
+from sparsefield._threads import fit_call
 from sparsefield.data import MISSING, MOST_ROWS, Counts, Domain, Moments
 from sparsefield.inference._backend import Bounds, ChainStates
 from sparsefield.inference._checks import check_request, check_sweeps
-from sparsefield.inference.chains._blocks import CONTINUED, LONGEST_CALL, STARTS, SWEEPS
+from sparsefield.inference.chains._blocks import CONTINUED, STARTS, SWEEPS
 from sparsefield.inference.chains._counting import count_slots
 from sparsefield.inference.gpu._dense import FEW_VARIABLES, PRODUCT_WARPS
 from sparsefield.inference.gpu._device import Device, Form, guard_memory, name_sweep
@@ -190,7 +191,7 @@ class DeviceBounds(GpuLines, Bounds):
 def cut_sweeps(scan: DeviceScan, n_words: int, n_sweeps: int, *, is_free: bool) -> list[int]:
     """Cut sweeps into calls of about a tenth of a second."""
     one = scan.n_updated * scan.seconds(WORD * n_words, scan.multiplies and is_free)
-    at_once = max(1, int(LONGEST_CALL / one)) if one else max(1, n_sweeps)
+    at_once = fit_call(one, max(1, n_sweeps))
     return [min(at_once, n_sweeps - done) for done in range(0, n_sweeps, at_once)]
 
 

@@ -15,7 +15,7 @@ from sparsefield._typing import Codes, Index
 from sparsefield.data import MISSING, Domain, count
 from sparsefield.inference._checks import Storage
 from sparsefield.inference._field import Field
-from sparsefield.inference.chains._blocks import LONGEST_CALL, PILOT, SWEEPS, make_streams, unpack
+from sparsefield.inference.chains._blocks import PILOT, SWEEPS, make_streams, unpack
 from sparsefield.inference.chains._scan import Scan
 from sparsefield.inference.exact_draws._bounds import find_met, lay_out_bounds
 from sparsefield.inference.exact_draws._coupled import Coupled
@@ -253,4 +253,4 @@ def _go_on(run: Iterator[int], most: int) -> bool:
 
 def _sweeps_at_once(pilot: Scan, n_blocks: int) -> int:
     """Return how many sweeps some blocks of chains make in a tenth of a second, each of them."""
-    return max(1, int(LONGEST_CALL / (pilot.seconds_per_block * n_blocks)))  # a variable is missing: no time is zero
+    return _threads.fit_call(pilot.seconds_per_block * n_blocks, 1)

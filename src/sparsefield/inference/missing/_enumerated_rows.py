@@ -14,7 +14,6 @@ from sparsefield._kernels._conditional import draw_rows, expect_rows, vary_rows
 from sparsefield._typing import Codes, Matrix
 from sparsefield.data import MISSING, Domain
 from sparsefield.inference._field import Field
-from sparsefield.inference.chains._blocks import LONGEST_CALL
 
 MOST_STATES = 2**20  # that the missing values of a row may have: 8 MB an array
 MOST_ALTOGETHER = 2**28  # that those of all rows may have where there is no other way to draw them: 4 seconds
@@ -145,7 +144,7 @@ def _run_in_pieces(
     """
     total = float(work.sum())
     shares = _threads.share(len(parts), n_threads, _SECONDS_PER_STATE * total)
-    most = max(1.0, LONGEST_CALL / (_SECONDS_PER_STATE * len(shares)))
+    most = max(1.0, _threads.LONGEST_CALL / (_SECONDS_PER_STATE * len(shares)))
     ranges = [slice(parts[share.start].start, parts[share.stop - 1].stop) for share in shares]
 
     def run(share: slice, piece: slice) -> None:
