@@ -45,15 +45,15 @@ def clock(action: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
 def measure_senate(n: int) -> dict[str, Any]:
     """Choose a penalty, measure one fit and a bootstrap with it, and make a bootstrap with the paper's."""
     votes = load_votes()
-    most = sf.alpha_max(votes.nays)
+    most = sf.selection.alpha_max(votes.nays)
     alphas = [float(alpha) for alpha in np.geomspace(most, PAPERS_ALPHA, N_ALPHAS)]
-    bootstrap(votes.nays, 0.9 * most, n=2)  # compiles, and reads compiled code
-    choice, choosing = clock(lambda: select(votes.nays, alphas=alphas))
+    bootstrap(votes.nays, alpha=0.9 * most, n=2)  # compiles, and reads compiled code
+    choice, choosing = clock(lambda: select(votes.nays, sf.EBIC(alphas=alphas)))
     _, default = clock(lambda: sf.learn(votes.nays, choice.alpha))
     with threadpool_limits(1, user_api="blas"):  # as resamples have it, and the fit that they start at
         _, alone = clock(lambda: sf.learn(votes.nays, choice.alpha))
-    found, whole = clock(lambda: bootstrap(votes.nays, choice.alpha, n=n))
-    denser, longer = clock(lambda: bootstrap(votes.nays, PAPERS_ALPHA, n=n))
+    found, whole = clock(lambda: bootstrap(votes.nays, alpha=choice.alpha, n=n))
+    denser, longer = clock(lambda: bootstrap(votes.nays, alpha=PAPERS_ALPHA, n=n))
     return {
         "choice": choice.sentence,
         "largest frequency": find_largest(votes),

@@ -24,8 +24,9 @@ from rich.console import Console
 from threadpoolctl import threadpool_limits
 
 from measure import best_times, name_machine, store
-from sparsefield import PairwiseMRF, moments_of_table
+from sparsefield import PairwiseMRF
 from sparsefield.certificates import Disagreement, coalescence, fischer, fischer_sweeps
+from sparsefield.data import moments_of_table
 from sparsefield.datasets import make_field
 from sparsefield.inference import BoundingChains, Chains, Exact, Gibbs, Perfect, Scan
 from sparsefield_experiments import Law

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -132,14 +132,14 @@ class WithoutExactDraws(Cpu):
         raise OutOfReachError("These draws are to be made by chains.")
 
 
-def measure_completing(table: Table, solver: Literal["newton", "spg"], seed: int) -> tuple[int, float, float]:
+def measure_completing(table: Table, solver: sf.Newton | sf.Proximal, seed: int) -> tuple[int, float, float]:
     """Fit a table whose missing values are filled by chains.
 
     Returns steps, seconds, and the norm of the exact smallest subgradient.
     """
     clock = time.process_time()
     with patch.object(_completed, "is_cheap", lambda n_states, *_: n_states < 0):
-        fit = learn(table, ALPHA, solver=solver, schedule="perfect", seed=seed, backend=WithoutExactDraws(1))
+        fit = learn(table, ALPHA, solver=solver, seed=seed, device=WithoutExactDraws(1))
     seconds = time.process_time() - clock
     moments = expected_moments(fit.model, table, np.ones(table.n_rows))
     problem = Problem.with_l1(moments, table.domain, ALPHA)
@@ -155,15 +155,18 @@ def bench_completing() -> list[Row]:
         codes[np.random.default_rng(number).random(codes.shape) < 0.1] = np.nan
         tables.append(sf.encode(codes))
     rows = []
-    solvers: tuple[Literal["newton", "spg"], ...] = ("newton", "spg")
-    for solver in solvers:
-        seeds = SEEDS if solver == "newton" else SEEDS[:2]
+    solvers: dict[str, sf.Newton | sf.Proximal] = {
+        "newton": sf.Newton(schedule="perfect"),
+        "spg": sf.Proximal(schedule="perfect"),
+    }
+    for name, solver in solvers.items():
+        seeds = SEEDS if name == "newton" else SEEDS[:2]
         for value in COMPLETING.values:
             with COMPLETING.set_to(value):
                 found = np.array([measure_completing(table, solver, seed) for table in tables for seed in seeds])
             steps, seconds, _ = found.mean(axis=0)
             ends = {"median": float(np.median(found[:, 2])), "largest": float(found[:, 2].max())}
-            rows.append({"solver": solver, "value": value, "steps": steps, "seconds": seconds, **ends})
+            rows.append({"solver": name, "value": value, "steps": steps, "seconds": seconds, **ends})
     return rows
 
 
@@ -235,7 +238,7 @@ def bench_noise() -> list[Row]:
     tables["Senate"] = Table(votes.domain, np.where(votes.mask, 0, votes.codes).astype(np.uint8))
     rows = []
     for name, table in tables.items():
-        means = sf.moments_of_table(table).pair
+        means = sf.data.moments_of_table(table).pair
         size = norm(np.sqrt(means * (1 - means)))
         rows.append({"name": name, "norm": float(size / np.sqrt(count_statistics(table.domain)))})
     return rows
@@ -247,7 +250,7 @@ def bench_objective() -> list[Row]:
     for p in (10, 12, 14):
         table = make_table(p, 1)
         problem, theta = (
-            Problem.with_l1(sf.moments_of_table(table), table.domain, ALPHA),
+            Problem.with_l1(sf.data.moments_of_table(table), table.domain, ALPHA),
             as_theta(make_field(p, seed=1)),
         )
         rows.append({"p": p, "seconds": best_times({"one": partial(problem.objective, theta)})["one"]})
@@ -261,7 +264,7 @@ def bench_steps() -> list[Row]:
     rows = []
     for name, model in fields.items():
         table = model.sample(2000, n_sweeps=200, seed=1)
-        problem = Problem.with_l1(sf.moments_of_table(table), table.domain, ALPHA)
+        problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, ALPHA)
         start = as_theta(solve_pseudo_likelihood(table, ALPHA, penalize_main=True).model)
         ways: dict[str, tuple[Schedule, int]] = {"states": (ExactMoments(), 1)}
         ways |= {f"{n}": (BestDraws(max_states=0), n) for n in STEP_DRAWS}

@@ -152,7 +152,7 @@ def choose(asked: dict[str, Row], table: Table, seed: int) -> dict[str, Row]:
     found = {}
     for name, options in asked.items():
         began = time.process_time()
-        choice = select(table.rows, seed=seed, n_jobs=1, n_threads=1, **options)
+        choice = select(table.rows, sf.EBIC(n_jobs=1), seed=seed, n_threads=1, **options)
         found[name] = table.judge(choice.alpha, time.process_time() - began)
     return found
 

@@ -139,7 +139,7 @@ def bench_senate() -> dict[str, Any]:
     for device in ("cuda", "cpu"):
         sf.learn(table, 2 * SENATE_ALPHA, seed=1, device=device)  # compile
     with stopwatch(found, "fit_gpu"):
-        fit = sf.learn(table, SENATE_ALPHA, seed=1, backend=Cuda())
+        fit = sf.learn(table, SENATE_ALPHA, seed=1, device=Cuda())
     with stopwatch(found, "fit_cpu"):
         other = sf.learn(table, SENATE_ALPHA, seed=1)
     found["edges"] = [int(np.count_nonzero(np.triu(own.model.interactions, 1))) for own in (fit, other)]
@@ -152,11 +152,11 @@ def bench_senate() -> dict[str, Any]:
             chains.moments()
         found[f"sweeps_{name}"] = run.sweeps_per_draw
     # With free main effects nothing that is proven for every number of draws says much: see docs/math/optimality.md.
-    penalised = sf.learn(table, SENATE_ALPHA, seed=1, backend=Cuda(), penalize_main=True)
+    penalised = sf.learn(table, SENATE_ALPHA, seed=1, device=Cuda(), penalize_main=True)
     for name, own in (("free", fit), ("penalised", penalised)):
         part: dict[str, Any] = {}
         with stopwatch(part, "seconds"):
-            optimality = sf.certify(own, table, n_draws=CERTIFIED_DRAWS, seed=2, backend=Cuda()).optimality
+            optimality = sf.certify(own, table, n_draws=CERTIFIED_DRAWS, seed=2, device=Cuda()).optimality
         assert optimality is not None
         found[name] = part | {"gap": optimality.gap, "kind": optimality.kind, "proven": optimality.proven}
     return found
@@ -169,9 +169,9 @@ def bench_fit(p: int) -> dict[str, Any]:
     found: dict[str, Any] = {"variables": p}
     for name, backend in (("gpu", Cuda()), ("cpu", Cpu())):
         with stopwatch(found, f"first_{name}"):
-            sf.learn(table, 0.02, seed=1, backend=backend)
+            sf.learn(table, 0.02, seed=1, device=backend)
         with stopwatch(found, f"seconds_{name}"):
-            fit = sf.learn(table, 0.02, seed=1, backend=backend)
+            fit = sf.learn(table, 0.02, seed=1, device=backend)
         found[f"edges_{name}"] = int(np.count_nonzero(np.triu(fit.model.interactions, 1)))
         found[f"draws_{name}"] = fit.steps[-1].n_chains
     return found

@@ -111,7 +111,7 @@ MAKERS = {
 
 def choose_alpha(table: Table, share: float) -> float:
     """Return the alpha that so large a share of pairs differs by from independence."""
-    moments = sf.moments_of_table(table)
+    moments = sf.data.moments_of_table(table)
     far = np.abs(moments.pair - np.outer(moments.main, moments.main))
     pairs = far[np.triu(table.domain.slot_variables[:, None] != table.domain.slot_variables)]
     return max(1e-4, float(np.quantile(pairs, 1 - share)))

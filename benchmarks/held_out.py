@@ -117,7 +117,7 @@ def by_folds(rows: Part) -> sf.PairwiseMRF:
 def by_pseudo_likelihood(rows: Part, criterion: Any) -> sf.PairwiseMRF:
     """Penalise the pseudo-likelihood with a penalty that is chosen."""
     table, weights = rows
-    chosen = select(table, criterion=criterion, objective="pseudolikelihood", sample_weight=weights)
+    chosen = select(table, criterion, objective="pseudolikelihood", sample_weight=weights)
     return sf.PseudoLikelihood(chosen.alpha, progress=False).fit(table, sample_weight=weights).model_
 
 

@@ -46,7 +46,7 @@ def measure_table(field: str, seed: int, n_resamples: int) -> Row:
     # Weights like those of as many rows: the optimum does not depend on their sum.
     weights = n_rows * probabilities
     optimum = sf.learn(sf.Table(truth.domain, np.asfortranarray(states)), alpha, sample_weight=weights, n_threads=1)
-    found = bootstrap(table, alpha, n=n_resamples, seed=seed, n_threads=1)
+    found = bootstrap(table, alpha=alpha, n=n_resamples, seed=seed, n_threads=1)
     return {
         "field": field,
         "seed": seed,

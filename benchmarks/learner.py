@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 from rich.console import Console
 from sklearn.exceptions import ConvergenceWarning
 
+import sparsefield as sf
 from alternatives import by_skglm, by_sklearn
 from measure import name_machine, store
-from sparsefield import PairwiseMRF, PseudoLikelihood, SparseMRF, Table, moments_of_table
+from sparsefield import PairwiseMRF, PseudoLikelihood, SparseMRF, Table
+from sparsefield.data import moments_of_table
 from sparsefield.datasets import make_field
 from sparsefield.model import as_theta
 from sparsefield.network import edge_auc
@@ -32,10 +34,10 @@ SCHEDULES: dict[str, dict[str, Any]] = {
     "SPG, 30 sweeps": {"schedule": 30},
     "SPG, 60 sweeps": {"schedule": 60},
     "SPG-Inc": {"schedule": "increasing"},
-    "TAY, paper": {"certificate": "paper"},
-    "TAY, sharp": {"certificate": "sharp"},
-    "TAY, persistent": {"certificate": "persistent"},
-    "TAY, coalescence": {"certificate": "coalescence"},
+    "TAY, paper": {"bound": "paper"},
+    "TAY, sharp": {"bound": "sharp"},
+    "TAY, persistent": {"bound": "persistent"},
+    "TAY, coalescence": {"bound": "coalescence"},
     "exact draws": {"schedule": "perfect"},
 }
 
@@ -111,22 +113,21 @@ def tuned_tay(data: NDArray[np.float64], n_iter: int) -> tuple[NDArray[np.float6
     return theta, total
 
 
+def as_the_paper(max_iter: int, **options: Any) -> SparseMRF:
+    """Return the estimator with the paper's steps."""
+    own = {"step_size": STEP_SIZE, "n_chains": N_CHAINS, "max_sweeps": MAX_SWEEPS, **options}
+    return SparseMRF(ALPHA, penalize_main=True, solver=sf.Proximal(max_iter=max_iter, **own), random_state=1)
+
+
 def bench_numpy(table: Table, truth: PairwiseMRF, n_iter: int = 300) -> list[dict[str, Any]]:
     """Time TAY of the package and of numpy in the paper's setting, in turns, and compare the time of an iteration."""
     data = moments_of_table(table).pair
-    settings: dict[str, Any] = {
-        "solver": "spg",
-        "step_size": STEP_SIZE,
-        "n_chains": N_CHAINS,
-        "max_sweeps": MAX_SWEEPS,
-        "random_state": 1,
-    }
-    SparseMRF(ALPHA, penalize_main=True, max_iter=2, **settings).fit(table)  # compile
 
-    def ours(n_threads: int | None) -> tuple[NDArray[np.float64], float, int]:
-        mrf = SparseMRF(ALPHA, penalize_main=True, max_iter=n_iter, n_threads=n_threads, **settings).fit(table)
+    def ours(n_threads: int | None, max_iter: int = n_iter) -> tuple[NDArray[np.float64], float, int]:
+        mrf = as_the_paper(max_iter).set_params(n_threads=n_threads).fit(table)
         return mrf.interactions_, float(mrf.trace_["n_sweeps"].sum()), mrf.n_iter_
 
+    ours(None, 2)  # compile
     ways: dict[str, Any] = {
         "numpy, straight": lambda: (*straight_tay(data, n_iter), n_iter),
         "numpy, tuned": lambda: (*tuned_tay(data, n_iter), n_iter),
@@ -157,21 +158,14 @@ def bench_numpy(table: Table, truth: PairwiseMRF, n_iter: int = 300) -> list[dic
 def bench_schedules(table: Table, truth: PairwiseMRF) -> list[dict[str, Any]]:
     """Fit the paper's setting with each schedule, 300 iterations, and compare exact objectives."""
     problem = Problem.with_l1(moments_of_table(table), table.domain, ALPHA)
-    spg: dict[str, Any] = {"solver": "spg", "schedule": "exact", "step_size": STEP_SIZE}
-    best = SparseMRF(ALPHA, penalize_main=True, max_iter=3000, tol=1e-5, **spg).fit(table)
+    exact = sf.Proximal(schedule="exact", step_size=STEP_SIZE, max_iter=3000, tol=1e-5)
+    best = SparseMRF(ALPHA, penalize_main=True, solver=exact).fit(table)
     lowest = problem.objective(as_theta(best.model_))
     rows = []
     for name, options in SCHEDULES.items():
-        settings: dict[str, Any] = {
-            "solver": "spg",
-            "step_size": STEP_SIZE,
-            "n_chains": N_CHAINS,
-            "max_sweeps": MAX_SWEEPS,
-            "random_state": 1,
-        }
-        SparseMRF(ALPHA, penalize_main=True, max_iter=2, **settings, **options).fit(table)  # compile
+        as_the_paper(2, **options).fit(table)  # compile
         start = time.perf_counter()
-        mrf = SparseMRF(ALPHA, penalize_main=True, max_iter=300, **settings, **options).fit(table)
+        mrf = as_the_paper(300, **options).fit(table)
         rows.append(
             {
                 "name": name,

@@ -89,7 +89,7 @@ def measure_fit(cluster: Cluster) -> dict[str, Any]:
     for name, backend in ways.items():
 
         def learn(name: str = name, backend: Backend = backend) -> None:
-            fits[name] = sf.learn(table, 0.01, backend=backend, seed=1)
+            fits[name] = sf.learn(table, 0.01, device=backend, seed=1)
 
         times[name] = best_time(learn, 2)
     assert all(np.array_equal(as_theta(fit.model), as_theta(fits["1 thread"].model)) for fit in fits.values())

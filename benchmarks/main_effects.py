@@ -51,7 +51,7 @@ def learn_edges(table: sf.Table, alpha: float, choice: str, method: str) -> Matr
     """Return interactions, zero where there is no edge."""
     penalize_main = CHOICES[choice]
     if method == "likelihood":
-        fit = sf.learn(table, alpha, penalize_main=penalize_main, schedule="exact")
+        fit = sf.learn(table, alpha, penalize_main=penalize_main, solver=sf.Newton(schedule="exact"))
     else:
         fit = sf.PseudoLikelihood(alpha, penalize_main=penalize_main, **PRECISELY).fit(table).fit_
     if fit.status.code != "converged":

@@ -25,11 +25,11 @@ from sklearn.exceptions import ConvergenceWarning
 import sparsefield as sf
 from alternatives import by_skglm, by_sklearn
 from measure import find_peak, name_machine, store
-from sparsefield import Optimality, PseudoLikelihood, SparseMRF, Table
+from sparsefield import PseudoLikelihood, SparseMRF, Table
 from sparsefield._deadline import OutOfTimeError, until
 from sparsefield._typing import Matrix
 from sparsefield.datasets import load_senate, make_field
-from sparsefield.fits import NewtonStep
+from sparsefield.fits import NewtonStep, Optimality
 from sparsefield.gradients import BestDraws, Simulation, Tay
 from sparsefield.inference import enumerate_states
 from sparsefield.model import as_theta, sum_once
@@ -116,7 +116,7 @@ def bench_paper(p: int, seed: int) -> dict[str, Any]:
     """Time three solvers to the same gap in the paper's setting."""
     truth = make_field(p, seed=seed)
     table = truth.sample(2000, method="perfect", seed=seed)
-    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.017)
+    problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, 0.017)
     start = time.perf_counter()
     mrf = SparseMRF(0.017, penalize_main=True, gap=ASKED, random_state=seed).fit(table)
     seconds = time.perf_counter() - start
@@ -135,7 +135,8 @@ def bench_senate(alpha: float) -> list[dict[str, Any]]:
     votes = load_senate().votes
     table = Table(votes.domain, np.where(votes.mask, 0, votes.codes).astype(np.uint8))
     rows = []
-    spg = {"solver": "spg", "schedule": BestDraws(max_states=0), "init": "pseudolikelihood", "max_iter": 10**6}
+    slow = sf.Proximal(schedule=BestDraws(max_states=0), max_iter=10**6)
+    spg = {"solver": slow, "init": "pseudolikelihood"}
     ways: dict[str, dict[str, Any]] = {"Newton": {}, "SPG, same draws": spg}
     for name, options in ways.items():
         start = time.perf_counter()

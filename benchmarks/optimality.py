@@ -137,7 +137,7 @@ def certify_one(number: int, setting: Setting, seed: int) -> Iterator[Certified]
     truth = make_field(setting.p, 0.3, setting.strength, seed=seed)
     table = truth.sample(N_ROWS, method="perfect", seed=seed, max_sweeps=100_000)
     is_free = seed % 3 == 0
-    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, setting.alpha, not is_free)
+    problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, setting.alpha, not is_free)
     lowest = least_objective(problem)
     asked, far = GAPS[seed // 3 % len(GAPS)], FAR[seed // 9 % len(FAR)]
     fit = fit_newton(problem, BestDraws(max_states=0), Simulation(seed=seed), gap=asked)

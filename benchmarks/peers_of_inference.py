@@ -96,7 +96,7 @@ class Told:
 def by_bootstrap(table: sf.Table, seed: int) -> Told:
     """Resample rows; an interval that excludes zero is an edge."""
     alpha = select(table, seed=seed, n_threads=1).alpha
-    found = bootstrap(table, alpha, n=N_RESAMPLES, seed=seed, n_threads=1)
+    found = bootstrap(table, alpha=alpha, n=N_RESAMPLES, seed=seed, n_threads=1)
     weights = np.zeros((N_RESAMPLES, table.domain.n_variables, table.domain.n_variables))
     weights[:, found.pairs[:, 0], found.pairs[:, 1]] = found.weights
     low, high = np.quantile(weights[:, *np.triu_indices(table.domain.n_variables, 1)], (0.025, 0.975), axis=0)

@@ -40,7 +40,7 @@ PSEUDOCOUNT = 0.5  # as Morcos et al. (2011) have it, of all sequences
 Row = dict[str, Any]
 
 
-def mean_field(table: sf.Alignment, weights: NDArray[np.float64]) -> sf.PairwiseMRF:
+def mean_field(table: sf.proteins.Alignment, weights: NDArray[np.float64]) -> sf.PairwiseMRF:
     """Return the field of mean-field DCA (Morcos et al. 2011): interactions are minus the inverse covariance.
 
     Covariances are those of the levels other than the reference, with pseudocounts: half of the weight is on sequences
@@ -59,22 +59,19 @@ def mean_field(table: sf.Alignment, weights: NDArray[np.float64]) -> sf.Pairwise
     return sf.PairwiseMRF(domain, np.zeros(domain.n_slots), interactions)
 
 
-def fit_pseudo_likelihood(table: sf.Alignment, weights: NDArray[np.float64], alpha: float) -> sf.Fit:
+def fit_pseudo_likelihood(table: sf.proteins.Alignment, weights: NDArray[np.float64], alpha: float) -> sf.Fit:
     """Return a fit of the pseudo-likelihood."""
     return sf.PseudoLikelihood(alpha, progress=False).fit(table, sample_weight=weights).fit_
 
 
-def fit_likelihood(table: sf.Alignment, weights: NDArray[np.float64], alpha: float, seconds: float) -> sf.Fit:
+def fit_likelihood(table: sf.proteins.Alignment, weights: NDArray[np.float64], alpha: float, seconds: float) -> sf.Fit:
     """Return a fit of the likelihood by the paper's steps on persistent chains, from the pseudo-likelihood."""
     clock = time.perf_counter()
     start = sf.PseudoLikelihood(alpha, tol=1e-3, progress=False).fit(table, sample_weight=weights).model_
     return sf.learn(
         table,
         alpha,
-        solver="spg",
-        schedule=3,
-        chains="persistent",
-        n_chains=10_000,
+        solver=sf.Proximal(schedule=3, chains="persistent", n_chains=10_000),
         init=start,
         max_seconds=seconds - (time.perf_counter() - clock),
         sample_weight=weights,
@@ -87,7 +84,7 @@ def measure(name: str, alpha: float | None, fit: Callable[[], Any], contacts: se
     clock = time.process_time()
     fitted = fit()
     seconds = time.process_time() - clock
-    ranked = sf.rank_contacts(fitted, min_separation=SEPARATION)
+    ranked = sf.proteins.rank_contacts(fitted, min_separation=SEPARATION)
     hits = [pair in contacts for pair in ranked.select("first", "second").iter_rows()]
     is_fit = isinstance(fitted, sf.Fit)
     gap = fitted.optimality.gap if is_fit and fitted.optimality is not None else None
@@ -108,11 +105,11 @@ def measure_all(folder: Path, options: argparse.Namespace, console: Console) -> 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnknownLettersWarning)
         # Every letter in every column, as mean-field DCA has it; and only those that occur, to learn from.
-        whole = sf.read_alignment(folder / "PF00014_match53.fasta", levels="all")
-        seen = sf.read_alignment(folder / "PF00014_match53.fasta")
-    sf.sequence_weights(seen[:2])  # compiles
+        whole = sf.proteins.read_alignment(folder / "PF00014_match53.fasta", levels="all")
+        seen = sf.proteins.read_alignment(folder / "PF00014_match53.fasta")
+    sf.proteins.sequence_weights(seen[:2])  # compiles
     clock = time.process_time()
-    weights = sf.sequence_weights(seen)
+    weights = sf.proteins.sequence_weights(seen)
     seconds = time.process_time() - clock
     close = pl.read_csv(folder / "5pti_contacts.csv").filter(
         (pl.col("min_heavy_dist") < DISTANCE) & (pl.col("col_j") - pl.col("col_i") >= SEPARATION)

@@ -54,17 +54,17 @@ def run_step(step: str, folder: Path) -> dict[str, Any]:
     """Do one thing, and return how long it took."""
     warm = pl.LazyFrame({f"x{i}": [0, 1] * 8 for i in range(N_COLUMNS)})  # which compiles
     if step != "reading":
-        sf.count_data(warm)
+        sf.tables.count_data(warm)
     clock, processor = time.perf_counter(), time.process_time()
     found: dict[str, Any] = {}
     if step == "reading":
         pl.scan_parquet(folder / "*.parquet").select(pl.all().sum()).collect(engine="streaming")
     elif step == "counting":
-        found["rows"] = sf.count_data(folder).n_rows
+        found["rows"] = sf.tables.count_data(folder).n_rows
     else:
-        fit = sf.learn(sf.count_data(folder), _ALPHA, seed=1)
+        fit = sf.learn(sf.tables.count_data(folder), _ALPHA, seed=1)
         learned = time.perf_counter()
-        certified = sf.certify(fit, sf.count_data(folder)).optimality
+        certified = sf.certify(fit, sf.tables.count_data(folder)).optimality
         assert certified is not None
         found |= {
             "status": fit.status.code,

@@ -22,7 +22,7 @@ from sparsefield import PairwiseMRF, PseudoLikelihood, SparseMRF, Table
 from sparsefield.datasets import load_senate, make_field
 
 Found = dict[str, Any]
-SHORT: dict[str, Any] = {"n_chains": 1500, "random_state": 3, "progress": False}
+SHORT: dict[str, Any] = {"solver": sf.Newton(n_chains=1500), "random_state": 3, "progress": False}
 
 # Columns of traces that were renamed since a file was stored, by what they were called then.
 RENAMED = {
@@ -93,24 +93,29 @@ def fit_all() -> dict[str, Found]:
             fit = sf.certify(fit, table, n_draws=20_000, seed=5, **own)
         found[name] = describe_fit(fit, kind)
 
+    def newton(**own: Any) -> dict[str, Any]:
+        return {**SHORT, "solver": sf.Newton(n_chains=1500, **own)}
+
+    def proximal(**own: Any) -> dict[str, Any]:
+        return {**SHORT, "solver": sf.Proximal(**{"max_iter": 25, "n_chains": 1500, **own})}
+
     two = tables["two"]
-    spg: dict[str, Any] = {"solver": "spg", "max_iter": 25, **SHORT}
-    for certificate in ("paper", "sharp", "persistent", "coalescence"):
+    for bound in ("paper", "sharp", "persistent", "coalescence"):
         for schedule in ("tay", "conservative"):
-            if (certificate, schedule) != ("persistent", "conservative"):
-                mrf = SparseMRF(0.03, certificate=certificate, schedule=schedule, step_size=0.4, **spg)
-                keep(f"spg {certificate} {schedule}", mrf, two, "gradient")
+            if (bound, schedule) != ("persistent", "conservative"):
+                mrf = SparseMRF(0.03, **proximal(bound=bound, schedule=schedule, step_size=0.4))
+                keep(f"spg {bound} {schedule}", mrf, two, "gradient")
     ways: tuple[str | int, ...] = ("auto", "perfect", "exact", "increasing", 3)
     for way in ways:
         for chains in ("restart", "persistent"):
-            mrf = SparseMRF(0.03, schedule=way, chains=chains, **spg)
+            mrf = SparseMRF(0.03, **proximal(schedule=way, chains=chains))
             keep(f"spg {way} {chains}", mrf, two, "gradient")
-    keep("spg noise floor", SparseMRF(0.03, schedule="perfect", **{**spg, "max_iter": 2000}), two, "gradient")
+    keep("spg noise floor", SparseMRF(0.03, **proximal(schedule="perfect", max_iter=2000)), two, "gradient")
     for way in ("auto", "perfect", "exact", "tay", "increasing", 5):
-        keep(f"newton {way}", SparseMRF(0.03, schedule=way, **SHORT), two, "newton", certify=True)
+        keep(f"newton {way}", SparseMRF(0.03, **newton(schedule=way)), two, "newton", certify=True)
     for name in ("levels", "no reference", "missing", "strong"):
         keep(f"newton {name}", SparseMRF(0.03, **SHORT), tables[name], "newton")
-        keep(f"spg {name}", SparseMRF(0.03, **spg), tables[name], "gradient")
+        keep(f"spg {name}", SparseMRF(0.03, **proximal()), tables[name], "gradient")
     keep("newton free main", SparseMRF(0.03, penalize_main=False, **SHORT), two, "newton", certify=True)
     keep("newton gap", SparseMRF(0.03, gap=0.002, **SHORT), two, "newton", certify=True)
     keep("newton weights", SparseMRF(0.03, **SHORT), two, "newton", certify=True, sample_weight=weights)
@@ -123,15 +128,14 @@ def fit_all() -> dict[str, Found]:
     model = PairwiseMRF(two.domain, start["main"], start["interactions"])
     keep("newton warm start", SparseMRF(0.025, init=model, **SHORT), two, "newton")
     options: dict[str, Any] = {"max_sweeps": 20, "max_iter": 5}
-    keep("newton uncertified", SparseMRF(0.002, **options, **SHORT), tables["strong"], "newton")
-    keep(
-        "spg uncertified", SparseMRF(0.002, init="pseudolikelihood", **{**spg, **options}), tables["strong"], "gradient"
-    )
-    short: dict[str, Any] = {"solver": "spg", "certificate": "coalescence", "max_iter": 4, "init": "pseudolikelihood"}
-    keep("spg senate", SparseMRF(0.1, **short, **SHORT), fill_nays(tables["senate"]), "gradient")
+    keep("newton uncertified", SparseMRF(0.002, **newton(**options)), tables["strong"], "newton")
+    started = SparseMRF(0.002, init="pseudolikelihood", **proximal(**options))
+    keep("spg uncertified", started, tables["strong"], "gradient")
+    bounded = SparseMRF(0.1, init="pseudolikelihood", **proximal(bound="coalescence", max_iter=4))
+    keep("spg senate", bounded, fill_nays(tables["senate"]), "gradient")
     keep("newton wide", SparseMRF(0.02, **SHORT), tables["wide"], "newton")
     keep("newton senate", SparseMRF(0.1, **SHORT), fill_nays(tables["senate"]), "newton", certify=True)
-    keep("newton senate missing", SparseMRF(0.2, max_iter=6, **SHORT), tables["senate"], "newton")
+    keep("newton senate missing", SparseMRF(0.2, **newton(max_iter=6)), tables["senate"], "newton")
     for name in ("two", "levels", "no reference", "wide"):
         for penalize_main in (True, False):
             mrf = PseudoLikelihood(0.02, penalize_main=penalize_main, progress=False)
@@ -146,7 +150,7 @@ def fit_all() -> dict[str, Found]:
         "pair": make_field(14, seed=3).moments().pair,
         "log": float(make_field(14, seed=3).log_partition()),
     }
-    found["moments"] = {name: sf.moments_of_table(tables[name]).pair for name in ("two", "levels", "wide")}
+    found["moments"] = {name: sf.data.moments_of_table(tables[name]).pair for name in ("two", "levels", "wide")}
     found["edges"] = {"table": sf.edge_table(model).to_dict(as_series=False)}
     return found
 

@@ -185,7 +185,7 @@ def make_trials() -> list[Trial]:
     for p in (10, 20):
         for seed in TABLES:
             table = make_table(p, seed)
-            problem = Problem.with_l1(sf.moments_of_table(table), table.domain, ALPHA)
+            problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, ALPHA)
             start = as_theta(solve_pseudo_likelihood(table, ALPHA, penalize_main=True).model)
             optimum = find_optimum(problem, start)
             own = problem, optimum, problem.objective(optimum)
@@ -195,7 +195,7 @@ def make_trials() -> list[Trial]:
                 trials.append(Trial("exact", *own, zeros, schedule=ExactMoments()))
     for seed in RARE_TABLES:
         table = make_exclusive_table(seed)
-        problem = Problem.with_l1(sf.moments_of_table(table), table.domain, RARE_ALPHA)
+        problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, RARE_ALPHA)
         start = as_theta(solve_pseudo_likelihood(table, RARE_ALPHA, penalize_main=True).model)
         optimum = as_theta(fit_newton(problem, ExactMoments(), start=start, tol=1e-8, max_iter=500).model)
         trials.append(Trial("rare", problem, optimum, problem.objective(optimum), start, asked=RARE_ASKED))

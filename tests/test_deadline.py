@@ -115,13 +115,13 @@ def test_a_step_that_is_under_way_when_the_time_is_up_does_not_count(solver, mon
     clock = Clock(monkeypatch)
     table, options = make_table(), {"solver": solver, "schedule": PerfectDraws(), "seed": 1, "init": "zero"}
     backend = Slow(clock)
-    fit = sf.learn(table, 0.02, max_seconds=1.5, backend=backend, **options)
+    fit = sf.learn(table, 0.02, max_seconds=1.5, device=backend, **options)
     assert backend.n_batches == 2
     assert fit.status.code == "time"
     assert len(fit.steps) == 1
     # Newton steps count when they were judged at their end; gradient steps are made before that.
     start = sf.learn(table, 0.02, max_seconds=0.0, **options)
-    once = sf.learn(table, 0.02, max_iter=1, **options)
+    once = sf.learn(table, 0.02, solver=sf.Newton(max_iter=1), **options)
     np.testing.assert_array_equal(theta_of(fit), theta_of(start if solver == "newton" else once))
     assert ("no time to compare it with its start" in fit.status.sentence) == (solver == "spg")
 

@@ -68,7 +68,7 @@ def fit(**how):
 
 
 def fit_cv(**how):
-    mrf = sf.SparseMRFCV([0.1, 0.05], criterion="cv", cv=2, random_state=1, **QUICK, **how)
+    mrf = sf.SparseMRF(sf.HeldOut(alphas=[0.1, 0.05], cv=2), random_state=1, **QUICK, **how)
     return theta_of(mrf.fit(TABLE))
 
 
@@ -77,11 +77,11 @@ def follow(**how):
 
 
 def select(**how):
-    return selection.select(TABLE, alphas=[0.1, 0.05], seed=1, **QUICK, **how).table["ebic"].to_numpy()
+    return selection.select(TABLE, sf.EBIC(alphas=[0.1, 0.05]), seed=1, **QUICK, **how).table["ebic"].to_numpy()
 
 
 def select_filled(**how):
-    return selection.select(FILLED, alphas=[0.1, 0.05], seed=1, **QUICK, **how).table["ebic"].to_numpy()
+    return selection.select(FILLED, sf.EBIC(alphas=[0.1, 0.05]), seed=1, **QUICK, **how).table["ebic"].to_numpy()
 
 
 def hold_out_filled(**how):
@@ -90,11 +90,11 @@ def hold_out_filled(**how):
 
 
 def resample(**how):
-    return resampling.bootstrap(TABLE, 0.05, n=2, seed=1, **QUICK, **how).weights
+    return resampling.bootstrap(TABLE, alpha=0.05, n=2, seed=1, **QUICK, **how).weights
 
 
 def drop_rows(**how):
-    return resampling.stability(TABLE, 0.05, shares=(0.5,), n=2, seed=1, **QUICK, **how).edges
+    return resampling.stability(TABLE, alpha=0.05, shares=(0.5,), n=2, seed=1, **QUICK, **how).edges
 
 
 def resample_estimator(**how):
@@ -185,7 +185,7 @@ def test_a_penalty_is_chosen_on_the_device_of_the_fit(monkeypatch):
 
     def watched(*inputs, **options):
         asked.update(options)
-        return selection.select(*inputs, **options, n_alphas=3)
+        return selection.select(*inputs, sf.EBIC(n_alphas=3), **options)
 
     monkeypatch.setattr(_choose, "select", watched)
     sf.learn(TABLE, penalty="l1", seed=1, device="auto")

@@ -27,11 +27,11 @@ def test_results_have_the_types_that_they_are_said_to_have(tmp_path: Path) -> No
     assert_type(mrf.fit_, sf.Fit)
     assert_type(mrf.sample(3, random_state=1), sf.Table)
     assert_type(sf.PseudoLikelihood(0.05).fit(table), sf.PseudoLikelihood)
-    assert_type(sf.SparseMRFCV([0.1, 0.05]).fit(table), sf.SparseMRFCV)
+    assert_type(sf.SparseMRF(sf.EBIC(alphas=[0.1, 0.05])).fit(table), sf.SparseMRF)
     for fitted in (mrf, mrf.fit_):
         assert_type(sf.edge_table(fitted), pl.DataFrame)
         assert_type(sf.centrality_table(fitted), pl.DataFrame)
-        assert_type(sf.rank_contacts(fitted), pl.DataFrame)
+        assert_type(sf.proteins.rank_contacts(fitted), pl.DataFrame)
         assert_type(sf.certify(fitted, table), sf.Fit)
         assert_type(Network.of(fitted), Network)
         graph: nx.Graph = sf.make_graph(fitted)

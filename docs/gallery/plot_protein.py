@@ -18,12 +18,12 @@ import polars as pl
 import sparsefield as sf
 
 folder = Path(os.environ["SPARSEFIELD_OUTSIDE"]) / "pf00014"
-table = sf.read_alignment(folder / "PF00014_match53.fasta")
+table = sf.proteins.read_alignment(folder / "PF00014_match53.fasta")
 
 # %%
 # Some branches of the family were sequenced more often than others: sequences that agree in 80 % of their columns share
 # a weight of one.
-weights = sf.sequence_weights(table, identity=0.8)
+weights = sf.proteins.sequence_weights(table, identity=0.8)
 print(f"{len(table)} sequences count as {weights.sum():.0f}")
 
 # %%
@@ -36,7 +36,7 @@ print(mrf.status_)
 # shares with all others is taken away from its edges (the average product correction).
 contacts = pl.read_csv(folder / "5pti_contacts.csv").filter(pl.col("min_heavy_dist") < 8)
 touching = {(str(i), str(j)) for i, j in contacts.select("col_i", "col_j").iter_rows()}
-edges = list(sf.rank_contacts(mrf.model_, min_separation=5).select("first", "second").iter_rows())
+edges = list(sf.proteins.rank_contacts(mrf.model_, min_separation=5).select("first", "second").iter_rows())
 hits = np.cumsum([edge in touching for edge in edges])
 for n in (10, 20, 30):
     print(f"of the best {n} edges {hits[n - 1]} are contacts")

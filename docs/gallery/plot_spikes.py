@@ -23,8 +23,8 @@ print(mrf.fit_.certified)
 
 # %%
 # Are the frequencies of pairs those of the data, up to the penalty? Exact draws from the model answer that.
-drawn = sf.moments_of_table(mrf.sample(200_000, method="perfect", seed=1)).pair
-data = sf.moments_of_table(sf.encode(spikes)).pair
+drawn = sf.data.moments_of_table(mrf.sample(200_000, method="perfect", seed=1)).pair
+data = sf.data.moments_of_table(sf.encode(spikes)).pair
 figure, ax = plt.subplots(figsize=(5, 5), layout="constrained")
 pairs = np.triu_indices(50, 1)
 ax.loglog(data[pairs] + 1e-5, drawn[pairs] + 1e-5, ".", markersize=3)

@@ -5,48 +5,31 @@ from __future__ import annotations
 __version__ = "0.1.0"
 
 __all__ = [
-    "Alignment",
-    "CountedTable",
+    "EBIC",
     "Domain",
+    "FalseDiscovery",
     "Fit",
-    "Inference",
-    "Merged",
-    "Moments",
-    "Optimality",
+    "HeldOut",
+    "Newton",
     "PairwiseMRF",
+    "Proximal",
     "PseudoLikelihood",
-    "ReadingWarning",
     "SparseMRF",
-    "SparseMRFCV",
-    "Status",
+    "StARS",
     "Table",
     "TableError",
-    "alpha_max",
     "bootstrap",
     "centrality_table",
-    "certificates",
     "certify",
-    "count_data",
-    "datasets",
     "edge_table",
     "encode",
     "export",
-    "gradients",
     "infer",
-    "inference",
     "learn",
     "make_graph",
-    "moments_of_table",
-    "pairs",
     "path",
-    "rank_contacts",
-    "read_adabmdca",
-    "read_alignment",
     "read_table",
-    "selection",
-    "sequence_weights",
     "stability",
-    "write_adabmdca",
 ]
 
 _ROOMS = (
@@ -87,39 +70,40 @@ if TYPE_CHECKING:
         structure,
         tables,
     )
-    from sparsefield.data import CountedTable, Domain, Merged, Moments, Table, TableError, moments_of_table
-    from sparsefield.estimators import PseudoLikelihood, SparseMRF, SparseMRFCV, bootstrap, stability
-    from sparsefield.fits import Fit, Optimality, Status
+    from sparsefield.data import Domain, Table, TableError
+    from sparsefield.estimators import PseudoLikelihood, SparseMRF
+    from sparsefield.fits import Fit
+    from sparsefield.fitting import Newton, Proximal
     from sparsefield.learning import certify, infer, learn
     from sparsefield.model import PairwiseMRF
     from sparsefield.network import centrality_table, edge_table, export, make_graph
-    from sparsefield.pairs import Inference
-    from sparsefield.proteins import rank_contacts, read_adabmdca, write_adabmdca
-    from sparsefield.selection import alpha_max, path
-    from sparsefield.tables import (
-        Alignment,
-        ReadingWarning,
-        count_data,
-        encode,
-        read_alignment,
-        read_table,
-        sequence_weights,
-    )
+    from sparsefield.resampling import bootstrap, stability
+    from sparsefield.selection import EBIC, FalseDiscovery, HeldOut, StARS, path
+    from sparsefield.tables import encode, read_table
 else:
     _OFFERED = {
-        "data": ("CountedTable", "Domain", "Merged", "Moments", "Table", "TableError", "moments_of_table"),
-        "estimators": ("PseudoLikelihood", "SparseMRF", "SparseMRFCV", "bootstrap", "stability"),
-        "fits": ("Fit", "Optimality", "Status"),
+        "data": ("Domain", "Table", "TableError"),
+        "estimators": ("PseudoLikelihood", "SparseMRF"),
+        "fits": ("Fit",),
+        "fitting": ("Newton", "Proximal"),
         "learning": ("certify", "infer", "learn"),
         "model": ("PairwiseMRF",),
         "network": ("centrality_table", "edge_table", "export", "make_graph"),
+        "resampling": ("bootstrap", "stability"),
+        "selection": ("EBIC", "FalseDiscovery", "HeldOut", "StARS", "path"),
+        "tables": ("encode", "read_table"),
+    }
+    # Names that were here before, and where they are now; they go with version 0.3.
+    _MOVED = {
+        "estimators": ("SparseMRFCV",),
+        "data": ("CountedTable", "Merged", "Moments", "moments_of_table"),
+        "fits": ("Optimality", "Status"),
         "pairs": ("Inference",),
-        "proteins": ("rank_contacts", "read_adabmdca", "write_adabmdca"),
-        "selection": ("alpha_max", "path"),
-        "tables": (
-            *("Alignment", "ReadingWarning", "count_data", "encode", "read_alignment", "read_table"),
-            "sequence_weights",
+        "proteins": (
+            *("Alignment", "rank_contacts", "read_adabmdca", "read_alignment", "sequence_weights", "write_adabmdca"),
         ),
+        "selection": ("alpha_max",),
+        "tables": ("ReadingWarning", "count_data"),
     }
 
     def __getattr__(name: str) -> object:
@@ -130,7 +114,14 @@ else:
             return import_module(f"{__name__}.{name}")
         room = next((room for room, names in _OFFERED.items() if name in names), None)
         if room is None:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            room = next((room for room, names in _MOVED.items() if name in names), None)
+            if room is None:
+                raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            import warnings
+
+            is_rule = name == "SparseMRFCV"
+            new = "SparseMRF(EBIC(...)), or HeldOut, or StARS," if is_rule else f"sparsefield.{room}.{name}"
+            warnings.warn(f"sparsefield.{name} is {new} now.", FutureWarning, stacklevel=2)
         return getattr(import_module(f"{__name__}.{room}"), name)
 
 

@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+import sparsefield as sf
 from sparsefield._typing import Matrix
 from sparsefield.estimators import SparseMRF
 from sparsefield.fits import Fit, GradientStep
@@ -167,7 +168,13 @@ def _fit(votes: Votes, missing: Missing, size: Size, *, seed: int) -> Fit:
     # The chains that fill missing votes limit how near one gets: many of them, and no closer than that.
     gap = size.gap if missing == "zero" else max(size.gap, 0.01)
     mrf = SparseMRF(
-        ALPHA, penalize_main=True, gap=gap, n_chains=30_000, missing=missing, random_state=seed, progress=False
+        ALPHA,
+        penalize_main=True,
+        gap=gap,
+        solver=sf.Newton(n_chains=30_000),
+        missing=missing,
+        random_state=seed,
+        progress=False,
     ).fit(votes.table)
     check_ended(mrf.fit_)
     return certify(mrf.fit_, votes.table, n_draws=size.n_draws, seed=seed)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+import sparsefield as sf
 from sparsefield._typing import Matrix
 from sparsefield.data import Table, moments_of_table
 from sparsefield.datasets import make_field
@@ -164,7 +165,11 @@ def run_newton(trial: Trial, alpha: float) -> Run:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             mrf = SparseMRF(
-                alpha, penalize_main=True, max_iter=len(fits) + 1, random_state=trial.seed, progress=False
+                alpha,
+                penalize_main=True,
+                solver=sf.Newton(max_iter=len(fits) + 1),
+                random_state=trial.seed,
+                progress=False,
             ).fit(trial.table)
         seconds.append(time.perf_counter() - clock)
         check_ended(mrf.fit_)

@@ -137,7 +137,7 @@ def test_what_is_wrong_later_names_its_line_too(tmp_path):
     domain = sf.Domain.binary(22)
     model = sf.PairwiseMRF(domain, np.zeros(22), np.zeros((22, 22)))
     known = {"alpha": 0.1, "penalty": "L1", "penalize_main": False, "settings": {"missing": "model"}}
-    sf.Fit(model, sf.Status("converged", "Done."), (), **known).save(field)
+    sf.Fit(model, sf.fits.Status("converged", "Done."), (), **known).save(field)
     result = CliRunner().invoke(app, ["certify", str(field), str(path)])
     assert result.exit_code == 2
     assert "answers.csv', line 5: Row 2 has 21 missing values" in result.stderr

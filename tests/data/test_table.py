@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sparsefield import encode, moments_of_table
-from sparsefield.data import MISSING, distinct_rows
+from sparsefield import encode
+from sparsefield.data import MISSING, distinct_rows, moments_of_table
 
 
 def test_missing_values_can_be_filled_or_dropped():

@@ -25,7 +25,7 @@ def test_rows_of_a_table_are_a_table(rows):
     part = TABLE[rows]
     assert part.domain is TABLE.domain
     np.testing.assert_array_equal(part.codes, TABLE.codes[rows])
-    np.testing.assert_array_equal(sf.moments_of_table(part).main, TABLE.codes[rows].mean(axis=0))
+    np.testing.assert_array_equal(sf.data.moments_of_table(part).main, TABLE.codes[rows].mean(axis=0))
 
 
 def test_one_row_is_its_codes():

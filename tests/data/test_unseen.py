@@ -60,7 +60,7 @@ def mix(rows, weights, known, unseen, n):
 def test_moments_are_those_of_rows_that_may_have_the_level_instead(name, scale):
     table, known, unseen = make_case(name)
     weights = None if scale is None else scale * np.random.default_rng(2).uniform(0.5, 1.5, table.n_rows)
-    moments = sf.moments_of_table(table) if weights is None else weighted_moments(table, weights)
+    moments = sf.data.moments_of_table(table) if weights is None else weighted_moments(table, weights)
     # Weights are counts where they add up to more than the rows.
     n = table.n_rows if scale in (None, 1e-3) else weights.sum()
     found = find_unseen(table, weights)
@@ -80,7 +80,7 @@ def test_moments_are_those_of_rows_that_may_have_the_level_instead(name, scale):
 def test_what_is_alone_is_independent_of_all_others(name):
     table, _, unseen = make_case(name)
     found = find_unseen(table)
-    filled = found.fill(sf.moments_of_table(table))
+    filled = found.fill(sf.data.moments_of_table(table))
     independent = np.outer(filled.main, filled.main)
     variables = table.domain.slot_variables
     is_apart = variables[:, None] != variables
@@ -96,7 +96,7 @@ def test_what_is_alone_is_independent_of_all_others(name):
 
 def test_nothing_is_filled_where_every_level_is_seen():
     table, _, _ = make_case("binary, nothing unseen")
-    moments = sf.moments_of_table(table)
+    moments = sf.data.moments_of_table(table)
     found = find_unseen(table)
     assert found.fill(moments) is moments
     kept, added = found.shares()
@@ -123,9 +123,9 @@ def constant_table(value, n=40, seed=1):
 
 # Steps of the proximal gradient have the length 1 / L, with L = m / 4 for m = 6 statistics that are 0 or 1.
 FITS = {
-    "newton": lambda alpha, **options: sf.SparseMRF(alpha, tol=1e-7, random_state=1, **options),
+    "newton": lambda alpha, **options: sf.SparseMRF(alpha, solver=sf.Newton(tol=1e-7), random_state=1, **options),
     "spg": lambda alpha, **options: sf.SparseMRF(
-        alpha, solver="spg", schedule="exact", step_size=4 / 6, max_iter=10_000, tol=1e-7, **options
+        alpha, solver=sf.Proximal(schedule="exact", step_size=4 / 6, max_iter=10_000, tol=1e-7), **options
     ),
     "pseudo-likelihood": lambda alpha, **options: sf.PseudoLikelihood(alpha, tol=1e-7, **options),
 }
@@ -262,7 +262,7 @@ def test_few_rows_of_many_levels_leave_frequencies_and_fits_what_they_are(n_rows
     domain = sf.Domain(("a", "b"), tuple(map(tuple, map(range, n_levels))), None if reference is None else (0, 0))
     rows = np.random.default_rng(1).integers(n_levels, size=(n_rows, 2)).astype(np.uint8)
     table = sf.Table(domain, rows)
-    filled = find_unseen(table).fill(sf.moments_of_table(table))
+    filled = find_unseen(table).fill(sf.data.moments_of_table(table))
     assert filled.main.min() > 0
     for i, n in enumerate(n_levels):
         counts = np.bincount(rows[:, i], minlength=n)
@@ -271,7 +271,10 @@ def test_few_rows_of_many_levels_leave_frequencies_and_fits_what_they_are(n_rows
         # Each is made of three roundings of numbers up to one.
         np.testing.assert_allclose(filled.main[of], expected[domain.slot_levels[of]], rtol=0, atol=3 * 2.0**-53)
     # No pair can be missed by one: main effects alone are left.
-    for fit in (sf.learn(table, 1.0, tol=1e-7).model, sf.PseudoLikelihood(1.0, tol=1e-7).fit(table).model_):
+    for fit in (
+        sf.learn(table, 1.0, solver=sf.Newton(tol=1e-7)).model,
+        sf.PseudoLikelihood(1.0, tol=1e-7).fit(table).model_,
+    ):
         assert np.isfinite(theta_of(fit)).all()
         assert not fit.interactions.any()
 

@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import sparsefield as sf
-from sparsefield import PseudoLikelihood, SparseMRF, SparseMRFCV
+from sparsefield import PseudoLikelihood, SparseMRF
 from sparsefield.fits import Fit, Status
 from sparsefield.inference import OutOfReachError
 from support import naive
@@ -26,7 +26,7 @@ FIELDS = {
     "no reference": random_field([3, 2, 4, 2], seed=4, scale=0.8, reference=None),
 }
 everyone = pytest.mark.parametrize("model", FIELDS.values(), ids=FIELDS.keys())
-ESTIMATORS = [SparseMRF(0.05, **QUICK), SparseMRFCV(n_alphas=2, **QUICK), PseudoLikelihood(0.05)]
+ESTIMATORS = [SparseMRF(0.05, **QUICK), SparseMRF(sf.EBIC(n_alphas=2), **QUICK), PseudoLikelihood(0.05)]
 each = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda own: type(own).__name__)
 
 

@@ -25,7 +25,7 @@ WORDS = np.array(["no", "yes"])[TABLE.codes]
 NAMES = TABLE.domain.names
 ESTIMATORS = {
     "SparseMRF": sf.SparseMRF(0.05, random_state=1),
-    "SparseMRFCV": sf.SparseMRFCV([0.1, 0.05], random_state=1),
+    "SparseMRFCV": sf.SparseMRF(sf.EBIC(alphas=[0.1, 0.05]), random_state=1),
     "PseudoLikelihood": sf.PseudoLikelihood(0.05),
 }
 

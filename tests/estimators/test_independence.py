@@ -42,7 +42,7 @@ def shuffle(table, seed):
 
 def distance_from_independence(table):
     """Return max |d_ab - d_a d_b| over pairs of levels of two variables that have parameters."""
-    moments, variables = sf.moments_of_table(table), table.domain.slot_variables
+    moments, variables = sf.data.moments_of_table(table), table.domain.slot_variables
     apart = np.abs(moments.pair - np.outer(moments.main, moments.main))
     return apart[variables[:, None] != variables].max()
 
@@ -79,7 +79,7 @@ def test_the_rule_holds_for_levels_too(way):
     distance = distance_from_independence(table)
     assert not ESTIMATORS[way](distance + 1e-3, penalty="l1").fit(table).interactions_.any()
     assert ESTIMATORS[way](distance - 1e-3, penalty="l1").fit(table).interactions_.any()
-    most = sf.alpha_max(table)
+    most = sf.selection.alpha_max(table)
     assert not ESTIMATORS[way](most + 1e-3).fit(table).interactions_.any()
     assert ESTIMATORS[way](most - 1e-3).fit(table).interactions_.any()
 

@@ -18,9 +18,11 @@ def assert_same(own, other):
 
 def test_resamples_are_those_of_a_table_and_a_penalty():
     found = sf.bootstrap(sf.SparseMRF(0.03, penalize_main=True, random_state=4), TABLE, n=4)
-    assert_same(found, sf.resampling.bootstrap(TABLE, 0.03, n=4, seed=seed_of(4), penalize_main=True))
+    assert_same(found, sf.resampling.bootstrap(TABLE, alpha=0.03, n=4, seed=seed_of(4), penalize_main=True))
     pseudo = sf.bootstrap(sf.PseudoLikelihood(0.03), TABLE, n=4, seed=2, share=0.5)
-    assert_same(pseudo, sf.resampling.bootstrap(TABLE, 0.03, n=4, seed=2, share=0.5, objective="pseudolikelihood"))
+    assert_same(
+        pseudo, sf.resampling.bootstrap(TABLE, alpha=0.03, n=4, seed=2, share=0.5, objective="pseudolikelihood")
+    )
 
 
 @pytest.mark.parametrize(
@@ -28,7 +30,7 @@ def test_resamples_are_those_of_a_table_and_a_penalty():
     [
         sf.SparseMRF(random_state=1),
         sf.PseudoLikelihood(),
-        sf.SparseMRFCV(gamma=0.0, n_alphas=6, random_state=1),
+        sf.SparseMRF(sf.EBIC(gamma=0.0, n_alphas=6), random_state=1),
     ],
     ids=lambda own: type(own).__name__,
 )
@@ -46,7 +48,7 @@ def test_what_is_chosen_for_the_whole_table_is_that_of_its_fit(estimator):
 
 def test_rows_are_dropped_for_estimators_too():
     found = sf.stability(sf.SparseMRF(0.03, random_state=2), TABLE, shares=(0.7, 0.4), n=3)
-    other = sf.resampling.stability(TABLE, 0.03, shares=(0.7, 0.4), n=3, seed=seed_of(2))
+    other = sf.resampling.stability(TABLE, alpha=0.03, shares=(0.7, 0.4), n=3, seed=seed_of(2))
     np.testing.assert_array_equal(found.edges, other.edges)
 
 

@@ -55,9 +55,9 @@ def test_a_fit_has_what_it_promises():
 @pytest.mark.filterwarnings("default:Stopped after max_iter")
 def test_a_fit_that_ends_early_says_so():
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
-        SparseMRF(0.005, max_iter=1).fit(make_table())
+        SparseMRF(0.005, solver=sf.Newton(max_iter=1)).fit(make_table())
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
-        SparseMRF(0.05, solver="spg", **QUICK).fit(make_table())
+        SparseMRF(0.05, solver="proximal", **QUICK).fit(make_table())
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
         PseudoLikelihood(0.001, max_iter=1).fit(make_table())
     with pytest.warns(ConvergenceWarning, match="before the first iteration"):
@@ -88,19 +88,19 @@ def test_the_estimator_finds_the_optimum(options):
     paper = {"solver": "spg", "schedule": "exact", "step_size": 0.5, "max_iter": 5000, "tol": 1e-8}
     exactly = SparseMRF(0.03, **paper, **options).fit(observed)
     assert exactly.status_.code == "converged"
-    newton = SparseMRF(0.03, tol=1e-10, **options).fit(observed)
+    newton = SparseMRF(0.03, solver=sf.Newton(tol=1e-10), **options).fit(observed)
     assert "without simulation error" in newton.status_.sentence
     assert not newton.fit_.undecided.any()
     np.testing.assert_allclose(theta_of(newton), theta_of(exactly), atol=1e-6)
     # With draws, both solvers end above it by what noise costs.
     main = options.get("penalize_main", False)
-    problem = Problem.with_l1(sf.moments_of_table(observed), observed.domain, 0.03, main)
+    problem = Problem.with_l1(sf.data.moments_of_table(observed), observed.domain, 0.03, main)
     lowest = problem.objective(theta_of(newton))
     many = {"schedule": "perfect", "n_chains": 50_000, "random_state": 1, **options}
     drawn = SparseMRF(0.03, init="zero", **many).fit(observed)
     gap = assert_end_is_measured(problem, drawn.fit_, theta_of(newton))
     assert_gaps_are_noise(gap, [step_to_end(drawn.fit_)], 7 * 8 // 2)
-    drawn = SparseMRF(0.03, solver="spg", max_iter=500, **many).fit(observed)
+    drawn = SparseMRF(0.03, solver=sf.Proximal(max_iter=500), **many).fit(observed)
     assert drawn.status_.code == "noise floor"
     assert problem.objective(theta_of(drawn)) - lowest < largest_floor([drawn.fit_], 50_000)
 
@@ -110,15 +110,15 @@ def test_the_estimator_finds_the_optimum(options):
 @pytest.mark.parametrize("schedule", ["tay", "conservative", "increasing", 5, Fixed(5)], ids=str)
 def test_every_schedule_is_as_near_to_the_optimum_as_its_trace_says(schedule, solver):
     observed = make_table(7, 2000)
-    problem = Problem.with_l1(sf.moments_of_table(observed), observed.domain, 0.03, penalize_main=False)
+    problem = Problem.with_l1(sf.data.moments_of_table(observed), observed.domain, 0.03, penalize_main=False)
     options = {"solver": solver, "schedule": schedule, "n_chains": 20_000, "init": "zero", "random_state": 1}
-    fit = SparseMRF(0.03, max_iter=30, **options).fit(observed)
+    fit = SparseMRF(0.03, solver=sf.Newton(max_iter=30), **options).fit(observed)
     last = fit.fit_.steps[-1]
     # The point where the last gradient was taken: that of the same fit with an iteration less, or the end itself, where
     # draws judge the last Newton step. And the exact law of the chains behind that.
     before = fit.model_
     if solver == "spg":
-        before = SparseMRF(0.03, max_iter=last.iteration - 1, **options).fit(observed).model_
+        before = SparseMRF(0.03, solver=sf.Newton(max_iter=last.iteration - 1), **options).fit(observed).model_
     probabilities, statistics, _ = enumerate_statistics(before)
     law = np.full((1, 2**7), 2.0**-7)
     for _ in range(int(last.n_sweeps)):
@@ -219,8 +219,8 @@ def test_odd_tables():
 def test_a_model_to_start_from():
     observed = make_table()
     options = {"alpha": 0.05, "schedule": "exact", "step_size": 0.5}
-    first = SparseMRF(max_iter=2000, tol=1e-7, **options).fit(observed)
-    again = SparseMRF(max_iter=1, init=first.model_, **options).fit(observed)
+    first = SparseMRF(solver=sf.Newton(max_iter=2000, tol=1e-7), **options).fit(observed)
+    again = SparseMRF(solver=sf.Newton(max_iter=1), init=first.model_, **options).fit(observed)
     np.testing.assert_allclose(theta_of(again), theta_of(first), atol=1e-6)
     with pytest.raises(ValueError, match="init is a model over other variables"):
         SparseMRF(init=make_field(5, seed=1), **options).fit(observed)
@@ -228,13 +228,13 @@ def test_a_model_to_start_from():
 
 def test_serious_endings_are_warned_of():
     with pytest.warns(ConvergenceWarning, match="too long"):
-        SparseMRF(0.001, solver="spg", schedule="exact", step_size=50.0, max_iter=20).fit(make_table(8))
+        SparseMRF(0.001, solver=sf.Proximal(schedule="exact", step_size=50.0, max_iter=20)).fit(make_table(8))
 
 
 def test_levels_are_learned_too():
     truth = LEVELS["three levels"]
     observed = sf.Table(truth.domain, truth.sample(20_000, n_sweeps=50, seed=1).codes)
-    mrf = SparseMRF(0.0, schedule="exact", step_size=0.5, max_iter=3000, tol=1e-7).fit(observed)
+    mrf = SparseMRF(0.0, solver=sf.Proximal(schedule="exact", step_size=0.5, max_iter=3000, tol=1e-7)).fit(observed)
     # Estimates are normal, with the inverse of Fisher's information for their covariance: each by itself, and together.
     _, _, slots = enumerate_statistics(truth)
     information = 20_000 * curvature(truth)
@@ -326,6 +326,6 @@ def test_pseudo_likelihood_is_a_start():
     with pytest.raises(ValueError, match="init is 'guess'"):
         SparseMRF(init="guess").fit(observed)
     incomplete = np.where(np.random.default_rng(1).random(observed.codes.shape) < 0.1, np.nan, observed.codes)
-    assert SparseMRF(init="pseudolikelihood", solver="spg", **QUICK).fit(incomplete).n_iter_ == 5
+    assert SparseMRF(init="pseudolikelihood", solver="proximal", **QUICK).fit(incomplete).n_iter_ == 5
     with pytest.raises(ValueError, match="missing is 'guess': use 'model', 'zero', 'drop' or 'error'"):
         PseudoLikelihood(missing="guess").fit(incomplete)

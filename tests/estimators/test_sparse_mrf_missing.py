@@ -38,8 +38,10 @@ def test_modelled_missing_values_cost_less_than_filled_or_dropped_ones(schedule,
     incomplete[np.random.default_rng(0).random(incomplete.shape) < 0.3] = np.nan
     options = {"schedule": schedule, "penalize_main": penalize_main, "random_state": 1}
     # What they cost is measured on the whole table: how far its objective is above the optimum.
-    problem = Problem.with_l1(sf.moments_of_table(observed), observed.domain, 0.02, penalize_main)
-    lowest = problem.objective(theta_of(SparseMRF(0.02, tol=1e-8, penalize_main=penalize_main).fit(whole)))
+    problem = Problem.with_l1(sf.data.moments_of_table(observed), observed.domain, 0.02, penalize_main)
+    lowest = problem.objective(
+        theta_of(SparseMRF(0.02, solver=sf.Newton(tol=1e-8), penalize_main=penalize_main).fit(whole))
+    )
     cost = {
         m: problem.objective(theta_of(SparseMRF(0.02, missing=m, **options).fit(incomplete))) - lowest
         for m in ("model", "zero", "drop")
@@ -65,7 +67,7 @@ def test_gradients_with_missing_values_are_certified_where_these_are_drawn_exact
     if is_drawn:
         monkeypatch.setattr("sparsefield.objective._completed.is_cheap", lambda n_states, *_: n_states < 2)
     for schedule in ("tay", "perfect", "exact", "auto"):
-        mrf = SparseMRF(schedule=schedule, **QUICK).fit(make_incomplete())
+        mrf = SparseMRF(solver=sf.Newton(schedule=schedule), **QUICK).fit(make_incomplete())
         assert mrf.certificate_ is not None
         assert mrf.trace_["is_certified"].any()
 
@@ -90,7 +92,7 @@ def test_gradients_are_not_certified_where_missing_values_are_filled_by_chains(m
     codes = np.random.default_rng(1).integers(0, 3, (60, 13)).astype(float)
     codes[0] = np.nan
     for schedule in ("tay", "auto"):
-        mrf = SparseMRF(0.2, schedule=schedule, **QUICK).fit(codes)
+        mrf = SparseMRF(0.2, solver=sf.Newton(schedule=schedule), **QUICK).fit(codes)
         assert mrf.certificate_ is None
         assert not mrf.trace_["is_certified"].any()
         assert "filled by Gibbs chains without a certificate" in mrf.trace_["reason"][0]
@@ -103,8 +105,8 @@ def test_weights_of_zero_are_rows_that_are_not_there():
     for counted in (slice(0, 100), slice(100, 300), slice(50, 150)):
         weights = np.zeros(300)
         weights[counted] = 0.3
-        weighted = SparseMRF(0.05, solver="spg", **QUICK).fit(incomplete, sample_weight=weights)
-        alone = SparseMRF(0.05, solver="spg", **QUICK).fit(sf.Table(incomplete.domain, incomplete.codes[counted]))
+        weighted = SparseMRF(0.05, solver="proximal", **QUICK).fit(incomplete, sample_weight=weights)
+        alone = SparseMRF(0.05, solver="proximal", **QUICK).fit(sf.Table(incomplete.domain, incomplete.codes[counted]))
         np.testing.assert_allclose(theta_of(weighted), theta_of(alone), atol=1e-9)
 
 

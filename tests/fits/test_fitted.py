@@ -41,13 +41,17 @@ def mrf():
     return sf.SparseMRF(0.03, random_state=1).fit(TABLE)
 
 
-@pytest.mark.parametrize("make", [sf.SparseMRF, sf.PseudoLikelihood, lambda alpha: sf.SparseMRFCV([alpha])])
+@pytest.mark.parametrize(
+    "make", [sf.SparseMRF, sf.PseudoLikelihood, lambda alpha: sf.SparseMRF(sf.EBIC(alphas=[alpha]))]
+)
 def test_a_network_of_an_estimator_is_that_of_its_fit(make):
     mrf = make(0.03).fit(TABLE)
     assert sf.edge_table(mrf).equals(sf.edge_table(mrf.fit_))
     assert Network.of(mrf).n_edges == Network.of(mrf.fit_).n_edges > 0
     assert nx.utils.graphs_equal(sf.make_graph(mrf), sf.make_graph(mrf.fit_))
-    assert sf.rank_contacts(mrf, min_separation=1).equals(sf.rank_contacts(mrf.model_, min_separation=1))
+    assert sf.proteins.rank_contacts(mrf, min_separation=1).equals(
+        sf.proteins.rank_contacts(mrf.model_, min_separation=1)
+    )
     assert as_model(mrf) is as_model(mrf.fit_) is as_model(mrf.model_) is mrf.model_
 
 
@@ -79,7 +83,7 @@ def test_levels_are_those_of_the_model_and_not_of_the_rows():
 
 
 def test_a_report_of_an_estimator_has_its_choice(tmp_path, mrf):
-    chosen = sf.SparseMRFCV(random_state=1).fit(TABLE)
+    chosen = sf.SparseMRF(sf.EBIC(), random_state=1).fit(TABLE)
     write_report(chosen, tmp_path / "one.html", table=TABLE.codes)
     write_report(chosen.fit_, tmp_path / "other.html", table=TABLE, choice=chosen.choice_)
     page = (tmp_path / "one.html").read_text(encoding="utf-8")
@@ -102,7 +106,7 @@ def test_displays_of_an_estimator_are_drawn_at_once_and_show_its_fit(kind, mrf):
 
 
 def test_a_choice_is_drawn_where_there_is_one(mrf):
-    chosen = sf.SparseMRFCV([0.1, 0.03], random_state=1).fit(TABLE)
+    chosen = sf.SparseMRF(sf.EBIC(alphas=[0.1, 0.03]), random_state=1).fit(TABLE)
     assert ChoiceDisplay.from_estimator(chosen).choice is chosen.choice_
     with pytest.raises(ValueError, match="chose no penalty"):
         ChoiceDisplay.from_estimator(mrf)
@@ -139,7 +143,7 @@ def test_agreement_is_drawn_of_any_table():
         sf.edge_table,
         sf.centrality_table,
         sf.make_graph,
-        sf.rank_contacts,
+        sf.proteins.rank_contacts,
         Network.of,
         lambda given: sf.export(given, "never.json"),
         lambda given: sf.certify(given, TABLE),

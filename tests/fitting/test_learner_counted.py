@@ -82,11 +82,11 @@ def test_what_needs_rows_says_so(rows, folder):
     with pytest.raises(sf.TableError, match=r"The table is lazy.*call collect\(\) first"):
         sf.PseudoLikelihood(ALPHA).fit(rows.lazy())
     with pytest.raises(sf.TableError, match="not in memory, but this needs the rows themselves"):
-        sf.PseudoLikelihood(ALPHA).fit(sf.count_data(folder))
+        sf.PseudoLikelihood(ALPHA).fit(sf.tables.count_data(folder))
     with pytest.raises(sf.TableError, match=r"leave sample_weight out, or give a table that is in memory"):
         sf.learn(folder, ALPHA, sample_weight=np.ones(4000))
-    counted = sf.count_data(folder)
-    for ask in (lambda: sf.bootstrap(sf.SparseMRF(ALPHA), counted), lambda: sf.SparseMRFCV().fit(counted)):
+    counted = sf.tables.count_data(folder)
+    for ask in (lambda: sf.bootstrap(sf.SparseMRF(ALPHA), counted), lambda: sf.SparseMRF(sf.EBIC()).fit(counted)):
         with pytest.raises(sf.TableError, match="not in memory, but this needs the rows themselves"):
             ask()
 
@@ -103,7 +103,7 @@ def test_estimators_take_what_is_lazy(rows, folder):
 def test_levels_that_no_row_shows_count_as_half_a_row(rows):
     domain = sf.Domain(("x0", "x1"), ((0, 1, 2), (0, 1)), (0, 0))
     some = rows.select("x0", "x1")
-    counted = sf.count_data(some.lazy(), domain=domain)
+    counted = sf.tables.count_data(some.lazy(), domain=domain)
     whole = sf.learn(sf.encode(some, domain=domain), ALPHA, init="zero", seed=1)
     check_same_bits(sf.learn(counted, ALPHA, init="zero", seed=1), whole)
     assert "x0=2" in whole.status.sentence
@@ -111,4 +111,6 @@ def test_levels_that_no_row_shows_count_as_half_a_row(rows):
 
 def test_the_largest_alpha_is_that_of_the_table(rows, folder):
     for options in ({}, {"penalize_main": True}):
-        assert sf.alpha_max(folder, **options) == pytest.approx(sf.alpha_max(rows, **options), rel=1e-12)
+        assert sf.selection.alpha_max(folder, **options) == pytest.approx(
+            sf.selection.alpha_max(rows, **options), rel=1e-12
+        )

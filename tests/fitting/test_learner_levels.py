@@ -42,7 +42,7 @@ def test_fits_of_three_levels_are_the_optimum(kind, name, scores):
     for how in ({"tol": 1e-8}, {"solver": "spg", "schedule": "exact", "tol": 1e-7, "max_iter": 3000}):
         fit = sf.learn(table, 0.04, penalty=kind, **how)
         penalty = choose_penalty(table.domain, 0.04, kind, penalize_main=False)
-        problem = Problem(Observed(sf.moments_of_table(table)), table.domain, penalty)
+        problem = Problem(Observed(sf.data.moments_of_table(table)), table.domain, penalty)
         # Both ends have gradients of 1e-7 at most, over curvatures of 1e-3 at least: 1e-11 of the objective.
         assert problem.objective(problem.theta(fit.model)) == pytest.approx(best, abs=1e-10)
         strengths = pair_weights(table.domain, fit.model.interactions)
@@ -66,7 +66,7 @@ def test_nothing_depends_on_reference_or_order_of_levels(objective):
 
     def fit(own):
         if objective == "likelihood":
-            return sf.learn(own, 0.03, tol=1e-9).model
+            return sf.learn(own, 0.03, solver=sf.Newton(tol=1e-9)).model
         return solve_pseudo_likelihood(own, 0.03, tol=1e-9).model
 
     first = fit(in_domain(table, (0, 0, 0, 0)))
@@ -88,7 +88,9 @@ def test_nothing_depends_on_reference_or_order_of_levels(objective):
 def test_two_levels_are_the_same_as_groups():
     table = sf.datasets.make_field(7, seed=1).sample(500, method="perfect", seed=1)
     for how in ({}, {"schedule": "perfect", "gap": 1e-4}):
-        one, other = (sf.learn(table, 0.04, penalty=kind, tol=1e-8, **how) for kind in ("l1", "group"))
+        one, other = (
+            sf.learn(table, 0.04, penalty=kind, solver=sf.Newton(tol=1e-8), **how) for kind in ("l1", "group")
+        )
         # With draws both ends are within about a gap of the optimum, whose curvature is 0.01 at least here.
         np.testing.assert_allclose(one.model.interactions, other.model.interactions, atol=0.1 if how else 1e-6)
     ends = [solve_pseudo_likelihood(table, 0.04, penalty=kind, tol=1e-8).model for kind in ("l1", "group")]
@@ -98,7 +100,7 @@ def test_two_levels_are_the_same_as_groups():
 def test_units_of_scores_do_not_matter():
     table = make_table()
     fits = [
-        sf.learn(in_domain(table, (0,) * 4, (scores,) * 4), 0.03, tol=1e-9)
+        sf.learn(in_domain(table, (0,) * 4, (scores,) * 4), 0.03, solver=sf.Newton(tol=1e-9))
         for scores in ((0, 1, 3), (10, 30, 70), (-0.1, 0.0, 0.2))
     ]
     for fit in fits[1:]:
@@ -124,11 +126,11 @@ def test_ordered_variables_have_one_number_with_a_sign():
 def test_draws_lead_to_the_optimum_too(scores):
     table = in_domain(make_table(800), (0,) * 4, scores)
     penalty = Group(table.domain, 0.03)
-    problem = Problem(Observed(sf.moments_of_table(table)), table.domain, penalty)
-    best = problem.objective(problem.theta(sf.learn(table, 0.03, tol=1e-8).model))
+    problem = Problem(Observed(sf.data.moments_of_table(table)), table.domain, penalty)
+    best = problem.objective(problem.theta(sf.learn(table, 0.03, solver=sf.Newton(tol=1e-8)).model))
     gaps = []
     for seed in range(5):
-        fit = sf.learn(table, 0.03, schedule=300, gap=0.0005, seed=seed)
+        fit = sf.learn(table, 0.03, solver=sf.Newton(schedule=300), gap=0.0005, seed=seed)
         gaps.append(problem.objective(problem.theta(fit.model)) - best)
     # What noise costs is about the gap on average: k >= 8 parameters make it half a chi-square of k degrees of freedom
     # over n. Five of them have a mean above four times that with a probability below 1e-6.
@@ -196,7 +198,7 @@ def test_missing_cells_are_filled_by_the_model(scores):
     table = in_domain(make_table(400), (0,) * 4, scores)
     codes = table.codes.copy()
     codes[np.random.default_rng(1).random(codes.shape) < 0.1] = 255
-    fit = sf.learn(Table(table.domain, codes), 0.03, tol=1e-6)
+    fit = sf.learn(Table(table.domain, codes), 0.03, solver=sf.Newton(tol=1e-6))
     assert fit.status.code == "converged"
     certified = sf.certify(fit, Table(table.domain, codes))
     assert certified.optimality.subgradient < 1e-4

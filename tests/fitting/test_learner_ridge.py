@@ -35,8 +35,8 @@ PAIRS = ((0, 1), (1, 2), (2, 3), (0, 4))
 
 def test_the_optimum_is_that_of_slow_maximisation():
     table = make_table(5, 300, seed=2)
-    fit = learn(table, PAIRS, 0.02, tol=1e-8)
-    data = sf.moments_of_table(table).pair
+    fit = learn(table, PAIRS, 0.02, solver=sf.Newton(tol=1e-8))
+    data = sf.data.moments_of_table(table).pair
 
     def objective(theta):
         main, pair = theta[:5], np.zeros((5, 5))
@@ -60,7 +60,9 @@ def test_other_labels_have_the_same_weights(n_levels):
     rows[:, 1] = np.where(rng.random(200) < 0.4, rows[:, 0], rows[:, 1])
     labels = [rng.permutation(n_levels) for _ in range(4)]
     other = np.column_stack([own[column] for own, column in zip(labels, rows.T, strict=True)])
-    found = [learn(sf.encode(codes), ((0, 1), (1, 2)), 0.01, tol=1e-9).model for codes in (rows, other)]
+    found = [
+        learn(sf.encode(codes), ((0, 1), (1, 2)), 0.01, solver=sf.Newton(tol=1e-9)).model for codes in (rows, other)
+    ]
     states = np.array(np.meshgrid(*[range(n_levels)] * 4)).reshape(4, -1).T.astype(np.uint8)
     turned = np.column_stack([own[column] for own, column in zip(labels, states.T, strict=True)]).astype(np.uint8)
     np.testing.assert_allclose(found[0].log_prob(states), found[1].log_prob(turned), atol=1e-6)
@@ -71,7 +73,7 @@ def make_problem(seed, alpha=0.01, p=7, n=400):
     rng = np.random.default_rng(seed)
     pairs = [(i, j) for i in range(p) for j in range(i) if rng.random() < 0.4]
     penalty = Ridge(table.domain, alpha, make_support(table.domain, pairs))
-    return Problem(Observed(sf.moments_of_table(table)), table.domain, penalty)
+    return Problem(Observed(sf.data.moments_of_table(table)), table.domain, penalty)
 
 
 def objective(problem, theta):
@@ -119,7 +121,7 @@ def test_a_penalty_that_is_made_linear_is_nowhere_above_the_penalty():
 def test_fits_by_draws_are_certified_and_other_seeds_have_the_same_weights():
     table = sf.datasets.make_field(26, degree=3, strength=(0.5, 1.0), seed=1).sample(800, method="perfect", seed=1)
     pairs = [(i, j) for i in range(26) for j in range(i) if (i + j) % 7 == 0]
-    fits = [learn(table, pairs, 0.002, certify=True, seed=seed, schedule="best") for seed in range(3)]
+    fits = [learn(table, pairs, 0.002, certify=True, seed=seed, solver=sf.Newton(schedule="best")) for seed in range(3)]
     for fit in fits:
         assert fit.status.code == "converged"
         assert fit.optimality.gap < 0.05
@@ -135,7 +137,7 @@ def test_sparse_curvatures_lead_where_dense_ones_do():
     rng = np.random.default_rng(2)
     pairs = [(int(i), int(j)) for i, j in rng.integers(0, p, (700, 2)) if i != j]
     penalty = Ridge(table.domain, 0.05, make_support(table.domain, pairs))
-    problem = Problem(Observed(sf.moments_of_table(table)), table.domain, penalty)
+    problem = Problem(Observed(sf.data.moments_of_table(table)), table.domain, penalty)
     theta = np.diag(sf.PairwiseMRF.independent(table.domain, problem.data.moments.main).main)
     theta = theta + np.where(penalty.kept, 0.2, 0.0)
     point = Point(1, theta, problem.model(theta), 1.0)

@@ -77,7 +77,7 @@ def test_more_chains_are_taken_where_all_have_met_and_that_is_not_enough():
 def make_point(p=10, seed=1, strength=(0.2, 0.6)):
     model = make_field(p, strength=strength, seed=seed)
     table = model.sample(500, method="perfect", seed=seed)
-    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.02)
+    problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, 0.02)
     theta = 0.8 * as_theta(model)
     return problem, Point(1, theta, problem.model(theta), 0.4)
 

@@ -55,7 +55,7 @@ def test_a_schedule_of_ones_own_works_with_both_solvers(run):
 
 def test_an_estimator_takes_it_too():
     table = make_table()
-    one, other = (sf.SparseMRF(0.05, schedule=way, random_state=1).fit(table) for way in (Own(), 5))
+    one, other = (sf.SparseMRF(0.05, solver=sf.Newton(schedule=way), random_state=1).fit(table) for way in (Own(), 5))
     np.testing.assert_array_equal(one.interactions_, other.interactions_)
     assert one.fit_.settings["schedule"] == "Own(n_sweeps=5, keeps_chains=True)"
 
@@ -170,7 +170,7 @@ def test_levels_without_a_certificate_get_the_remedy_that_helps_them():
     model = random_field([65, 3], seed=1)
     strong = sf.PairwiseMRF(model.domain, model.main, 9 * model.interactions)
     theta = strong.interactions + np.diag(strong.main)
-    data = sf.moments_of_table(model.sample(50, n_sweeps=5, seed=1))
+    data = sf.data.moments_of_table(model.sample(50, n_sweeps=5, seed=1))
     problem = Problem.with_l1(data, model.domain, 0.01)
     found = Tay(max_sweeps=3).estimate(problem, Point(1, theta, strong, 0.1), Simulation(100, 1))
     assert not found.is_certified

@@ -55,7 +55,7 @@ def slow_problem():
         interactions[i, (i + 1) % p] = interactions[(i + 1) % p, i] = coupling
     model = sf.PairwiseMRF.binary(-interactions.sum(axis=1) / 2, interactions)
     start = theta_of(model)
-    return Problem.with_l1(sf.moments_of_table(model.sample(500, n_sweeps=100, seed=1)), model.domain, 0.02), start
+    return Problem.with_l1(sf.data.moments_of_table(model.sample(500, n_sweeps=100, seed=1)), model.domain, 0.02), start
 
 
 @pytest.mark.parametrize("certificate", ["paper", "sharp"])
@@ -104,7 +104,7 @@ def test_what_a_persistent_certificate_takes_for_granted_is_said(tmp_path):
 
 def test_bounds_that_say_little_are_quoted_beside_what_always_holds():
     strong = make_field(12, edge_probability=0.9, strength=(2.5, 3.5), seed=1)
-    data = sf.moments_of_table(strong.sample(500, n_sweeps=200, seed=1))
+    data = sf.data.moments_of_table(strong.sample(500, n_sweeps=200, seed=1))
     problem, start = Problem.with_l1(data, strong.domain, 0.001), theta_of(strong)
     always = trivial_bias(strong.domain)
     assert always == pytest.approx(np.sqrt(78))

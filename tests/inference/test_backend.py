@@ -121,21 +121,21 @@ def test_solvers_ask_the_backend_and_construct_no_chains(name, monkeypatch):
     table, options, expected = FITS[name]
     backend = Watchful()
     watch_chains(backend, monkeypatch)
-    fit = sf.learn(table, 0.05, backend=backend, max_iter=4, n_chains=600, seed=1, **options)
+    fit = sf.learn(table, 0.05, device=backend, solver=sf.Newton(max_iter=4, n_chains=600), seed=1, **options)
     assert set(backend.asked) == expected
     monkeypatch.undo()
-    same = sf.learn(table, 0.05, max_iter=4, n_chains=600, seed=1, **options)
+    same = sf.learn(table, 0.05, solver=sf.Newton(max_iter=4, n_chains=600), seed=1, **options)
     np.testing.assert_array_equal(as_theta(fit.model), as_theta(same.model))
 
 
 def test_a_penalty_is_chosen_and_rows_are_resampled_on_a_backend_too():
     backend = Watchful()
-    mrf = sf.SparseMRF(backend=backend, random_state=1).fit(TABLE)
+    mrf = sf.SparseMRF(device=backend, random_state=1).fit(TABLE)
     assert backend.asked
     np.testing.assert_array_equal(mrf.interactions_, sf.SparseMRF(random_state=1).fit(TABLE).interactions_)
-    assert sf.SparseMRFCV(n_alphas=5, backend=backend, random_state=1).fit(TABLE).alpha_ > 0
+    assert sf.SparseMRF(sf.EBIC(n_alphas=5), device=backend, random_state=1).fit(TABLE).alpha_ > 0
     n_asked = len(backend.asked)
-    sf.bootstrap(sf.SparseMRF(0.05, backend=backend, random_state=1), TABLE, n=2)
+    sf.bootstrap(sf.SparseMRF(0.05, device=backend, random_state=1), TABLE, n=2)
     assert len(backend.asked) > n_asked
 
 
@@ -151,7 +151,7 @@ def test_samples_and_coalescence_ask_the_backend():
 
 def test_states_are_enumerated_once_in_a_step():
     backend = Watchful()
-    fit = sf.learn(TABLE, 0.05, backend=backend, seed=1)
+    fit = sf.learn(TABLE, 0.05, device=backend, seed=1)
     assert backend.asked == ["states"] * len(fit.steps)
 
 
@@ -179,7 +179,7 @@ def test_draws_that_are_out_of_reach_are_replaced_by_chains_of_the_same_backend(
     backend = Watchful()
     watch_chains(backend, monkeypatch)
     drawn = BestDraws(max_sweeps=2, max_states=0)
-    fit = sf.learn(strong, 0.002, backend=backend, schedule=drawn, max_iter=2, n_chains=600, seed=1)
+    fit = sf.learn(strong, 0.002, device=backend, solver=sf.Newton(schedule=drawn, max_iter=2, n_chains=600), seed=1)
     assert set(backend.asked) == {"draws", "chains"}
     assert fit.status.code == "not certified"
     assert "Raise max_sweeps for them. Raise alpha" in fit.status.sentence

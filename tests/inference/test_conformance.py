@@ -180,7 +180,7 @@ def test_newton_steps_with_all_states_lead_to_the_optimum(backend):
 @parametrize(OTHERS)
 def test_persistent_chains_and_missing_values_run_on_it_too(backend):
     table = make_table(5, 200)
-    persistent = sf.learn(table, 0.05, solver="spg", certificate="persistent", max_iter=5, backend=backend)
+    persistent = sf.learn(table, 0.05, solver=sf.Proximal(bound="persistent", max_iter=5), device=backend)
     assert len(persistent.steps) == 5
     codes = np.where(np.random.default_rng(1).random(table.shape) < 0.1, 255, table.codes).astype(np.uint8)
     incomplete = sf.Table(table.domain, codes)
@@ -195,10 +195,10 @@ def test_exact_draws_of_levels_are_asked_of_the_backend():
     model = LEVELS["three levels"]
     table = sf.Table(model.domain, model.sample(300, n_sweeps=50, seed=1).codes)
     drawn = BestDraws(max_states=0)
-    fit = sf.learn(table, 0.05, schedule=drawn, seed=1, backend=Plain())
+    fit = sf.learn(table, 0.05, solver=sf.Newton(schedule=drawn), seed=1, device=Plain())
     assert set(fit.trace["reason"]) == {"exact draws"}
     assert fit.trace["certificate"].to_list() == [0.0] * len(fit.steps)
     certified = sf.certify(fit, table, n_draws=5000, backend=Plain(), max_states=0).optimality
     assert np.isfinite(certified.gap)
-    here = sf.learn(table, 0.05, schedule=drawn, seed=1)
+    here = sf.learn(table, 0.05, solver=sf.Newton(schedule=drawn), seed=1)
     assert set(here.trace["reason"]) == {"exact draws"}

@@ -178,7 +178,7 @@ def test_the_package_starts_where_nothing_can_be_written(tmp_path):
     places = {"HOME": NOWHERE, "XDG_CACHE_HOME": NOWHERE, "NUMBA_CACHE_DIR": NOWHERE, "PYTHONPATH": str(tmp_path)}
     command = (
         "import sparsefield as sf; table = sf.encode([[0, 1], [0, 1], [1, 0]]); "
-        "print(sf.__file__, sf.sequence_weights(table).sum())"
+        "print(sf.__file__, sf.proteins.sequence_weights(table).sum())"
     )
     result = subprocess.run(
         [sys.executable, "-c", command], capture_output=True, text=True, env=os.environ | places, timeout=120

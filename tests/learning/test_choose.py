@@ -61,13 +61,13 @@ def test_with_missing_cells_it_is_said_that_alpha_counts_all_rows():
 
 
 def test_a_penalty_that_leaves_no_edge_is_said_to():
-    most = sf.alpha_max(TABLE)
+    most = sf.selection.alpha_max(TABLE)
     assert f"There is no edge: no pair of levels is by more than alpha = {2 * most:.3g}" in str(
         sf.learn(TABLE, 2 * most).status
     )
     assert f"That takes an alpha below {most:.3g}" in str(sf.learn(TABLE, 2 * most).status)
     assert "units of all rows" not in str(sf.learn(TABLE, 2 * most).status)
-    penalised = sf.alpha_max(TABLE, penalize_main=True)
+    penalised = sf.selection.alpha_max(TABLE, penalize_main=True)
     said = str(sf.learn(TABLE, 2 * penalised, penalize_main=True).status)
     assert f"There is no edge: that takes an alpha below {penalised:.3g}" in said
     assert "no edge" not in str(sf.learn(TABLE, 0.9 * most).status)
@@ -109,7 +109,7 @@ def test_incomplete_independent_tables_have_noise_as_often_as_promised():
         codes = rng.integers(0, 2, (300, 4)).astype(np.uint8)
         codes[rng.random(codes.shape) < 0.3] = MISSING
         learner = Learner(read_rows(sf.Table(sf.Domain.binary(4), np.asfortranarray(codes))), Options())
-        n_above += sf.alpha_max(learner.table) > null_alpha(learner)
+        n_above += sf.selection.alpha_max(learner.table) > null_alpha(learner)
     # At most 0.05, by Bonferroni's inequality.
     assert stats.binom.sf(n_above - 1, n_tables, 0.05) > FALSE_ALARM
 
@@ -119,7 +119,7 @@ def test_time_is_shared_by_the_choice_and_the_fit():
     assert fit.model.n_edges == 0
     assert "no time to look for edges" in fit.settings["choice"]
     fit = sf.learn(TABLE, penalty="l1", max_seconds=0.0)
-    assert fit.alpha == pytest.approx(sf.alpha_max(TABLE))
+    assert fit.alpha == pytest.approx(sf.selection.alpha_max(TABLE))
     assert fit.status.code == "time"
     assert "no time to try others" in fit.settings["choice"]
 
@@ -129,8 +129,8 @@ def test_missing_cells_and_resamples_of_the_pseudo_likelihood_do_not_go_together
     codes[3, 2] = MISSING
     table = sf.Table(TABLE.domain, codes)
     with pytest.raises(sf.TableError, match=r"1 missing value, most in column 'x2'.*set missing to 'drop'"):
-        sf.resampling.bootstrap(table, 0.1, n=2, objective="pseudolikelihood")
-    sf.resampling.bootstrap(table, 0.1, n=2, objective="pseudolikelihood", missing="drop")
+        sf.resampling.bootstrap(table, alpha=0.1, n=2, objective="pseudolikelihood")
+    sf.resampling.bootstrap(table, alpha=0.1, n=2, objective="pseudolikelihood", missing="drop")
 
 
 def test_choices_with_missing_cells_do_not_depend_on_the_seed():

@@ -50,7 +50,7 @@ def test_weights_are_the_most_probable_ones_with_the_prior_of_the_edges():
     own = mrf.choice_
     assert mrf.alpha_ is None
     assert own.ridge == pytest.approx(1 / (4000 * own.prior.variance))
-    best = Learner(read_rows(table), Options(tol=1e-9)).learn(
+    best = Learner(read_rows(table), Options(solver=sf.Newton(tol=1e-9))).learn(
         own.ridge, penalty=Ridge(table.domain, own.ridge, own.support)
     )
     np.testing.assert_allclose(mrf.interactions_, best.model.interactions, atol=1e-3)

@@ -151,7 +151,7 @@ def test_what_holds_no_rows_is_refused(table):
 
 def test_counts_of_rows_that_are_not_in_memory_are_refused():
     frame = pl.DataFrame(np.random.default_rng(1).integers(0, 2, (100, 3)), schema=["a", "b", "c"])
-    counted = sf.count_data(frame.lazy())
+    counted = sf.tables.count_data(frame.lazy())
     if counted.sample.n_rows == 100:  # they are all there
         assert_equal(sf.infer(counted), sf.infer(frame))
     assert_equal(sf.infer(frame.lazy()), sf.infer(frame))

@@ -11,7 +11,7 @@ from support.problems import QUICK, make_table, theta_of
 
 TABLE = make_table(6, 60)
 DRAWN = {"schedule": "perfect", "n_chains": QUICK["n_chains"]}
-ESTIMATORS = {"one": sf.SparseMRF(0.05, **DRAWN), "chosen": sf.SparseMRFCV([0.1, 0.05], **DRAWN)}
+ESTIMATORS = {"one": sf.SparseMRF(0.05, **DRAWN), "chosen": sf.SparseMRF(sf.EBIC(alphas=[0.1, 0.05]), **DRAWN)}
 
 
 def what_draws_say(mrf):

@@ -39,7 +39,7 @@ def make_ring(p, seed, coupling=0.9):
 
 def fit_ring(p, alpha, seed, n):
     table = make_ring(p, seed)
-    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, alpha, False)
+    problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, alpha, False)
     theta = theta_of(fit_newton(problem, BestDraws(max_states=0), Simulation(n, seed), gap=0.01))
     return problem, theta, *draw(problem, theta, n, seed + 100)
 
@@ -99,7 +99,7 @@ def make_cliques(n_cliques, size, n_rows, seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_blocks_that_reach_further_have_the_marks_of_the_whole_covariance(seed):
     table = make_cliques(6, 6, 4000, seed)
-    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.012, False)
+    problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, 0.012, False)
     theta = theta_of(fit_newton(problem, BestDraws(max_states=0), Simulation(20_000, seed), gap=0.01))
     draws, _, estimate = draw(problem, theta, 20_000, seed + 100)
     assert choose_reach(problem, theta, theta != 0, policy=NEAR) == 2
@@ -177,7 +177,9 @@ def test_rough_gradients_lead_to_the_same_optimum_and_to_all_that_may_differ_fro
 @pytest.mark.parametrize("alpha", [0.2, 0.0])
 def test_fits_without_an_edge_or_without_a_zero_have_marks(alpha):
     rows = (np.random.default_rng(0).random((600, 10)) < 0.4).astype(np.uint8)
-    problem = Problem.with_l1(sf.moments_of_table(sf.Table(sf.Domain.binary(10), rows)), sf.Domain.binary(10), alpha)
+    problem = Problem.with_l1(
+        sf.data.moments_of_table(sf.Table(sf.Domain.binary(10), rows)), sf.Domain.binary(10), alpha
+    )
     theta = theta_of(fit_newton(problem, BestDraws(max_states=0), Simulation(2000, 1), gap=0.05))
     assert np.all((theta != 0)[np.triu_indices(10, 1)] == (alpha == 0))
     draws, _, estimate = draw(problem, theta, 2000, 2)
@@ -252,7 +254,7 @@ def test_blocks_are_inverted_one_by_one():
     table = make_ring(8, 2)
     a, b = np.triu_indices(8)
     model = sf.PairwiseMRF.binary(np.zeros(8), np.diag(np.full(7, 0.5), 1) + np.diag(np.full(7, 0.5), -1))
-    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.1)
+    problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, 0.1)
     theta = problem.theta(model)
     draws, x, _ = draw(problem, theta, 3000, 1)
     blocks, rows = (SparseQuadratic.of(draws, a, b, find_near(theta, np.arange(8), a, b, reach)) for reach in (0, 7))

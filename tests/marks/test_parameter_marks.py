@@ -224,7 +224,7 @@ def test_an_edge_between_levels_is_settled_by_any_of_its_parameters():
 def test_marks_need_draws_without_bias_to_speak_of():
     model = LEVELS["three levels"]
     table = sf.Table(model.domain, model.sample(400, n_sweeps=50, seed=1).codes)
-    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.05)
+    problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, 0.05)
     support = theta_of(fit_newton(problem, ExactMoments(), tol=1e-9)) != 0
     backend = Undrawn()
     fit = fit_newton(problem, BestDraws(max_states=0), Simulation(500, 1, backend=backend), gap=0.002)
@@ -239,7 +239,7 @@ def test_marks_need_draws_without_bias_to_speak_of():
 
 def test_where_draws_leave_most_edges_open_more_of_them_look_again():
     table = sf.datasets.make_field(40, degree=3, strength=(0.5, 1.0), seed=1).sample(2000, method="perfect", seed=1)
-    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.02, False)
+    problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, 0.02, False)
     asked = {"start": start_of(table.codes, 0.02, False), "gap": 0.5}
     fit = fit_newton(problem, BestDraws(max_states=0), Simulation(500, 1), **asked)
     is_edge = np.triu(fit.model.interactions != 0, 1)

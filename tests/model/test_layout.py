@@ -78,7 +78,7 @@ def test_weights_of_many_variables_are_a_view_of_a_vector():
 def test_draws_for_a_penalty_are_no_fewer_where_ratios_are_rounded(request):
     model = sf.datasets.make_field(25, seed=3)
     table = model.sample(2000, method="perfect", seed=1)
-    moments = sf.moments_of_table(table)
+    moments = sf.data.moments_of_table(table)
     problem = Problem.with_l1(moments, table.domain, 0.05, penalize_main=False)
     exact = _draw_budget.draws_for_penalty(problem)
     request.getfixturevalue("few_rows")
@@ -98,7 +98,7 @@ def test_the_edge_of_noise_rises_by_a_thousandth_at_most_where_errors_are_rounde
 
 def test_what_a_regression_leaves_is_the_same_by_rows_and_of_some(request):
     table = sf.datasets.make_field(15, seed=3).sample(500, method="perfect", seed=1)
-    moments = sf.moments_of_table(table)
+    moments = sf.data.moments_of_table(table)
     problem = Problem.with_l1(Moments.of_pairs(moments.pair, 500), table.domain, 0.05, penalize_main=False)
     is_free = np.arange(15) % 3 > 0
     whole = rest_variances(problem, moments, is_free)

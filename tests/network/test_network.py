@@ -16,7 +16,7 @@ from support.zoo import LEVELS
 
 
 def test_a_network_counts_what_its_table_lists():
-    fit = sf.learn(make_table(8, 600, seed=4), 0.025, schedule="perfect", gap=0.02, seed=1)
+    fit = sf.learn(make_table(8, 600, seed=4), 0.025, solver=sf.Newton(schedule="perfect"), gap=0.02, seed=1)
     network = Network.of(fit)
     edges = network.edges
     assert edges.equals(sf.edge_table(fit))

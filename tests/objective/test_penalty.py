@@ -97,7 +97,7 @@ def test_the_prox_minimises_what_it_says(main):
 @pytest.mark.parametrize("penalize_main", [True, False])
 def test_the_dual_norm_is_the_least_alpha_without_an_edge(penalize_main):
     table = make_table(5, 500)
-    data = sf.moments_of_table(table)
+    data = sf.data.moments_of_table(table)
     free = fit_newton(Problem.with_l1(data, table.domain, 10.0, penalize_main), ExactMoments(), tol=1e-12)
     start = Problem.with_l1(data, table.domain, 10.0, penalize_main)
     gradient = start.gradient(free.model.moments())
@@ -148,10 +148,10 @@ def test_tay_asks_a_penalty_of_ones_own_no_more_than_it_has(problem):
 
 def test_groups_vanish_together_and_reach_their_optimum():
     table = make_table(5, 800, seed=3)
-    data = sf.moments_of_table(table)
+    data = sf.data.moments_of_table(table)
     penalty = Pairs(table.domain, 0.06)
     problem = Problem.with_l1(data, table.domain, 0.0)
-    fit = sf.learn(table, penalty=penalty, schedule="exact", tol=1e-8, max_iter=200)
+    fit = sf.learn(table, penalty=penalty, solver=sf.Newton(schedule="exact", tol=1e-8, max_iter=200))
     assert fit.status.code == "converged"
     found = theta_of(fit)
     for group in range(5):

@@ -18,7 +18,7 @@ def test_the_objective_is_the_penalised_likelihood():
     assert problem.objective(theta) == pytest.approx(expected + 0.05 * np.abs(theta[np.triu_indices(5, 1)]).sum())
     rng = np.random.default_rng(1)
     rows = make_field(5, seed=3).sample(50, n_sweeps=20, seed=1)
-    likelihood = Problem.with_l1(sf.moments_of_table(rows), rows.domain, 0.0)
+    likelihood = Problem.with_l1(sf.data.moments_of_table(rows), rows.domain, 0.0)
     assert likelihood.objective(theta) == pytest.approx(-model.log_prob(rows.codes).mean())
     # Its gradient is model moments minus data moments.
     direction = rng.normal(size=(5, 5))

@@ -28,8 +28,8 @@ from support.statistics_ import FALSE_ALARM
 @pytest.mark.parametrize("gap", [0.02, 0.002])
 def test_a_promised_gap_is_kept_and_known_to_be(gap):
     table = sf.datasets.make_field(8, seed=1).sample(500, method="perfect", seed=1)
-    fit = sf.learn(table, 0.02, gap=gap, certify=True, schedule=BestDraws(max_states=0), seed=1)
-    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.02, penalize_main=False)
+    fit = sf.learn(table, 0.02, gap=gap, certify=True, solver=sf.Newton(schedule=BestDraws(max_states=0)), seed=1)
+    problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, 0.02, penalize_main=False)
     assert bound_gap(problem, theta_of(fit)).bound <= fit.optimality.gap + 1e-9 <= gap + 1e-9
     assert "by enumeration" in fit.status.sentence
 
@@ -183,7 +183,7 @@ def test_batches_have_a_hundred_draws_for_each_statistic_that_they_leave_open(is
 
 def test_batches_leave_open_what_their_draws_choose():
     table = sf.datasets.make_field(24, degree=2, strength=(0.5, 1.0), seed=1).sample(1000, method="perfect", seed=1)
-    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.03, penalize_main=False)
+    problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, 0.03, penalize_main=False)
     theta = theta_of(sf.learn(table, 0.03, seed=1))
     z = outside_quantile(problem, 0.01)
     batch = Batch.draw(problem, theta, 50_000, 7, Cpu())
@@ -251,8 +251,10 @@ def test_gaps_that_need_several_attempts_hold(monkeypatch, gap, options):
     monkeypatch.setattr(_certified_solve, "assess", count)
     for seed in range(n_fits):
         table = sf.datasets.make_field(8, seed=seed).sample(500, method="perfect", seed=seed)
-        fit = sf.learn(table, 0.02, gap=gap, certify=True, schedule=PerfectDraws(), seed=seed, **options)
-        problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.02, penalize_main=False)
+        fit = sf.learn(
+            table, 0.02, gap=gap, certify=True, solver=sf.Newton(schedule=PerfectDraws()), seed=seed, **options
+        )
+        problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, 0.02, penalize_main=False)
         assert fit.optimality.kind == "asymptotic"
         assert fit.optimality.gap <= gap
         n_broken += bound_gap(problem, theta_of(fit)).lower > fit.optimality.gap

@@ -30,7 +30,7 @@ def test_certified_gaps_hold(penalize_main):
     for seed in range(60):
         truth = make_field(5, edge_probability=0.4, strength=(0.5, 1.5), seed=seed)
         table = truth.sample(300, method="perfect", seed=seed)
-        problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.06, penalize_main)
+        problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, 0.06, penalize_main)
         lowest = problem.objective(theta_of(fit_newton(problem, ExactMoments(), tol=1e-8)))
         fit = fit_newton(problem, PerfectDraws(), Simulation(300, seed), gap=0.05)
         found = sf.certify(fit, table, confidence=0.99, n_draws=10_000, seed=seed, max_states=0).optimality
@@ -58,8 +58,8 @@ def test_fits_that_are_certain_of_every_cell_are_certified():
     # All states but one have probabilities that are too small for a double.
     table = make_field(5, edge_probability=0.4, strength=(0.5, 1.5), seed=1).sample(300, method="perfect", seed=1)
     certain = sf.PairwiseMRF(table.domain, np.full(5, 900.0), np.zeros((5, 5)))
-    fit = sf.learn(table, 0.06, gap=0.01, init=certain, max_iter=3)
-    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.06, penalize_main=False)
+    fit = sf.learn(table, 0.06, gap=0.01, init=certain, solver=sf.Newton(max_iter=3))
+    problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, 0.06, penalize_main=False)
     lowest = problem.objective(theta_of(fit_newton(problem, ExactMoments(), tol=1e-8)))
     gap = problem.objective(theta_of(fit)) - lowest
     # The optimum is right to 1e-12 or so, and objectives, which are sums of a few thousand, to 1e-12 as well.
@@ -119,9 +119,9 @@ def test_gaps_are_those_of_tables_with_half_a_row_of_what_is_never_seen(value):
     codes[:, 2] = value
     table = sf.Table(table.domain, codes)
     half = find_unseen(table)
-    problem = Problem.with_l1(half.fill(sf.moments_of_table(table)), table.domain, 0.05, penalize_main=False)
+    problem = Problem.with_l1(half.fill(sf.data.moments_of_table(table)), table.domain, 0.05, penalize_main=False)
     lowest = problem.objective(theta_of(fit_newton(problem, ExactMoments(), tol=1e-10)))
-    fit = sf.learn(table, 0.05, schedule="perfect", gap=0.05, seed=1)
+    fit = sf.learn(table, 0.05, solver=sf.Newton(schedule="perfect"), gap=0.05, seed=1)
     gap = problem.objective(theta_of(fit)) - lowest
     exact = sf.certify(fit, table).optimality
     assert exact.kind == "exact"
@@ -155,7 +155,7 @@ def test_the_table_that_was_fitted_is_accepted_with_its_missing_values(missing):
 def test_levels_are_certified_by_gibbs_chains():
     model = LEVELS["three levels"]
     table = sf.Table(model.domain, model.sample(400, n_sweeps=50, seed=1).codes)
-    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.05)
+    problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, 0.05)
     lowest = problem.objective(theta_of(fit_newton(problem, ExactMoments(), tol=1e-8)))
     fit = fit_newton(problem, BestDraws(max_states=0), Simulation(500, 1, backend=Undrawn()), gap=0.02)
     found = sf.certify(fit, table, n_draws=20_000, max_states=0, backend=Undrawn()).optimality

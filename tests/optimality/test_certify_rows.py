@@ -87,7 +87,9 @@ def test_rows_in_another_order_and_other_cells_are_refused(plain):
 @pytest.mark.parametrize("weights", [None, WEIGHTS])
 @pytest.mark.parametrize("missing", ["zero", "drop", "model"])
 def test_tables_with_missing_values_are_told_apart(missing, weights):
-    fit = sf.learn(incomplete(), 0.05, missing=missing, sample_weight=weights, gap=0.05, max_iter=2, seed=1)
+    fit = sf.learn(
+        incomplete(), 0.05, missing=missing, sample_weight=weights, gap=0.05, solver=sf.Newton(max_iter=2), seed=1
+    )
     assert np.isfinite(certify(fit, incomplete(), weights).subgradient)
     for other in (incomplete(seed=2), TABLE):
         with pytest.raises(TableError, match=rf"{NOT_THESE}|not the weights"):

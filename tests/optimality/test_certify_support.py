@@ -84,7 +84,7 @@ def test_enumerated_gaps_of_supports_enclose_the_gap(name, penalize_main):
 def test_a_zero_of_the_support_is_still_one_of_its_parameters(tmp_path):
     # The best fit without an edge is not the best one of a support that has it.
     table = TABLES["two levels"]
-    learner = Learner(read_rows(table), Options(tol=1e-8))
+    learner = Learner(read_rows(table), Options(solver=sf.Newton(tol=1e-8)))
     fit = learner.learn(0.02)
     whole = relax(learner, fit)
     a, b = np.argwhere(np.triu(np.abs(fit.model.interactions) == np.abs(fit.model.interactions).max()))[0]
@@ -105,7 +105,7 @@ def test_a_zero_of_the_support_is_still_one_of_its_parameters(tmp_path):
 
 def test_an_optimum_with_zeros_in_its_support_is_certified():
     table = TABLES["two levels"]
-    learner = Learner(read_rows(table), Options(tol=1e-9))
+    learner = Learner(read_rows(table), Options(solver=sf.Newton(tol=1e-9)))
     fit = learner.learn(0.01, penalty=Support(table.domain, 0.01, 0.0, np.ones((6, 6), dtype=bool)))
     assert 0 < np.count_nonzero(np.triu(fit.model.interactions, 1)) < 15
     assert np.count_nonzero(np.triu(fit.support, 1)) == 15

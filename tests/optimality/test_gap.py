@@ -63,7 +63,7 @@ def test_draws_that_memory_does_not_hold_are_not_counted_on():
 def test_levels_and_dependent_statistics_are_enumerated(name, penalize_main):
     model = ZOO[name]
     table = sf.Table(model.domain, model.sample(300, n_sweeps=50, seed=1).codes)
-    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.03, penalize_main)
+    problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, 0.03, penalize_main)
     _, statistics, (a, b) = enumerate_statistics(model)
     lowest = least_objective(statistics, problem.data.moments.pair[a, b], problem.penalty.weights[a, b])[1]
     for theta in (theta_of(model), np.zeros_like(theta_of(model))):
@@ -117,11 +117,11 @@ def test_bounds_are_refused_with_a_reason():
     assert few.bound == np.inf
     assert "more" in few.why
     strong = make_field(12, edge_probability=0.9, strength=(6.0, 8.0), seed=1)
-    data = sf.moments_of_table(strong.sample(50, n_sweeps=5, seed=1))
+    data = sf.data.moments_of_table(strong.sample(50, n_sweeps=5, seed=1))
     far = Problem.with_l1(data, strong.domain, 0.05)
     assert "no exact draws" in bound_gap(far, theta_of(strong), n_draws=1000, max_states=0).why
     model = LEVELS["mixed, no reference"]
-    data = sf.moments_of_table(model.sample(100, n_sweeps=5, seed=1))
+    data = sf.data.moments_of_table(model.sample(100, n_sweeps=5, seed=1))
     dependent = Problem.with_l1(data, model.domain, 0.05)
     assert "depend on each other" in bound_gap(dependent, theta_of(model), max_states=0).why
     small = replace(GAPS, most_active=11)

@@ -178,7 +178,16 @@ def test_gibbs_chains_certify_groups_with_their_bias():
 
 def test_a_promised_gap_is_kept_for_groups():
     table = sf.Table(make_domain("three"), draw_rows("three", 300, 2))
-    fit = sf.learn(table, 0.05, penalty="group", certify=True, gap=0.001, schedule="perfect", backend=Plain(), seed=1)
+    fit = sf.learn(
+        table,
+        0.05,
+        penalty="group",
+        certify=True,
+        gap=0.001,
+        solver=sf.Newton(schedule="perfect"),
+        device=Plain(),
+        seed=1,
+    )
     assert fit.optimality.gap <= 0.001
     assert "Certified" in fit.status.sentence
 

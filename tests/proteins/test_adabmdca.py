@@ -20,8 +20,8 @@ def random_letters(seed, *, reference=None, p=3):
 @pytest.mark.parametrize("numbers", [False, True])
 def test_a_field_comes_back_bit_for_bit(tmp_path, numbers):
     model, path = random_letters(1), tmp_path / "params.dat"
-    sf.write_adabmdca(model, path, alphabet=LETTERS, numbers=numbers)
-    again = sf.read_adabmdca(path, alphabet=LETTERS)
+    sf.proteins.write_adabmdca(model, path, alphabet=LETTERS, numbers=numbers)
+    again = sf.proteins.read_adabmdca(path, alphabet=LETTERS)
     assert again.domain == model.domain
     np.testing.assert_array_equal(again.main, model.main)
     np.testing.assert_array_equal(again.interactions, model.interactions)
@@ -29,8 +29,8 @@ def test_a_field_comes_back_bit_for_bit(tmp_path, numbers):
 
 def test_reference_levels_have_zeros_and_the_same_probabilities(tmp_path):
     model, path = random_letters(2, reference=(0, 3, 1)), tmp_path / "params.dat"
-    sf.write_adabmdca(model, path, alphabet=LETTERS)
-    again = sf.read_adabmdca(path, alphabet=LETTERS, names=["a", "b", "c"])
+    sf.proteins.write_adabmdca(model, path, alphabet=LETTERS)
+    again = sf.proteins.read_adabmdca(path, alphabet=LETTERS, names=["a", "b", "c"])
     assert again.domain.names == ("a", "b", "c")
     # The same parameters and zeros: the same sums in the same order.
     np.testing.assert_array_equal(naive.distribution(*parts(again))[1], naive.distribution(*parts(model))[1])
@@ -42,7 +42,7 @@ def test_reference_levels_have_zeros_and_the_same_probabilities(tmp_path):
 def test_lines_are_those_of_the_definition(tmp_path):
     path = tmp_path / "params.dat"
     model = random_letters(3)
-    sf.write_adabmdca(model, path, alphabet=LETTERS)
+    sf.proteins.write_adabmdca(model, path, alphabet=LETTERS)
     h, j = {}, {}
     for line in path.read_text().splitlines():
         kind, *where, value = line.split(" ")
@@ -64,10 +64,10 @@ def test_interactions_may_be_listed_either_way_round(tmp_path):
     path = tmp_path / "params.dat"
     text = "h 0 - 0\nh 0 A 1e-3\nh 1 - 0\nh 1 A 0.5\n"
     path.write_text(text + "J 0 1 A - 2.5\n")
-    expected = sf.read_adabmdca(path, alphabet="-A")
+    expected = sf.proteins.read_adabmdca(path, alphabet="-A")
     for lines in ("J 1 0 - A 2.5\n", "J 1 0 0 1 2.5\nJ 0 1 1 0 2.5\n\n"):
         path.write_text(text + lines)
-        found = sf.read_adabmdca(path, alphabet="-A")
+        found = sf.proteins.read_adabmdca(path, alphabet="-A")
         np.testing.assert_array_equal(found.interactions, expected.interactions)
     assert expected.interactions[1, 2] == 2.5
     assert np.count_nonzero(expected.interactions) == 2
@@ -79,10 +79,10 @@ def test_letters_that_a_column_lacks_need_a_main_effect(tmp_path):
     pair[0, 2] = pair[2, 0] = 1.5
     model, path = sf.PairwiseMRF(domain, [0.5, 1.0, 2.0, 3.0], pair), tmp_path / "params.dat"
     with pytest.raises(ValueError, match=r"'1' does not have the letter '-'.*levels='all'.*absent"):
-        sf.write_adabmdca(model, path, alphabet=LETTERS)
+        sf.proteins.write_adabmdca(model, path, alphabet=LETTERS)
     assert not path.exists()
-    sf.write_adabmdca(model, path, alphabet=LETTERS, absent=-1000)
-    again = sf.read_adabmdca(path, alphabet=LETTERS)
+    sf.proteins.write_adabmdca(model, path, alphabet=LETTERS, absent=-1000)
+    again = sf.proteins.read_adabmdca(path, alphabet=LETTERS)
     states, probabilities, _ = naive.distribution(*parts(model))
     moved = [(LETTERS.index("AD"[x]), y) for x, y in states]
     # Letters with a main effect of -1000 have no probability that a float can hold.
@@ -92,9 +92,9 @@ def test_letters_that_a_column_lacks_need_a_main_effect(tmp_path):
 def test_levels_that_are_no_letters_are_refused(tmp_path):
     model = sf.PairwiseMRF.binary([0.0], [[0.0]])
     with pytest.raises(ValueError, match="'x0' has the level 0, which is no letter of"):
-        sf.write_adabmdca(model, tmp_path / "params.dat")
-    sf.write_adabmdca(model, tmp_path / "params.dat", alphabet="01")
-    assert sf.read_adabmdca(tmp_path / "params.dat", alphabet="01").domain.levels == (("0", "1"),)
+        sf.proteins.write_adabmdca(model, tmp_path / "params.dat")
+    sf.proteins.write_adabmdca(model, tmp_path / "params.dat", alphabet="01")
+    assert sf.proteins.read_adabmdca(tmp_path / "params.dat", alphabet="01").domain.levels == (("0", "1"),)
 
 
 WHOLE = "h 0 - 0\nh 0 A 1\nh 1 - 0\nh 1 A 0\n"
@@ -122,9 +122,9 @@ def test_files_that_make_no_sense_are_refused_with_their_line(tmp_path, text, me
     path = tmp_path / "params.dat"
     path.write_text(text)
     with pytest.raises(ValueError, match=message):
-        sf.read_adabmdca(path, alphabet="-A")
+        sf.proteins.read_adabmdca(path, alphabet="-A")
 
 
 def test_a_file_that_is_not_there_is_said_to_be_missing(tmp_path):
     with pytest.raises(FileNotFoundError, match="There is no file"):
-        sf.read_adabmdca(tmp_path / "params.dat")
+        sf.proteins.read_adabmdca(tmp_path / "params.dat")

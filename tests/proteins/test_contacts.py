@@ -34,7 +34,7 @@ def test_what_columns_share_is_taken_away():
 
 def test_contacts_are_pairs_far_apart_best_first():
     model = random_field([3, 2, 4, 2, 3, 2, 2], seed=3, scale=1.0)
-    ranked = sf.rank_contacts(model, min_separation=3)
+    ranked = sf.proteins.rank_contacts(model, min_separation=3)
     index = {name: k for k, name in enumerate(model.domain.names)}
     pairs = [(index[a], index[b]) for a, b in ranked.select("first", "second").iter_rows()]
     assert sorted(pairs) == [(i, j) for i in range(7) for j in range(i + 3, 7)]
@@ -42,14 +42,14 @@ def test_contacts_are_pairs_far_apart_best_first():
     strengths = block_norms(model)
     assert ranked["strength"].to_list() == [strengths[i, j] for i, j in pairs]
     assert ranked["score"].to_list() == [correct_strengths(strengths)[i, j] for i, j in pairs]
-    plain = sf.rank_contacts(model, min_separation=3, apc=False)
+    plain = sf.proteins.rank_contacts(model, min_separation=3, apc=False)
     assert plain["score"].to_list() == plain["strength"].to_list()
 
 
 def test_contacts_do_not_depend_on_the_reference():
     model = random_field([3, 2, 4, 3], seed=4)
-    other = sf.rank_contacts(model.with_reference([2, 1, 3, 0]), min_separation=1)
-    same = sf.rank_contacts(model, min_separation=1)
+    other = sf.proteins.rank_contacts(model.with_reference([2, 1, 3, 0]), min_separation=1)
+    same = sf.proteins.rank_contacts(model, min_separation=1)
     assert other.select("first", "second").rows() == same.select("first", "second").rows()
     # Strengths of order ten, each from a few dozen sums.
     np.testing.assert_allclose(other["score"], same["score"], atol=1e-12)
@@ -59,10 +59,12 @@ def test_pairs_without_an_edge_are_no_contacts():
     model = sf.datasets.make_chain(6, seed=1)
     fit = sf.learn(model.sample(500, method="perfect", seed=1), 0.05)
     for fitted in (model, fit):
-        found = sf.rank_contacts(fitted, min_separation=1).select(pl.concat_list("first", "second").alias("pair"))
+        found = sf.proteins.rank_contacts(fitted, min_separation=1).select(
+            pl.concat_list("first", "second").alias("pair")
+        )
         edges = sf.edge_table(fitted).filter(pl.col("weight") != 0).select(pl.concat_list("first", "second"))
         assert sorted(found["pair"].to_list()) == sorted(edges["first"].to_list())
-    assert sf.rank_contacts(model, min_separation=2).is_empty()
+    assert sf.proteins.rank_contacts(model, min_separation=2).is_empty()
 
 
 def test_strengths_that_are_no_square_are_refused():

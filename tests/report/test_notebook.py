@@ -88,7 +88,7 @@ def test_many_fits_are_one_line():
     assert repr(path) == f"<Path: 2 fits, alpha 0.2 to 0.03, 0 to {path.table['edges'][-1]} edges>"
     assert repr(replace(path, is_whole=False)).endswith("edges, not whole>")
     assert repr(replace(path, fits=())) == "<Path: no fits>"
-    chosen = sf.SparseMRFCV([0.1, 0.03], random_state=1).fit(TABLE).choice_
+    chosen = sf.SparseMRF(sf.EBIC(alphas=[0.1, 0.03]), random_state=1).fit(TABLE).choice_
     assert repr(chosen) == f"<Choice: {chosen.sentence}>"
     again = sf.bootstrap(sf.PseudoLikelihood(0.03), TABLE, n=3, seed=1)
     assert repr(again) == f"<Bootstrap: {again.sentence}>"
@@ -100,7 +100,7 @@ def test_certificates_are_sentences():
     model = make_field(4, strength=(0.1, 0.2), seed=1)
     bound = sf.certificates.dobrushin(model, 10)
     assert repr(bound) == f"<Certificate: {bound}>"
-    drawn = sf.moments_of_table(model.sample(500, seed=1))
+    drawn = sf.data.moments_of_table(model.sample(500, seed=1))
     error = sf.certificates.concentration(model, drawn, bound)
     assert repr(error) == f"<Concentration: {error}>"
 

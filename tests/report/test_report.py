@@ -140,7 +140,7 @@ def test_words_and_settings_are_there(hostile, visit):
 
 def test_bounds_of_the_trace_are_shown_rounded_up(visit, tmp_path):
     table = sf.datasets.make_field(5, strength=(0.3, 0.8), seed=1).sample(500, method="perfect", seed=1)
-    fit = sf.learn(table, 0.05, solver="spg", max_iter=5, seed=1)
+    fit = sf.learn(table, 0.05, solver=sf.Proximal(max_iter=5), seed=1)
     write_report(fit, tmp_path / "trace.html")
     page = visit(tmp_path / "trace.html")
     titles = page.eval_on_selector_all("#trace .dot title", "found => found.map(own => own.textContent)")

@@ -60,7 +60,7 @@ def assert_same(found, other):
 @pytest.mark.parametrize("objective", ["likelihood", "pseudolikelihood"])
 def test_resamples_are_those_of_a_plain_loop(objective, share):
     n, alpha = 12, 0.03
-    found = sf.resampling.bootstrap(TABLE, alpha, n=n, seed=3, share=share, objective=objective, **TIGHT)
+    found = sf.resampling.bootstrap(TABLE, alpha=alpha, n=n, seed=3, share=share, objective=objective, **TIGHT)
     resamples = resamples_of(TABLE, n, 3, share)
     assert {len(rows) for rows in resamples} == {200 if share is None else 100}
     if objective == "likelihood":
@@ -95,7 +95,7 @@ def test_resamples_are_those_of_a_plain_loop(objective, share):
 
 
 def test_the_fit_of_the_whole_table_is_that_of_learn():
-    found = sf.resampling.bootstrap(TABLE, 0.03, n=2, seed=5)
+    found = sf.resampling.bootstrap(TABLE, alpha=0.03, n=2, seed=5)
     alone = sf.learn(TABLE, 0.03, seed=5)
     np.testing.assert_allclose(theta_of(found.fit), theta_of(alone), rtol=1e-12)  # BLAS has one thread there
     assert found.fit.settings == alone.settings
@@ -103,7 +103,7 @@ def test_the_fit_of_the_whole_table_is_that_of_learn():
 
 
 def test_differences_are_those_of_a_plain_loop():
-    found = sf.resampling.bootstrap(TABLE, 0.03, n=15)
+    found = sf.resampling.bootstrap(TABLE, alpha=0.03, n=15)
     edges = [tuple(row[:2]) for row in found.table.filter(pl.col("weight") != 0).iter_rows()]
     weights, fitted = spread(found), found.fit.model.interactions
     index = {name: i for i, name in enumerate(TABLE.domain.names)}
@@ -129,7 +129,7 @@ def test_differences_are_those_of_a_plain_loop():
 
 
 def test_without_an_edge_there_is_nothing_to_tell():
-    found = sf.resampling.bootstrap(TABLE, 0.3, n=3)
+    found = sf.resampling.bootstrap(TABLE, alpha=0.3, n=3)
     assert found.table.height == 0
     assert found.differences().height == 0
     assert found.differences([("x0", "x1"), ("x1", "x2")])["differs"].to_list() == [False]
@@ -147,7 +147,7 @@ def test_a_level_that_resamples_lack_does_not_stop_the_run(objective, penalize_m
     domain = Domain(tuple("abcd"), ((0, 1), (0, 1), (0, 1, 2), (0, 1)), (0, 0, 0, 0))
     table = Table(domain, np.asfortranarray(codes))
     n = 20
-    found = sf.resampling.bootstrap(table, 0.02, n=n, objective=objective, penalize_main=penalize_main)
+    found = sf.resampling.bootstrap(table, alpha=0.02, n=n, objective=objective, penalize_main=penalize_main)
     resamples = [rows.codes for rows in resamples_of(table, n)]
     lacks = np.array([[not (rows[:, 2] == 2).any(), not (rows[:, 3] == 1).any()] for rows in resamples])
     assert np.array_equal(found.ends.n_unseen, lacks.sum(axis=1))
@@ -176,16 +176,16 @@ def test_missing_values_are_left_to_the_model():
     codes[:, 4] = MISSING
     codes[:2, 4] = 0, 1  # a column with two cells, which some resamples lack altogether
     table, n = Table(TABLE.domain, codes), 8
-    found = sf.resampling.bootstrap(table, 0.03, n=n, seed=5, tol=1e-7)
+    found = sf.resampling.bootstrap(table, alpha=0.03, n=n, seed=5, solver=sf.Newton(tol=1e-7))
     resamples = resamples_of(table, n, 5)
     is_empty = np.array([(rows.codes[:, 4] == MISSING).all() for rows in resamples])
     assert is_empty.any()
     assert np.array_equal(found.ends.n_constant > 0, [len(np.unique(rows.codes[:, 4])) <= 2 for rows in resamples])
     for rows, weights in zip(resamples, spread(found), strict=True):
-        alone = sf.learn(rows, 0.03, tol=1e-7)
+        alone = sf.learn(rows, 0.03, solver=sf.Newton(tol=1e-7))
         # Where the gradient is at most 1e-7 and no curvature is below 2e-7 / 1e-3.
         np.testing.assert_allclose(weights, alone.model.interactions, atol=1e-3)
-    filled = sf.resampling.bootstrap(table, 0.03, n=2, missing="zero", **TIGHT)
+    filled = sf.resampling.bootstrap(table, alpha=0.03, n=2, missing="zero", **TIGHT)
     for rows, weights in zip(resamples_of(table.fill_first(), 2), spread(filled), strict=True):
         np.testing.assert_allclose(weights, sf.learn(rows, 0.03, **TIGHT).model.interactions, atol=CLOSE)
 
@@ -193,22 +193,22 @@ def test_missing_values_are_left_to_the_model():
 def test_weights_are_rows():
     weights = np.random.default_rng(1).integers(0, 3, len(TABLE)).astype(float)
     for share in (None, 0.5):
-        found = sf.resampling.bootstrap(TABLE, 0.03, n=5, share=share, sample_weight=weights, **TIGHT)
+        found = sf.resampling.bootstrap(TABLE, alpha=0.03, n=5, share=share, sample_weight=weights, **TIGHT)
         assert found.n_rows == weights.sum()
         for rows, own in zip(resamples_of(TABLE, 5, 0, share, weights), spread(found), strict=True):
             np.testing.assert_allclose(own, sf.learn(rows, 0.03, **TIGHT).model.interactions, atol=CLOSE)
-    shares = sf.resampling.bootstrap(TABLE, 0.03, n=2, sample_weight=weights / weights.sum())
+    shares = sf.resampling.bootstrap(TABLE, alpha=0.03, n=2, sample_weight=weights / weights.sum())
     assert shares.n_rows == np.count_nonzero(weights)
     with pytest.raises(ValueError, match="not whole numbers"):
-        sf.resampling.bootstrap(TABLE, 0.03, n=2, share=0.5, sample_weight=weights / 2)
+        sf.resampling.bootstrap(TABLE, alpha=0.03, n=2, share=0.5, sample_weight=weights / 2)
 
 
 def test_resamples_have_the_same_bits_in_other_processes():
     options = {"n": 4, "schedule": BestDraws(max_states=0), "gap": 0.05, "n_chains": 500}
-    alone = sf.resampling.bootstrap(TABLE, 0.03, n_jobs=1, **options)
+    alone = sf.resampling.bootstrap(TABLE, alpha=0.03, n_jobs=1, **options)
     with joblib.parallel_config(backend="loky", inner_max_num_threads=2):  # as the workers of other tests
-        assert_same(sf.resampling.bootstrap(TABLE, 0.03, n_jobs=2, **options), alone)
-    assert_same(sf.resampling.bootstrap(TABLE, 0.03, n_threads=2, **options), alone)
+        assert_same(sf.resampling.bootstrap(TABLE, alpha=0.03, n_jobs=2, **options), alone)
+    assert_same(sf.resampling.bootstrap(TABLE, alpha=0.03, n_threads=2, **options), alone)
 
 
 def test_a_run_goes_on_after_an_interrupt(tmp_path):
@@ -217,23 +217,25 @@ def test_a_run_goes_on_after_an_interrupt(tmp_path):
             signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        sf.resampling.bootstrap(TABLE, 0.03, n=6, checkpoint=tmp_path, watch=interrupt)
+        sf.resampling.bootstrap(TABLE, alpha=0.03, n=6, checkpoint=tmp_path, watch=interrupt)
     assert len(list(tmp_path.glob("*.npz"))) == 3
     seen = []
-    found = sf.resampling.bootstrap(TABLE, 0.03, n=6, checkpoint=tmp_path, watch=lambda *told: seen.append(told[:2]))
+    found = sf.resampling.bootstrap(
+        TABLE, alpha=0.03, n=6, checkpoint=tmp_path, watch=lambda *told: seen.append(told[:2])
+    )
     assert seen == [(3, 6), (4, 6), (5, 6), (6, 6)]
-    assert_same(found, sf.resampling.bootstrap(TABLE, 0.03, n=6))
+    assert_same(found, sf.resampling.bootstrap(TABLE, alpha=0.03, n=6))
     for change in ({"alpha": 0.02}, {"seed": 1}, {"share": 0.5}, {"n": 7}, {"gap": 0.01}, {"tol": 1e-5}):
         with pytest.raises(ValueError, match="pieces of another run"):
             sf.resampling.bootstrap(TABLE, **{"alpha": 0.03, "n": 6, "checkpoint": tmp_path, **change})
     with pytest.raises(ValueError, match="pieces of another run"):
-        sf.resampling.bootstrap(TABLE[:199], 0.03, n=6, checkpoint=tmp_path)
+        sf.resampling.bootstrap(TABLE[:199], alpha=0.03, n=6, checkpoint=tmp_path)
 
 
 def test_draws_add_little_to_what_the_rows_leave_open():
     table, n = make_table(6, 5000), 40
-    exact = sf.resampling.bootstrap(table, 0.005, n=n)
-    drawn = sf.resampling.bootstrap(table, 0.005, n=n, schedule=BestDraws(max_states=0))
+    exact = sf.resampling.bootstrap(table, alpha=0.005, n=n)
+    drawn = sf.resampling.bootstrap(table, alpha=0.005, n=n, solver=sf.Newton(schedule=BestDraws(max_states=0)))
     assert drawn.ends.is_moved.all()
     probabilities, statistics, (a, b) = enumerate_statistics(exact.fit.model)
     is_free = theta_of(exact.fit)[a, b] != 0
@@ -249,7 +251,9 @@ def test_draws_add_little_to_what_the_rows_leave_open():
 
 
 def test_fits_that_end_early_or_where_they_began_are_counted():
-    found = sf.resampling.bootstrap(TABLE, 0.03, n=3, schedule=BestDraws(max_states=0), max_iter=1)
+    found = sf.resampling.bootstrap(
+        TABLE, alpha=0.03, n=3, solver=sf.Newton(schedule=BestDraws(max_states=0), max_iter=1)
+    )
     assert set(found.ends.statuses) == {"max_iter"}
     assert "The fits of 3 did not reach what was asked (max_iter: 3); they count all the same." in str(found)
     assert "The fits of 3 stayed where they started, at that of all rows." in str(found)
@@ -260,7 +264,7 @@ def test_intervals_cover_the_truth_as_often_as_they_say():
     n, n_tables, pairs = 10, 80, np.triu_indices(3, 1)
     is_inside = np.zeros((n_tables, 3), dtype=bool)
     for k in range(n_tables):
-        found = sf.resampling.bootstrap(truth.sample(500, method="perfect", seed=k), 1e-6, n=n, seed=k)
+        found = sf.resampling.bootstrap(truth.sample(500, method="perfect", seed=k), alpha=1e-6, n=n, seed=k)
         low, high = np.quantile(spread(found), [0.025, 0.975], axis=0)
         is_inside[k] = ((low <= truth.interactions) & (truth.interactions <= high))[pairs]
     # Were the truth one more resample, all of its ranks among n would be as likely: percentiles of 95% that are
@@ -295,14 +299,14 @@ def test_the_largest_share_that_can_be_dropped():
 
 def test_stability_is_that_of_a_plain_loop():
     shares, n = (0.75, 0.25), 4
-    found = stability(TABLE, 0.03, shares=shares, n=n, seed=2, **TIGHT)
+    found = stability(TABLE, alpha=0.03, shares=shares, n=n, seed=2, **TIGHT)
     whole, pairs = sf.learn(TABLE, 0.03, **TIGHT).model.interactions, np.triu_indices(5, 1)
     for j, k in np.ndindex(2, n):
         part = sf.learn(rows_of(TABLE, 2, (j + 1, k), shares[j]), 0.03, **TIGHT).model.interactions
         assert found.edges[j, k] == pytest.approx(np.corrcoef(whole[pairs], part[pairs])[0, 1], abs=CLOSE)
         strengths = np.abs(whole).sum(axis=0), np.abs(part).sum(axis=0)
         assert found.strength[j, k] == pytest.approx(np.corrcoef(*strengths)[0, 1], abs=CLOSE)
-    empty = stability(TABLE, 0.3, shares=shares, n=2)
+    empty = stability(TABLE, alpha=0.3, shares=shares, n=2)
     assert not empty.edges.any()
     assert empty.coefficient("strength") == 0
 
@@ -310,20 +314,20 @@ def test_stability_is_that_of_a_plain_loop():
 def test_what_makes_no_sense_is_refused():
     for n in (1, 0, 2.5):
         with pytest.raises(ValueError, match=f"n is {n}"):
-            sf.resampling.bootstrap(TABLE, 0.03, n=n)
+            sf.resampling.bootstrap(TABLE, alpha=0.03, n=n)
     for share in (0.0, 1.0, -0.5, np.nan):
         with pytest.raises(ValueError, match="share is"):
-            sf.resampling.bootstrap(TABLE, 0.03, share=share)
+            sf.resampling.bootstrap(TABLE, alpha=0.03, share=share)
         with pytest.raises(ValueError, match="share is"):
-            stability(TABLE, 0.03, shares=(0.5, share))
+            stability(TABLE, alpha=0.03, shares=(0.5, share))
     with pytest.raises(ValueError, match="shares are empty"):
-        stability(TABLE, 0.03, shares=())
+        stability(TABLE, alpha=0.03, shares=())
     with pytest.raises(ValueError, match="objective is 'posterior'"):
-        sf.resampling.bootstrap(TABLE, 0.03, objective="posterior")
+        sf.resampling.bootstrap(TABLE, alpha=0.03, objective="posterior")
     with pytest.raises(ValueError, match="three at least"):
-        stability(make_table(2, 100), 0.03)
+        stability(make_table(2, 100), alpha=0.03)
     with pytest.raises(TypeError, match="unexpected"):
-        sf.resampling.bootstrap(TABLE, 0.03, colour="blue")
+        sf.resampling.bootstrap(TABLE, alpha=0.03, colour="blue")
 
 
 def test_by_default_each_resample_finds_its_edges_as_learn_does():
@@ -349,5 +353,5 @@ def test_a_penalty_that_is_to_be_chosen_is_that_of_the_whole_table():
     found = sf.resampling.bootstrap(table, n=3, penalty="l1")
     assert found.fit.alpha == sf.learn(table, penalty="l1").alpha
     assert "has the least EBIC" in found.fit.settings["choice"]
-    other = sf.resampling.bootstrap(table, found.fit.alpha, n=3, penalty="l1")
+    other = sf.resampling.bootstrap(table, alpha=found.fit.alpha, n=3, penalty="l1")
     np.testing.assert_array_equal(other.weights, found.weights)

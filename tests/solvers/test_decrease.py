@@ -176,7 +176,7 @@ def test_a_fit_never_ends_above_its_start_where_phases_open(seed):
     rows = field.sample(500, n_sweeps=2000, seed=seed).codes
     rows[: rng.integers(1, 5)] = 1  # a few rows of the other phase
     table = sf.encode(rows, domain=sf.Domain.binary(8))
-    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.001)
+    problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, 0.001)
     start = theta_of(make_phases(1.0))
     fit = fit_newton(problem, BestDraws(max_states=0), Simulation(500, seed), start=start, gap=0.01)
     assert problem.objective(theta_of(fit)) <= problem.objective(start)
@@ -255,7 +255,7 @@ def test_draws_of_missing_values_that_chose_a_step_do_not_judge_it(monkeypatch):
         whole = [logsumexp(exponents[own]) for own in shows]
         return logsumexp(exponents) - np.mean(whole) + penalty.value(theta)
 
-    start = theta_of(sf.learn(table, 0.02, n_chains=200_000, seed=5))
+    start = theta_of(sf.learn(table, 0.02, solver=sf.Newton(n_chains=200_000), seed=5))
     excesses = []
 
     def record(before, move, after, *, policy):

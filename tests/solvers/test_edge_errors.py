@@ -101,7 +101,10 @@ def test_edges_are_lost_as_often_as_the_law_says_and_no_more_often_than_was_aske
 
 def test_fits_with_other_seeds_have_the_same_edges():
     table = make_pairs((0.6, 0.8, 1.0, 1.2)).sample(2000, method="perfect", seed=1)
-    fits = [sf.learn(table, 0.02, schedule=BestDraws(max_states=0), n_chains=500, seed=seed) for seed in range(40)]
+    fits = [
+        sf.learn(table, 0.02, solver=sf.Newton(schedule=BestDraws(max_states=0), n_chains=500), seed=seed)
+        for seed in range(40)
+    ]
     edges = [np.sign(np.triu(fit.model.interactions, 1)) for fit in fits]
     assert {fit.status.code for fit in fits} == {"converged"}
     n_found = sum(np.count_nonzero(one) for one in edges[::2])
@@ -111,7 +114,7 @@ def test_fits_with_other_seeds_have_the_same_edges():
     assert n_found >= 20 * 3
     assert n_lost <= stats.binom.isf(FALSE_ALARM, n_found, 0.01)
     # There were as many draws as that takes at the end of each, or nine tenths of them.
-    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.02, penalize_main=False)
+    problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, 0.02, penalize_main=False)
     for fit in fits[:5]:
         here, move = look(problem, theta_of(fit), ExactMoments(), Simulation())
         n = fit.steps[-1].n_chains
@@ -133,7 +136,7 @@ def test_weights_of_other_seeds_differ_by_no_more_than_is_said():
     assert differ.max() > spreads.min() / 2.6
     assert all(fit.spread <= NEWTON.spread / NEWTON.enough for fit in fits)
     # From the exact moments at the end, on the draws that there were; see above for the slack.
-    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.02, penalize_main=False)
+    problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, 0.02, penalize_main=False)
     for fit in fits[:5]:
         n = fit.steps[-1].n_chains
         exact = find_edge_errors(*look(problem, theta_of(fit), ExactMoments(), Simulation()))
@@ -148,7 +151,7 @@ def test_simulation_error_is_said_where_nothing_is_certified():
     schedule = BestDraws(max_sweeps=1, gibbs_sweeps=5, max_states=0)
     fits = []
     for seed in range(40):
-        learner = Learner(read_rows(table), Options(schedule=schedule, gap=0.01, seed=seed))
+        learner = Learner(read_rows(table), Options(solver=sf.Newton(schedule=schedule), gap=0.01, seed=seed))
         fits.append(learner.learn(penalty.alpha, penalty=penalty))
     assert not any(fit.steps[-1].is_certified for fit in fits)
     weights = [fit.model.interactions[np.triu(support, 1)] for fit in fits]
@@ -201,8 +204,8 @@ def test_noise_of_groups_is_a_chi_square():
 def test_a_penalty_decides_how_many_draws_there_are_and_rows_do_not():
     table = make_pairs((0.9, 1.0, 1.1, 1.2)).sample(1000, method="perfect", seed=1)
     many = sf.Table(table.domain, np.asfortranarray(np.tile(table.codes, (20, 1))))
-    fits = [sf.learn(own, 0.01, gap=0.05, schedule="perfect", seed=1) for own in (table, many)]
-    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.01, penalize_main=False)
+    fits = [sf.learn(own, 0.01, gap=0.05, solver=sf.Newton(schedule="perfect"), seed=1) for own in (table, many)]
+    problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, 0.01, penalize_main=False)
     for fit in fits:
         assert min(step.n_chains for step in fit.steps) >= draws_for_penalty(problem) > 2000
     assert [step.n_chains for step in fits[0].steps] == [step.n_chains for step in fits[1].steps]
@@ -223,7 +226,7 @@ def test_a_step_that_gained_no_more_than_its_noise_is_the_last():
 @pytest.mark.parametrize(("gap", "max_seconds"), [(0.05, None), ("auto", 1000.0)])
 def test_a_small_penalty_asks_for_no_more_draws_than_the_gap_or_the_time_may(gap, max_seconds):
     table = make_pairs((0.9, 1.0, 1.1, 1.2)).sample(1000, method="perfect", seed=1)
-    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.001, penalize_main=False)
+    problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, 0.001, penalize_main=False)
     assert draws_for_penalty(problem) > 2 * NEWTON.most_unasked
     options = {"gap": gap, "max_seconds": max_seconds, "max_iter": 1, "schedule": "perfect", "seed": 1}
     fit = sf.learn(table, 0.001, **options)

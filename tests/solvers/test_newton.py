@@ -41,7 +41,7 @@ def test_exact_curvature_leads_to_the_optimum_of_an_independent_solver(p, alpha,
 @pytest.mark.parametrize("name", LEVELS)
 def test_levels_have_their_optimum_too(name):
     model = LEVELS[name]
-    data = sf.moments_of_table(sf.Table(model.domain, model.sample(500, n_sweeps=50, seed=1).codes))
+    data = sf.data.moments_of_table(sf.Table(model.domain, model.sample(500, n_sweeps=50, seed=1).codes))
     problem = Problem.with_l1(data, model.domain, 0.03)
     fit = fit_newton(problem, ExactMoments(), tol=1e-9)
     assert fit.status.code == "converged"
@@ -76,7 +76,9 @@ def assert_kept_steps_lead_down(fit):
 def test_where_the_plain_step_runs_away_the_solver_does_not():
     # The undamped method diverges here: the first whole step would leave next to no draws with a say.
     truth = make_field(12, strength=(1.0, 2.0), seed=1)
-    problem = Problem.with_l1(sf.moments_of_table(truth.sample(2000, method="perfect", seed=1)), truth.domain, 0.017)
+    problem = Problem.with_l1(
+        sf.data.moments_of_table(truth.sample(2000, method="perfect", seed=1)), truth.domain, 0.017
+    )
     optimum = theta_of(fit_newton(problem, ExactMoments(), tol=1e-9))
     for seed in range(5):
         fit = fit_newton(problem, BestDraws(max_states=0), Simulation(1000, seed), gap=0.001)
@@ -125,7 +127,7 @@ def test_a_warm_start_takes_few_steps():
 
 def test_too_strong_for_a_certificate_is_said():
     strong = make_field(12, edge_probability=0.9, strength=(2.5, 3.5), seed=1)
-    data = sf.moments_of_table(strong.sample(500, n_sweeps=200, seed=1))
+    data = sf.data.moments_of_table(strong.sample(500, n_sweeps=200, seed=1))
     problem = Problem.with_l1(data, strong.domain, 0.001)
     fit = fit_newton(problem, BestDraws(max_sweeps=30, max_states=0), Simulation(1000, 1), max_iter=8)
     assert fit.status.code == "not certified"
@@ -196,7 +198,7 @@ def exclusive_table(seed, n=300):
 def test_what_no_draw_shows_is_not_taken_for_certain(seed, penalize_main):
     # The optimum makes the pair as rare as alpha, so that next to no draw shows it.
     table = exclusive_table(seed)
-    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 5e-4, penalize_main)
+    problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, 5e-4, penalize_main)
     optimum = theta_of(fit_newton(problem, ExactMoments(), tol=1e-8, max_iter=200))
     options = {"schedule": BestDraws(max_states=0), "penalize_main": penalize_main, "random_state": seed}
     mrf = sf.SparseMRF(5e-4, gap=0.002, init="zero", **options).fit(table)
@@ -286,9 +288,9 @@ def test_a_fit_does_not_return_to_a_start_that_its_draws_know_to_be_worse():
     rows = [[0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 1, 0], [0, 0, 0, 1, 0, 0], [0, 0, 0, 1, 0, 1], [0, 0, 0, 1, 1, 0]]
     rows += [[0, 1, 1, 1, 0, 0], [1, 1, 1, 0, 0, 1]]
     table = sf.encode(np.repeat(rows, [3, 1, 20, 1, 2, 2, 1], axis=0))
-    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.005, penalize_main=False)
+    problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, 0.005, penalize_main=False)
     for seed in range(20):
-        fit = sf.learn(table, 0.005, schedule="perfect", gap=0.01, seed=seed)
+        fit = sf.learn(table, 0.005, solver=sf.Newton(schedule="perfect"), gap=0.01, seed=seed)
         assert fit.status.code == "converged"
         # Objectives in the trace are exact: what is returned is as low as the lowest, but for the gap asked for.
         kept = [step.objective for step in fit.steps if "taken back" not in step.reason]

@@ -51,14 +51,14 @@ def test_a_bound_that_is_known_is_kept_when_the_next_attempt_ends_early(monkeypa
 
 def test_a_certified_fit_makes_no_more_iterations_than_it_may():
     table = make_table()
-    fit = sf.learn(table, 0.02, gap=1e-6, certify=True, max_iter=2, schedule=DRAWS, seed=1)
+    fit = sf.learn(table, 0.02, gap=1e-6, certify=True, solver=sf.Newton(max_iter=2, schedule=DRAWS), seed=1)
     assert len(fit.steps) <= 2
     assert fit.status.code == "not certified"
 
 
 def test_newton_steps_that_keep_a_promise_after_the_papers_have_a_trace_of_their_own():
     table = make_table()
-    fit = sf.learn(table, 0.02, solver="spg", gap=1e-4, certify=True, max_iter=40, seed=1, n_chains=200)
+    fit = sf.learn(table, 0.02, solver=sf.Proximal(max_iter=40, n_chains=200), gap=1e-4, certify=True, seed=1)
     assert fit.optimality.gap <= 1e-4
     assert {type(step) for step in fit.steps} == {NewtonStep}
     assert fit.trace["subgradient_norm"].null_count() == 0
@@ -77,7 +77,7 @@ def test_an_interrupt_is_not_overruled_by_a_step_that_is_too_long():
         if info.iteration == 3:
             raise KeyboardInterrupt
 
-    fit = sf.learn(make_table(), 0.05, solver="spg", step_size=50.0, certify=True, watch=stop, seed=1)
+    fit = sf.learn(make_table(), 0.05, solver=sf.Proximal(step_size=50.0), certify=True, watch=stop, seed=1)
     assert fit.status.code == "interrupted"
     assert len(fit.steps) == 3
     assert fit.optimality is None
@@ -88,7 +88,7 @@ def test_an_interrupt_while_a_fit_is_compared_with_its_start_keeps_it(monkeypatc
         raise KeyboardInterrupt
 
     monkeypatch.setattr(_safeguard, "_is_lower", stop)
-    fit = sf.learn(make_table(), 0.05, solver="spg", max_iter=3, seed=1)
+    fit = sf.learn(make_table(), 0.05, solver=sf.Proximal(max_iter=3), seed=1)
     assert fit.status.code == "interrupted"
     assert len(fit.steps) == 3
     assert "Interrupted while it was compared with its start." in fit.status.sentence

@@ -67,7 +67,7 @@ def test_exact_gradients_with_a_step_size_of_their_own():
     rng = np.random.default_rng(1)
     bit = rng.random(500) < 0.5
     table = sf.encode((bit[:, None] ^ (rng.random((500, 8)) < 0.05)).astype(int))
-    fit = solve(Problem.with_l1(sf.moments_of_table(table), table.domain, 0.02), ExactMoments(), max_iter=300)
+    fit = solve(Problem.with_l1(sf.data.moments_of_table(table), table.domain, 0.02), ExactMoments(), max_iter=300)
     objectives = fit.trace["objective"].to_numpy()
     assert fit.steps[-1].step_size < fit.steps[0].step_size / 2
     # A step lowers the objective up to twice the length 1 / L, which leaves a factor of two for the estimate of L.
@@ -79,7 +79,7 @@ def strong_problem():
     """Two columns that are always equal: the better the fit, the stronger the interaction, without end at alpha = 0."""
     rows = np.array([[0, 0, 1], [1, 1, 0], [1, 1, 1], [0, 0, 0]] * 10)
     table = sf.encode(rows)
-    return Problem.with_l1(sf.moments_of_table(table), table.domain, 0.0)
+    return Problem.with_l1(sf.data.moments_of_table(table), table.domain, 0.0)
 
 
 def test_a_model_outside_every_certificate_ends_with_the_right_status():
@@ -227,7 +227,7 @@ def test_the_step_size_follows_the_curvature():
 @pytest.mark.parametrize("model", ZOO.values(), ids=ZOO.keys())
 def test_fits_of_the_zoo_are_optimal(model):
     # Any number of levels, any reference, constant variables: the subgradient must vanish.
-    data = sf.moments_of_table(sf.Table(model.domain, model.sample(300, n_sweeps=20, seed=1).codes))
+    data = sf.data.moments_of_table(sf.Table(model.domain, model.sample(300, n_sweeps=20, seed=1).codes))
     problem = Problem.with_l1(data, model.domain, 0.05)
     fit = solve(problem, ExactMoments(), step_size=0.3, max_iter=20_000, tol=1e-8)
     assert fit.status.code == "converged"
@@ -257,11 +257,11 @@ def test_steps_that_lead_up_lead_back_to_the_start(seed, max_states, monkeypatch
     monkeypatch.setattr(_safeguard, "BestDraws", lambda: BestDraws(max_states=max_states))
     table = make_table()
     best = sf.learn(table, 0.02, seed=1)
-    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.02, penalize_main=False)
+    problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, 0.02, penalize_main=False)
     options = {"solver": "spg", "step_size": 20.0, "n_chains": 200, "max_iter": 5, "init": best.model}
     up = solve(problem, Fixed(1), Simulation(200, seed), step_size=20.0, start=theta_of(best), max_iter=5)
     assert problem.objective(theta_of(up)) > problem.objective(theta_of(best))
-    fit = sf.learn(table, 0.02, schedule=1, seed=seed, **options)
+    fit = sf.learn(table, 0.02, solver=sf.Newton(schedule=1), seed=seed, **options)
     np.testing.assert_array_equal(theta_of(fit), theta_of(best))
     assert "surely lower: this is the start." in fit.status.sentence
 
@@ -270,8 +270,8 @@ def test_steps_that_lead_up_lead_back_to_the_start(seed, max_states, monkeypatch
 def test_steps_that_lead_down_are_kept(max_states, monkeypatch):
     monkeypatch.setattr(_safeguard, "BestDraws", lambda: BestDraws(max_states=max_states))
     table = make_table()
-    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.02, penalize_main=False)
-    fit = sf.learn(table, 0.02, solver="spg", schedule="perfect", n_chains=4000, max_iter=10, seed=1)
-    start = sf.learn(table, 0.02, solver="spg", max_seconds=0.0)
+    problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, 0.02, penalize_main=False)
+    fit = sf.learn(table, 0.02, solver=sf.Proximal(schedule="perfect", n_chains=4000, max_iter=10), seed=1)
+    start = sf.learn(table, 0.02, solver="proximal", max_seconds=0.0)
     assert problem.objective(theta_of(fit)) < problem.objective(theta_of(start))
     assert "start" not in fit.status.sentence

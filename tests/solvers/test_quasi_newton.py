@@ -69,7 +69,7 @@ def test_fits_of_a_path_leave_little_of_objective_and_likelihood(name, penalize_
 
 def test_states_are_held_for_few_fits_of_a_path():
     backend = Counting()
-    found = sf.path(TABLES["few rows"], backend=backend)
+    found = sf.path(TABLES["few rows"], device=backend)
     n_steps = sum(len(fit.steps) for fit in found.fits)
     assert len(found) == 30
     assert 1 <= len(backend.held) <= 10
@@ -78,7 +78,7 @@ def test_states_are_held_for_few_fits_of_a_path():
 
 @pytest.mark.parametrize("name", ["few rows", "strong"])
 def test_a_small_tolerance_asks_for_more(name):
-    found = sf.path(TABLES[name], n_alphas=6, tol=1e-8)
+    found = sf.path(TABLES[name], n_alphas=6, solver=sf.Newton(tol=1e-8))
     for fit in found.fits:
         assert fit.steps[-1].subgradient_norm <= 1e-8
 
@@ -86,7 +86,7 @@ def test_a_small_tolerance_asks_for_more(name):
 def test_steps_from_a_wrong_curvature_lead_to_the_optimum():
     # The curvature of independent variables is far from that of a strong field, and its steps lead up at first.
     table, backend = TABLES["strong"], Cpu()
-    problem = Problem.with_l1(sf.moments_of_table(table), table.domain, 0.005, penalize_main=False)
+    problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, 0.005, penalize_main=False)
     far = 3 * theta_of(sf.learn(table, 0.005))
     near = np.zeros_like(far)
     start = ExactStand(far, backend.states(problem.model(near)), near)

@@ -37,7 +37,7 @@ def make_problem(graph, coupling, alpha=0.02, n=2000, seed=1):
         pair[i, j] = pair[j, i] = coupling if np.isscalar(coupling) else coupling[k % len(coupling)]
     model = sf.PairwiseMRF.binary(-pair.sum(axis=0) / 2 + 0.1, pair)
     table = model.sample(n, method="perfect", seed=seed)
-    return Problem.with_l1(sf.moments_of_table(table), table.domain, alpha, penalize_main=False)
+    return Problem.with_l1(sf.data.moments_of_table(table), table.domain, alpha, penalize_main=False)
 
 
 RING = make_problem(nx.cycle_graph(12), (1.0, -0.7))

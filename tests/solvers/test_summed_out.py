@@ -88,7 +88,7 @@ def test_small_fields_have_the_weights_of_their_enumeration():
     table = sf.encode(make_rows(2, p=18))
     found = sf.learn(table)
     policy = replace(FITTING, sums=replace(SUMS, fewest_states=2**19))
-    learner = Learner(read_rows(table), Options(tol=1e-9), policy=policy)
+    learner = Learner(read_rows(table), Options(solver=sf.Newton(tol=1e-9)), policy=policy)
     expected = learn_with(learner, choose(learner))
     np.testing.assert_allclose(weights_of(found), weights_of(expected), atol=SAME)
 
@@ -121,7 +121,7 @@ def test_what_cannot_be_summed_out_is_drawn():
 
 def test_a_schedule_that_is_asked_for_is_taken():
     table = TABLES["two levels"]()
-    assert sf.learn(table, schedule="perfect").steps[-1].n_chains > 0
+    assert sf.learn(table, solver=sf.Newton(schedule="perfect")).steps[-1].n_chains > 0
     assert sf.learn(table).steps[-1].n_chains == 0
 
 

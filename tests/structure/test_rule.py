@@ -214,7 +214,7 @@ def test_what_time_leaves_of_a_search_is_told(monkeypatch):
     assert str(found) == "There was no time to look for edges: give more seconds, or an alpha."
     assert found.n_edges == 0
     main = 1 / (1 + np.exp(-found.model.main))
-    np.testing.assert_allclose(main, sf.moments_of_table(table).main, atol=1e-12)
+    np.testing.assert_allclose(main, sf.data.moments_of_table(table).main, atol=1e-12)
 
 
 def test_links_are_bridges_and_pairs_of_different_components():
@@ -242,7 +242,7 @@ def test_the_likelihood_ratio_of_a_bridge_is_that_of_its_two_variables():
         for i, j in pairs:
             support[i, j] = support[j, i] = True
         penalty = Ridge(table.domain, 0.0, support)
-        model = Learner(read_rows(table), Options(tol=1e-8)).learn(0.0, penalty=penalty).model
+        model = Learner(read_rows(table), Options(solver=sf.Newton(tol=1e-8))).learn(0.0, penalty=penalty).model
         return model.log_prob(np.asarray(table.codes)).sum()
 
     whole = likelihood([(0, 1), (1, 2), (2, 3), (3, 4)])

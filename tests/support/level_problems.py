@@ -40,7 +40,7 @@ def make_level_problem(
 ):
     domain = make_domain(kind, reference)
     table = sf.Table(domain, draw_rows(kind, n, seed, strength))
-    moments = find_unseen(table, None, is_free=not penalize_main).fill(sf.moments_of_table(table))
+    moments = find_unseen(table, None, is_free=not penalize_main).fill(sf.data.moments_of_table(table))
     own = {"group": Group, "l1": L1}[penalty]
     return Problem(Observed(moments), domain, own(domain, alpha, float(penalize_main)))
 

@@ -67,7 +67,7 @@ def assert_each_is_rare(n_wrong, n_fits):
 
 def make_l1(rows, alpha, penalize_main):
     table = sf.encode(rows)
-    return Problem.with_l1(sf.moments_of_table(table), table.domain, alpha, penalize_main)
+    return Problem.with_l1(sf.data.moments_of_table(table), table.domain, alpha, penalize_main)
 
 
 def find_edge(rows, low, high):

@@ -13,7 +13,7 @@ QUICK = {"max_iter": 5, "n_chains": 200, "random_state": 0}
 
 def make_problem(p=6, alpha=0.05, n=400, seed=1, strength=(0.5, 1.5), penalize_main=True):
     truth = make_field(p, edge_probability=0.4, strength=strength, seed=seed)
-    data = sf.moments_of_table(truth.sample(n, method="perfect", seed=seed))
+    data = sf.data.moments_of_table(truth.sample(n, method="perfect", seed=seed))
     return Problem.with_l1(data, truth.domain, alpha, penalize_main)
 
 

@@ -59,7 +59,7 @@ print(f"{len(words)} bins; a cell spikes in {words.mean():.1%} of them")
 # The standard error of the rates themselves is as well as they are known: alpha is its median. (Without `alpha` the
 # EBIC would choose one, larger, that keeps fewer couplings: the choice for those who want a network.)
 pairs = np.triu_indices(n_cells, 1)
-measured = sf.moments_of_table(sf.encode(words)).pair
+measured = sf.data.moments_of_table(sf.encode(words)).pair
 errors = np.sqrt(measured * (1 - measured) / len(words))
 alpha = float(np.median(errors[pairs]))
 mrf = sf.SparseMRF(alpha, random_state=1).fit(words)
@@ -114,7 +114,7 @@ counting.set(yscale="log", ylim=(5e-6, 3), xticks=shown[::2], ylabel="P(K)")
 counting.set_xlabel("cells that spike together, K")
 counting.legend(frameon=False)
 
-data = find_correlations(sf.moments_of_table(sf.encode(words)))
+data = find_correlations(sf.data.moments_of_table(sf.encode(words)))
 matching.plot(data, find_correlations(found), ".", color=BLUE)
 matching.axline((0, 0), slope=1, color="#888888", linewidth=0.8)
 matching.set(xlabel="correlation of a pair, data", ylabel="correlation, model")

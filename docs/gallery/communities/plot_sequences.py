@@ -63,8 +63,8 @@ print(path.read_text()[:160])
 # -------------
 # Sequences that agree in 80% of their columns share a weight of one. Its sum is the effective number of sequences,
 # M_eff.
-alignment = sf.read_alignment(path)
-weights = sf.sequence_weights(alignment, identity=0.8)
+alignment = sf.proteins.read_alignment(path)
+weights = sf.proteins.sequence_weights(alignment, identity=0.8)
 print(f"{len(alignment)} sequences, {n_columns} columns, M_eff = {weights.sum():.0f}")
 
 # %%
@@ -81,7 +81,7 @@ print(mrf.status_)
 # --------
 # Pairs at least five columns apart, by the Frobenius norm of their couplings in the zero-sum gauge, with the average
 # product correction (APC).
-ranked = sf.rank_contacts(mrf, min_separation=5)
+ranked = sf.proteins.rank_contacts(mrf, min_separation=5)
 print(ranked.head(5))
 pairs = [(int(row["first"]), int(row["second"])) for row in ranked.iter_rows(named=True)]
 precision = np.cumsum([pair in contacts for pair in pairs]) / np.arange(1, len(pairs) + 1)
@@ -143,5 +143,5 @@ print(
 # Coming from plmDCA or adabmDCA
 # ------------------------------
 # plmDCA's ``lambda_J`` is an L2 penalty, under which every pair has a coupling; ``alpha`` is on norms of blocks, and
-# leaves few. ``sf.write_adabmdca`` and ``sf.read_adabmdca`` exchange parameters with adabmDCA. :doc:`Coming from
-# another program </guide/coming-from>` has more.
+# leaves few. ``sf.proteins.write_adabmdca`` and ``sf.proteins.read_adabmdca`` exchange parameters with adabmDCA.
+# :doc:`Coming from another program </guide/coming-from>` has more.

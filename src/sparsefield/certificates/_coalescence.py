@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import betainccinv
 
 from sparsefield.certificates._certificate import Certificate
-from sparsefield.inference import Backend, Bounds, DeviceName, Field, make_backend
+from sparsefield.inference import Bounds, Device, Field, make_backend
 from sparsefield.model import across_variables, count_statistics
 
 _FEW = 32  # counts that are not sorted first, which takes as long as so many limits
@@ -24,8 +24,7 @@ def coalescence(
     confidence: float = 0.95,
     order: Sequence[int] | None = None,
     n_threads: int | None = None,
-    backend: Backend | None = None,
-    device: DeviceName | None = None,
+    device: Device = None,
 ) -> Certificate:
     """Certify chains that start anywhere and are swept n times, by watching bounding chains.
 
@@ -57,9 +56,7 @@ def coalescence(
         The order in which the chains' sweeps update the variables; 0, 1, 2, ... unless given.
     n_threads : int, optional
         Threads to use; the result does not depend on it.
-    backend : Backend, optional
-        What makes the bounding chains; the processors of this machine unless given.
-    device : "cpu", "cuda" or "auto", optional
+    device : "cpu", "cuda", "auto" or Backend, optional
         As for `PairwiseMRF.sample`.
 
     Examples
@@ -72,7 +69,7 @@ def coalescence(
     >>> coalescence(model, 100, 100_000, seed=1).bias < 0.001
     True
     """
-    machine = make_backend(backend, n_threads, device)
+    machine = make_backend(device, n_threads)
     bounds = machine.bounding_chains(model.domain, n_chains, seed=seed)
     bounds.sweep(machine.prepare(model, n_planes=2, order=order), n_sweeps)
     return certify_bounds(model, bounds, confidence=confidence)

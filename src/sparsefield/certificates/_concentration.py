@@ -117,7 +117,7 @@ def concentration(
     >>> from sparsefield.certificates import concentration, dobrushin
     >>> model = sf.datasets.make_field(10, strength=(0.5, 1.0), seed=1)
     >>> draws = model.sample(5000, n_sweeps=10, seed=1)
-    >>> found = concentration(model, sf.moments_of_table(draws), dobrushin(model, 10))
+    >>> found = concentration(model, sf.data.moments_of_table(draws), dobrushin(model, 10))
     >>> round(found.simulation_error, 2), found.bias < 1e-4
     (0.25, True)
     """

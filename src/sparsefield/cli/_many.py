@@ -51,27 +51,31 @@ class ManyFits:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the library is asked for; seeds are those of estimators with `random_state`, as in `sparsefield fit`."""
-        from sparsefield.learning import seed_of
+        """What the library is asked for."""
+        from sparsefield.fitting import Newton
 
         return {
             "objective": self.objective,
             "missing": self.missing,
             "penalty": self.penalty,
             "penalize_main": self.penalize_main,
-            **({} if self.max_iter is None else {"max_iter": self.max_iter}),
-            "seed": seed_of(self.seed),
+            **({} if self.max_iter is None else {"solver": Newton(max_iter=self.max_iter)}),
+            "seed": self.seed,
             "n_threads": self.threads,
             "device": self.device,
         }
 
     def run(self, what: str, function: Callable[..., Found], *inputs: Any, out: Output, **how: Any) -> Found:
-        """Call what makes many fits, with a bar that shows how far it is; each kind of them has its own folder."""
+        """Call what makes many fits, with a bar that shows how far it is."""
         from sparsefield.progress import PiecesBar
 
-        folder = None if self.checkpoint is None else self.checkpoint / what
         with PiecesBar(out.progress, what) as watch:
-            return function(*inputs, **how, **self.settings, n_jobs=self.jobs, checkpoint=folder, watch=watch)
+            return function(*inputs, **how, **self.settings, watch=watch)
+
+    def pieces(self, what: str) -> dict[str, Any]:
+        """Return how many fits are made at a time, and where they are kept: each kind of them has its own folder."""
+        folder = None if self.checkpoint is None else self.checkpoint / what
+        return {"n_jobs": self.jobs, "checkpoint": folder}
 
     def describe_interrupt(self) -> str:
         """Say what an interrupt leaves."""

@@ -145,7 +145,7 @@ def _check_device(device: str | None) -> str | None:
         from sparsefield.inference import make_backend
 
         with plain_errors():
-            make_backend(None, None, device)  # type: ignore[arg-type]  # checked there
+            make_backend(device)  # type: ignore[arg-type]  # checked there
     return device
 
 

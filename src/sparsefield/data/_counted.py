@@ -39,7 +39,7 @@ class CountedTable(Table):
     >>> import polars as pl
     >>> import sparsefield as sf
     >>> frame = pl.DataFrame({"a": [0, 1, 1, 0], "b": ["x", "x", "y", "x"]})
-    >>> table = sf.count_data(frame.lazy())
+    >>> table = sf.tables.count_data(frame.lazy())
     >>> table.n_rows, table.domain.levels, table.counts.pair.tolist()
     (4, ((0, 1), ('x', 'y')), [[2, 1], [1, 1]])
     """

@@ -40,7 +40,7 @@ class Merged:
     --------
     >>> import sparsefield as sf
     >>> table = sf.encode([[0, 1, 0], [1, 1, 0], [1, 0, 1]])
-    >>> merged = sf.Merged(table.domain, ["x0", "x2"])
+    >>> merged = sf.data.Merged(table.domain, ["x0", "x2"])
     >>> merged.domain.names, merged.domain.levels[0]
     (('x0&x2', 'x1'), ('0|0', '0|1', '1|0', '1|1'))
     >>> merged.join(table).codes.tolist()

@@ -35,7 +35,7 @@ class Moments:
     How often each of two variables is 1 in four rows, and how often both are:
 
     >>> import sparsefield as sf
-    >>> moments = sf.moments_of_table(sf.encode([[0, 1], [1, 1], [1, 1], [1, 0]]))
+    >>> moments = sf.data.moments_of_table(sf.encode([[0, 1], [1, 1], [1, 1], [1, 0]]))
     >>> moments.main.tolist(), float(moments.pair[0, 1]), moments.n
     ([0.75, 0.75], 0.5, 4)
     """
@@ -119,7 +119,7 @@ def moments_of_table(table: Table, *, n_threads: int | None = None) -> Moments:
     Examples
     --------
     >>> import sparsefield as sf
-    >>> sf.moments_of_table(sf.encode([[0, 1], [1, 1], [0, 0], [0, 1]])).pair
+    >>> sf.data.moments_of_table(sf.encode([[0, 1], [1, 1], [0, 0], [0, 1]])).pair
     array([[0.25, 0.25],
            [0.25, 0.75]])
     """

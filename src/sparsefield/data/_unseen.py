@@ -40,7 +40,7 @@ class Unseen:
     >>> import sparsefield as sf
     >>> from sparsefield.data import find_unseen
     >>> table = sf.encode([[0, 0], [0, 1], [0, 0], [0, 1]], domain=sf.Domain.binary(2))
-    >>> find_unseen(table).fill(sf.moments_of_table(table)).pair
+    >>> find_unseen(table).fill(sf.data.moments_of_table(table)).pair
     array([[0.11111111, 0.05555556],
            [0.05555556, 0.5       ]])
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import networkx as nx
@@ -14,15 +14,19 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
-from sparsefield.data import Rows, Table, listed
+from sparsefield.data import Table, listed
 from sparsefield.estimators._answers import FieldAnswers
 from sparsefield.fits import Fit
-from sparsefield.learning import Alpha, Chosen, seed_of
+from sparsefield.fitting import Options
+from sparsefield.learning import Alpha, Chosen, is_rule, seed_of
 from sparsefield.network import make_graph
 from sparsefield.objective import Penalty
+from sparsefield.resampling import Asked
 from sparsefield.selection import Choice, Objective
 from sparsefield.structure import Structure
-from sparsefield.tables import Ordinal, open_rows
+from sparsefield.tables import Ordinal, encode, open_rows
+
+_OPTIONS = {own.name for own in fields(Options)}
 
 
 class FieldEstimator(FieldAnswers, BaseEstimator):  # type: ignore[misc]
@@ -30,12 +34,27 @@ class FieldEstimator(FieldAnswers, BaseEstimator):  # type: ignore[misc]
 
     _ways_with_missing: tuple[str, ...] = ("zero", "drop", "error")
     _objective: Objective = "likelihood"
+    alpha: Alpha
     missing: str
     ordinal: Ordinal
 
-    def _choose_for(self, rows: Rows) -> Alpha | Choice:
-        """Return the penalty of rows: the one that is given, or a choice; "auto" where `learn` is to choose."""
-        raise NotImplementedError
+    def ask_for_fits(self, data: Any) -> Asked:
+        """Return what is asked of the fits of resamples of a table: that of a fit, with its penalty if there is one."""
+        given, known = self.get_params(deep=False), getattr(self, "alpha_", None)
+        is_chosen = isinstance(self.alpha, str) or is_rule(self.alpha)
+        alpha = known if is_chosen and known is not None else self.alpha
+        return Asked(
+            data if isinstance(data, Table) else encode(data, ordinal=self.ordinal),
+            alpha,
+            self._objective,
+            given.get("random_state"),
+            self._name_options(),
+            given["progress"],
+        )
+
+    def _name_options(self) -> dict[str, Any]:
+        """Return the options of fits by name."""
+        return {name: value for name, value in self.get_params(deep=False).items() if name in _OPTIONS}
 
     def _check_input(self, X: Any) -> Any:
         """Refuse what scikit-learn's users know to be wrong, and take note of the columns."""
@@ -62,7 +81,7 @@ class FieldEstimator(FieldAnswers, BaseEstimator):  # type: ignore[misc]
         return hasattr(self, "model_")
 
     def _store(self, fit: Fit, **more: Any) -> None:
-        own = {"estimator": type(self).__name__, **self.get_params()}
+        own = {"estimator": type(self).__name__, **self.get_params(deep=False)}
         self.fit_ = replace(fit, settings={**own, **fit.settings, **more})
         self.model_ = fit.model
         self.n_features_in_ = fit.model.domain.n_variables

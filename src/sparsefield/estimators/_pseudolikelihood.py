@@ -8,12 +8,13 @@ from numpy.typing import ArrayLike
 
 from sparsefield.data import WAYS_WITH_MISSING, Rows, Table
 from sparsefield.estimators._field_estimator import FieldEstimator
-from sparsefield.fitting import Learner, Options
-from sparsefield.learning import Alpha, choose_alpha, seed_of
+from sparsefield.fitting import Learner, Newton, Options
+from sparsefield.learning import Alpha, choose, seed_of
 from sparsefield.objective import PenaltyKind
 from sparsefield.progress import Bars, ProgressBar
 from sparsefield.pseudolikelihood import solve_filled_pseudo_likelihood, solve_pseudo_likelihood
 from sparsefield.selection import Choice, Objective
+from sparsefield.structure import Structure
 from sparsefield.tables import Ordinal, encode
 
 
@@ -26,9 +27,9 @@ class PseudoLikelihood(FieldEstimator):
 
     Parameters
     ----------
-    alpha : float or "auto"
-        Strength of the penalty; "auto" chooses it, as for `SparseMRF`. It is on the scale of `SparseMRF`: where no
-        pair's frequency differs by alpha from that of independent variables, there is no edge.
+    alpha : float, "auto" or rule
+        Strength of the penalty; "auto" chooses it, by `EBIC()`, and so does any rule of a path. It is on the scale of
+        `SparseMRF`: where no pair's frequency differs by alpha from that of independent variables, there is no edge.
     ordinal, penalty
         As for `SparseMRF`.
     penalize_main : bool
@@ -94,7 +95,7 @@ class PseudoLikelihood(FieldEstimator):
         data = self._check_input(X)
         own = Rows.of(data if isinstance(data, Table) else encode(data), sample_weight, self.missing)
         table, weights = own.table, own.weights
-        chosen = self._choose_for(own)
+        chosen = self._choose(own)
         alpha = chosen.alpha if isinstance(chosen, Choice) else chosen
         with ProgressBar(self.progress, self.max_iter) as watch:
             options: dict[str, Any] = {
@@ -115,12 +116,17 @@ class PseudoLikelihood(FieldEstimator):
         self._store_choice(chosen)
         return self
 
-    def _choose_for(self, rows: Rows) -> float | Choice:
-        if self.alpha != "auto":
-            return self.alpha
+    def _choose(self, rows: Rows) -> float | Choice:
+        """Return the penalty, given or chosen."""
         options = Options(penalty=self.penalty, penalize_main=self.penalize_main, missing=cast(Any, self.missing))
         with Bars(self.progress).choice() as watch:
-            return choose_alpha(Learner(rows, options), objective="pseudolikelihood", watch=watch)
+            chosen = choose(Learner(rows, options), self.alpha, objective=self._objective, watch=watch)
+        if isinstance(chosen, Structure):
+            raise ValueError(f"alpha is {self.alpha!r}, which finds edges without a penalty: use a number or EBIC().")
+        return chosen
+
+    def _name_options(self) -> dict[str, Any]:
+        return {**super()._name_options(), "solver": Newton(max_iter=self.max_iter, tol=self.tol)}
 
     def _fills(self, table: Table) -> bool:
         """Say whether missing values of a table are drawn."""

@@ -3,10 +3,14 @@
 from sparsefield.fitting._learner import Learner
 from sparsefield.fitting._options import Options
 from sparsefield.fitting._policy import FITTING, FitPolicy
+from sparsefield.fitting._solvers import Newton, Proximal, SolverName
 
 __all__ = [
     "FITTING",
     "FitPolicy",
     "Learner",
+    "Newton",
     "Options",
+    "Proximal",
+    "SolverName",
 ]

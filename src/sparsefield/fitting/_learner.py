@@ -15,8 +15,9 @@ from sparsefield._seeds import Use, derive_seed
 from sparsefield._typing import Matrix
 from sparsefield.data import CountedTable, Rows, Table
 from sparsefield.fits import Fit
-from sparsefield.fitting._options import MAX_ITER, Options, make_schedule
+from sparsefield.fitting._options import Options
 from sparsefield.fitting._policy import FITTING, FitPolicy
+from sparsefield.fitting._solvers import Newton
 from sparsefield.gradients import Simulation
 from sparsefield.inference import make_backend
 from sparsefield.marks import fit_newton, mark
@@ -90,8 +91,8 @@ class Learner:
     def __init__(self, rows: Rows, options: Options, *, policy: FitPolicy = FITTING) -> None:
         self.rows, self.options, self._policy = rows, options, policy
         self.table, self.weights = rows.table, rows.weights
-        backend = make_backend(options.backend, options.n_threads, options.device, rows.table.domain)
-        self._simulation = Simulation(options.n_chains, options.seed, options.persists, backend)  # of the last fit
+        backend, own = make_backend(options.device, options.n_threads, rows.table.domain), options.steps
+        self._simulation = Simulation(own.n_chains, options.seed, own.persists, backend)  # of the last fit
         self._n_learned = 0
         self._take_rows(is_free=not options.penalize_main)
         self.stand: Stand | ExactStand | None = None
@@ -189,22 +190,22 @@ class Learner:
             theta = problem.coordinates.of_slots(start)
         self.stand, end = None, None
         summed = None
-        if isinstance(own, Ridge) and theta is not None and options.sums_out:
+        if isinstance(own, Ridge) and theta is not None and options.steps.sums_out:
             given = problem, self._simulation, limits, theta, watch
             summed = solve_summed(*given, policy=policy.newton, sums=policy.sums)
         if summed is not None:
             fit, self.stand = summed
-        elif options.solver == "newton" and isinstance(start, ExactStand) and enough is not None:
+        elif isinstance(options.steps, Newton) and isinstance(start, ExactStand) and enough is not None:
             sums = self._simulation.backend
             fit, self.stand = follow(problem, sums, limits, start, enough, watch, policy=policy.newton)
-        elif options.solver == "newton":
+        elif isinstance(options.steps, Newton):
             first = start if isinstance(start, Stand) else theta
             end = self._run_newton(problem, first, self._find_gap(problem), limits, watch)
             fit, self.stand = end.fit(), end.stand
         else:
             common = _as_arguments(limits, theta, watch)
-            common |= {"step_size": options.step_size, "policy": policy.proximal}
-            fit = solve(problem, options.way, self._simulation, **common)
+            common |= {"step_size": options.steps.step_size, "policy": policy.proximal}
+            fit = solve(problem, options.steps.way, self._simulation, **common)
             fresh = problem.with_data(self._make_data(self._simulation.seed_of(Use.ITERATION_ZERO, Use.COMPARED)))
             fit = keep_if_lower(fresh, fit, theta, self._simulation, limits, policy=policy.proximal)
         return _Solved(fit, problem, limits, theta, end, kind=penalty, is_begun=start is None)
@@ -212,7 +213,7 @@ class Learner:
     def _run_newton(
         self, problem: Problem, start: Matrix | Stand | None, gap: float, limits: Limits, watch: Watch | None
     ) -> NewtonEnd:
-        way, agreement, own = self.options.way, self.options.agreement, self._policy.newton
+        way, agreement, own = self.options.steps.way, self.options.agreement, self._policy.newton
         return run_newton(problem, way, self._simulation, limits, start, gap, agreement, watch, policy=own)
 
     def _find_gap(self, problem: Problem) -> float:
@@ -257,8 +258,8 @@ class Learner:
         """Return what the objective takes of the rows, with missing values drawn from a seed."""
         if self.rows.moments is not None:
             return Observed(self.unseen.fill(self.rows.moments))
-        options, backend = self.options, self._simulation.backend
-        return Completed(self.table, options.n_chains, seed, self.weights, backend, self.unseen, options.max_sweeps)
+        own, backend = self.options.steps, self._simulation.backend
+        return Completed(self.table, own.n_chains, seed, self.weights, backend, self.unseen, own.max_sweeps)
 
     def _find_start(self, problem: Problem, limits: Limits) -> Matrix | None:
         """Return the parameters to start from: those of a model, of the pseudo-likelihood, or no interactions."""
@@ -272,7 +273,7 @@ class Learner:
         empty = (
             None if is_penalised else problem.theta(PairwiseMRF.independent(problem.domain, problem.data.moments.main))
         )
-        if init == "zero" or (init == "auto" and self.options.solver == "spg"):
+        if init == "zero" or (init == "auto" and not isinstance(self.options.steps, Newton)):
             return empty
         rows, alpha = self._rows_to_start(problem.penalty.alpha)
         found = solve_pseudo_likelihood(
@@ -310,17 +311,17 @@ class Learner:
     def _certify(self, fit: Fit, problem: Problem, limits: Limits, watch: Watch | None) -> Fit:
         """Make the gap a promise: further steps, by Newton's way, and draws until it is certified."""
         gap, simulation, policy = self.options.largest_gap, self._simulation, self._policy
+        own, is_newton = self.options.steps, isinstance(self.options.steps, Newton)
 
         def go_on(start: Matrix, smaller: float, seed: int, n_left: int) -> Fit:
-            is_newton, most = self.options.solver == "newton", self.options.max_sweeps
-            way = self.options.way if is_newton else make_schedule("best", "newton", "sharp", most)
+            way = own.way if is_newton else Newton(max_sweeps=own.max_sweeps).way
             arguments = _as_arguments(replace(limits, max_iter=n_left), start, watch)
             arguments |= {"agreement": self.options.agreement if is_newton else None}
             arguments |= {"policy": policy.newton, "marks": policy.marks}
             return fit_newton(problem, way, replace(simulation, seed=seed), gap=smaller, **arguments)
 
-        if self.options.solver != "newton":  # whose steps are others: these have a limit of their own
-            limits = replace(limits, max_iter=len(fit.steps) + MAX_ITER["newton"])
+        if not is_newton:  # whose steps are others: these have a limit of their own
+            limits = replace(limits, max_iter=len(fit.steps) + Newton.most_steps)
         with until(limits.end):
             if not problem.data.is_fixed:
                 return certify_slope(fit, self.rows, gap, simulation, policy=policy.gaps)

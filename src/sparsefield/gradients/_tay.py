@@ -56,7 +56,7 @@ class Tay:
         check_positive("max_chains", self.max_chains)
         check_confidence(self.confidence)
         if self.conservative and self.certificate == "persistent":
-            raise ValueError("The conservative form starts its chains anew: use certificate='sharp' or 'coalescence'.")
+            raise ValueError("The conservative form starts its chains anew: use bound='sharp' or 'coalescence'.")
 
     def estimate(self, problem: Problem, point: Point, simulation: Simulation) -> Estimate:
         """Return moments after the fewest sweeps that meet the criterion."""
@@ -194,7 +194,7 @@ class Tay:
     def _remedy(self, point: Point) -> str:
         if self.certificate == "coalescence" or np.any(point.model.domain.n_levels > 2):
             return f"Raise max_sweeps. {LESS}"
-        return "Use certificate='coalescence', or schedule='perfect'."
+        return "Use bound='coalescence', or schedule='perfect'."
 
 
 _MORE_CHAINS = "Raise max_chains, or use certificates of the bias alone (schedule='tay')."

@@ -2,7 +2,7 @@
 
 from sparsefield.inference._backend import Backend, Bounds, ChainStates, Cpu
 from sparsefield.inference._checks import check_order, check_request, check_seed, check_sweeps, check_two_levels
-from sparsefield.inference._device_choice import DeviceName, make_backend, name_device
+from sparsefield.inference._device_choice import Device, DeviceName, is_own_machine, make_backend, name_device
 from sparsefield.inference._draws import Draws, States, pick_near
 from sparsefield.inference._field import Field, energies, expand, reduce_to_binary
 from sparsefield.inference.chains._chains import Chains
@@ -38,6 +38,7 @@ __all__ = [
     "Cluster",
     "Cpu",
     "Cuda",
+    "Device",
     "DeviceMemoryError",
     "DeviceName",
     "Draws",
@@ -67,6 +68,7 @@ __all__ = [
     "expand",
     "has_gpu",
     "is_cheap",
+    "is_own_machine",
     "make_backend",
     "name_device",
     "pick_near",

@@ -10,21 +10,19 @@ from sparsefield.inference.gpu._cuda import Auto, Cuda, check_levels
 from sparsefield.inference.gpu._device import find_gpu, has_gpu
 
 DeviceName = Literal["cpu", "cuda", "auto"]
+Device = DeviceName | Backend | None
 
 
-def make_backend(
-    backend: Backend | None, n_threads: int | None, device: DeviceName | None = None, domain: Domain | None = None
-) -> Backend:
-    """Return a backend that is given, or that of a device, with so many threads of this machine's processors.
+def make_backend(device: Device = None, n_threads: int | None = None, domain: Domain | None = None) -> Backend:
+    """Return the backend of a device, with so many threads of this machine's processors, or one that is given.
 
     Parameters
     ----------
-    backend : Backend, optional
-        What makes chains and draws.
+    device : "cpu", "cuda", "auto" or Backend, optional
+        The processors unless given; a GPU; a GPU where there is one and the field is one for it; or what makes chains
+        and draws.
     n_threads : int, optional
         Threads of this machine, all processors unless given.
-    device : "cpu", "cuda" or "auto", optional
-        The processors unless given; a GPU; or a GPU where there is one and the field is one for it.
     domain : Domain, optional
         The variables, where they are known.
 
@@ -35,21 +33,28 @@ def make_backend(
     ValueError
         At once, where a GPU is asked for and the variables are not for one.
     """
-    if device is not None and device not in get_args(DeviceName):
-        raise ValueError(f"device is {device!r}: use 'cpu', 'cuda' or 'auto'.")
-    if backend is None:
+    if device is None or isinstance(device, str):
+        if device is not None and device not in get_args(DeviceName):
+            raise ValueError(
+                f"device is {device!r}: use 'cpu', 'cuda', 'auto', or a backend, such as inference.Cluster."
+            )
         if device == "cuda":
             find_gpu()
             if domain is not None:
                 check_levels(domain)
         return {"cpu": Cpu, "cuda": Cuda, "auto": Auto}[device or "cpu"](n_threads)
-    if device is not None:
-        raise ValueError("Give a backend or a device, not both: a backend says where draws are made.")
     if n_threads is not None:
         raise ValueError("n_threads is for the processors of this machine: give it to the backend instead.")
-    return backend
+    return device
 
 
-def name_device(device: DeviceName | None) -> DeviceName:
+def is_own_machine(device: Device) -> bool:
+    """Say whether draws are made by this machine, and how many threads it uses is for callers to say."""
+    return device is None or isinstance(device, str)
+
+
+def name_device(device: Device) -> str:
     """Return the name of what makes draws, which are the same for the same name: "auto" is "cpu" without a GPU."""
+    if device is not None and not isinstance(device, str):
+        return repr(device)
     return "cpu" if device is None or (device == "auto" and not has_gpu()) else device

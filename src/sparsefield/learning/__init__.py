@@ -1,10 +1,9 @@
 """From rows to a fit: read, choose, solve, mark, certify."""
 
 from sparsefield.learning._certify import certify
-from sparsefield.learning._choose import choose, choose_alpha
-from sparsefield.learning._discoveries import take_discoveries
+from sparsefield.learning._choose import Alpha, choose, is_rule
 from sparsefield.learning._infer import infer
-from sparsefield.learning._learn import Alpha, Chosen, learn, learn_rows, learn_with
+from sparsefield.learning._learn import Chosen, learn, learn_rows, learn_with
 from sparsefield.learning._seeds import seed_of
 from sparsefield.learning._show import Quiet, Show
 
@@ -15,11 +14,10 @@ __all__ = [
     "Show",
     "certify",
     "choose",
-    "choose_alpha",
     "infer",
+    "is_rule",
     "learn",
     "learn_rows",
     "learn_with",
     "seed_of",
-    "take_discoveries",
 ]

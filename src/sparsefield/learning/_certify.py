@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from sparsefield.data import CountedTable, Rows, Table, TableError, resolve_missing, take_counted
 from sparsefield.fits import Fit, Fitted, as_fit
-from sparsefield.inference import MOST_ENTRIES, Backend, DeviceName, make_backend
+from sparsefield.inference import MOST_ENTRIES, Device, make_backend
 from sparsefield.optimality import certify_rows, check_certifiable
 from sparsefield.solvers import WatchSteps
 from sparsefield.tables import open_rows
@@ -23,8 +23,7 @@ def certify(
     seed: int = 0,
     sample_weight: ArrayLike | None = None,
     n_threads: int | None = None,
-    backend: Backend | None = None,
-    device: DeviceName | None = None,
+    device: Device = None,
     watch: WatchSteps | None = None,
     max_states: int = MOST_ENTRIES,
 ) -> Fit:
@@ -63,9 +62,7 @@ def certify(
         a level that no row shows has half a row beside as many as they count.
     n_threads : int, optional
         Threads to use; the result does not depend on it.
-    backend : Backend, optional
-        What makes the draws; this machine's processors unless given.
-    device : "cpu", "cuda" or "auto", optional
+    device : "cpu", "cuda", "auto" or Backend, optional
         As for `SparseMRF`; it need not be that of the fit.
     watch : callable, optional
         Called with each StepInfo of the second fit.
@@ -86,7 +83,7 @@ def certify(
     >>> certified.optimality.kind, certified.optimality.gap < 0.02
     ('exact', True)
     """
-    backend = make_backend(backend, n_threads, device)
+    backend = make_backend(device, n_threads)
     fit = as_fit(fit)
     check_certifiable(fit, confidence, n_draws, seed)  # before a long table is read
     rows = _read_rows(fit, data, sample_weight)

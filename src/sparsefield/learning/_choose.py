@@ -4,87 +4,82 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
+from numbers import Number
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from sparsefield._deadline import OutOfTimeError, until
 from sparsefield.data import CountedTable, Rows, TableError
 from sparsefield.fitting import Learner, Options
-from sparsefield.learning._discoveries import find_discoveries
 from sparsefield.parallel import Watch
-from sparsefield.selection import Choice, Objective, largest_alpha, null_alpha, select
+from sparsefield.selection import EBIC, Choice, Objective, Rule, largest_alpha, null_alpha
 from sparsefield.structure import Structure, find_structure, is_feasible
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+Alpha = float | Literal["auto"] | Rule
 
 _SHARE_OF_CHOICE = 0.5  # of the time that there is, where it is limited
 
 
-def choose(learner: Learner, *, began: float | None = None, watch: Watch | None = None) -> Choice | Structure:
-    """Choose the edges of a table, in half of the time that there is; where a kind of penalty was asked for, its alpha.
-
-    So it is where some variable has more than nine levels without an order. With a false discovery rate edges are those
-    that tests of pairs find.
-
-    Parameters
-    ----------
-    learner : Learner
-        The table, and what is asked of its fit.
-    began : float, optional
-        When the fit began, by `time.perf_counter`; now unless given.
-    watch : callable, optional
-        Called with the number of penalties that are done, that of all, and the seconds that are left.
-    """
-    options = learner.options
-    is_wide = options.fdr is None and not is_feasible(learner.table.domain)
-    if options.penalty != "auto" or options.penalize_main or is_wide:
-        return choose_alpha(learner, began=began, watch=watch)
-    rows, left = _take_rows(learner), _seconds_left(options, began)
-    with until(np.inf if left is None else time.perf_counter() + left):
-        if options.fdr is not None:
-            with suppress(OutOfTimeError):
-                return find_discoveries(rows, options.fdr, options.n_threads)
-        return find_structure(rows, n_threads=options.n_threads)
+def is_rule(alpha: Any) -> TypeIs[Rule]:
+    """Say whether an object decides on edges, and is no number: those of numpy have a method of that name too."""
+    return hasattr(alpha, "choose") and not isinstance(alpha, Number)
 
 
-def choose_alpha(
-    learner: Learner, *, objective: Objective = "likelihood", began: float | None = None, watch: Watch | None = None
-) -> Choice:
-    """Choose the penalty of a table by the default criterion, in half of the time that there is.
+def choose(
+    learner: Learner,
+    alpha: Alpha = "auto",
+    *,
+    objective: Objective = "likelihood",
+    began: float | None = None,
+    watch: Watch | None = None,
+) -> float | Choice | Structure:
+    """Choose the edges of a table, or a penalty, by a rule, in half of the time that there is.
 
-    How gradients are estimated, and how near to their optimum fits come, is left to the choice: it is the same for all
-    solvers.
+    "auto" finds edges without a penalty (`find_structure`). Where a kind of penalty was asked for, or the
+    pseudo-likelihood, or some variable has more than nine levels without an order, it chooses an alpha by `EBIC()`.
 
     Parameters
     ----------
     learner : Learner
         The table, and what is asked of its fit.
+    alpha : float, "auto" or rule
+        The rule; a number is returned as it is.
     objective : "likelihood" or "pseudolikelihood"
         What is penalised.
     began : float, optional
         When the fit began, by `time.perf_counter`; now unless given.
     watch : callable, optional
-        Called with the number of penalties that are done, that of all, and the seconds that are left.
+        Called with what is done of the choice, what there is, and the seconds that are left.
     """
+    if isinstance(alpha, str) and alpha != "auto":
+        raise ValueError(f"alpha is {alpha!r}: use a number from zero on, 'auto', or a rule, such as EBIC().")
+    if not (isinstance(alpha, str) or is_rule(alpha)):
+        return alpha
+    learner, seconds = _hold_rows(learner), _seconds_left(learner.options, began)
     options = learner.options
-    return select(
-        _take_rows(learner),
-        objective=objective,
-        penalty=options.penalty,
-        penalize_main=options.penalize_main,
-        max_seconds=_seconds_left(options, began),
-        seed=options.seed,
-        n_jobs=1,
-        n_threads=options.n_threads,
-        backend=options.backend,
-        device=options.device,
-        watch=watch,
-    )
+    if alpha == "auto" and (
+        options.penalty != "auto"
+        or options.penalize_main
+        or objective != "likelihood"
+        or not is_feasible(learner.table.domain)
+    ):
+        alpha = EBIC()
+    with until(np.inf if seconds is None else time.perf_counter() + seconds):
+        if is_rule(alpha):
+            with suppress(OutOfTimeError):
+                return alpha.choose(learner, objective=objective, seconds=seconds, watch=watch)
+        return find_structure(learner.rows, n_threads=options.n_threads)
 
 
-def _take_rows(learner: Learner) -> Rows:
-    """Return the rows that a choice is made by, which must be in memory."""
+def _hold_rows(learner: Learner) -> Learner:
+    """Return a learner whose rows, by which a choice is made, are in memory."""
     table = learner.table
     if not isinstance(table, CountedTable):
-        return learner.rows
+        return learner
     if table.sample.n_rows < table.n_rows:
         raise TableError(
             f"The {table.n_rows} rows of this table are counted and not in memory, and the choice of its edges needs "
@@ -93,7 +88,7 @@ def _take_rows(learner: Learner) -> Rows:
             f"from {largest_alpha(learner):.2g} on; or encode the whole table where it fits into memory",
             option="alpha",
         )
-    return Rows(table.sample)
+    return Learner(Rows(table.sample), learner.options)
 
 
 def _seconds_left(options: Options, began: float | None) -> float | None:

@@ -8,53 +8,43 @@ from typing import Any, Literal
 
 from numpy.typing import ArrayLike
 
+from sparsefield._near_misses import explain_names
 from sparsefield.data import Rows
 from sparsefield.fits import Fit
-from sparsefield.fitting import Learner, Options
-from sparsefield.gradients import CertificateKind, Schedule
-from sparsefield.inference import Backend, DeviceName
-from sparsefield.learning._choose import choose
+from sparsefield.fitting import Learner, Newton, Options, Proximal, SolverName
+from sparsefield.inference import Device
+from sparsefield.learning._choose import Alpha, choose, is_rule
 from sparsefield.learning._show import QUIET, Quiet, Show
 from sparsefield.model import PairwiseMRF, as_theta
 from sparsefield.objective import Penalty, PenaltyKind, Ridge
-from sparsefield.selection import Choice, count_edges, describe_null_edges, largest_alpha
+from sparsefield.selection import Choice, count_edges, describe_null_edges, largest_alpha, relax
 from sparsefield.solvers import WatchSteps
 from sparsefield.structure import Structure
 from sparsefield.tables import Ordinal, read_rows
 
-Alpha = float | Literal["auto"]
 Chosen = float | Penalty | Choice | Structure
 
 _OPTIONS = {own.name for own in fields(Options)}
 
 
+@explain_names
 def learn(
     data: Any,
     alpha: Alpha = "auto",
     *,
-    solver: Literal["newton", "spg"] = "newton",
-    schedule: str | int | Schedule = "auto",
-    certificate: CertificateKind = "sharp",
-    chains: Literal["restart", "persistent"] = "restart",
-    n_chains: int = 2000,
-    gap: float | Literal["auto"] = "auto",
-    step_size: float | Literal["auto"] = "auto",
-    penalize_main: bool = False,
-    fdr: float | None = None,
-    ordinal: Ordinal = None,
-    penalty: Penalty | PenaltyKind = "auto",
-    max_iter: int | None = None,
-    max_sweeps: int | None = None,
-    max_seconds: float | None = None,
-    tol: float = 1e-4,
-    init: PairwiseMRF | Literal["auto", "pseudolikelihood", "zero"] = "auto",
     missing: Literal["model", "zero", "drop", "error"] = "model",
+    ordinal: Ordinal = None,
     certify: bool = False,
-    sample_weight: ArrayLike | None = None,
     seed: int = 0,
+    device: Device = None,
+    solver: SolverName | Newton | Proximal = "newton",
+    penalty: Penalty | PenaltyKind = "auto",
+    penalize_main: bool = False,
+    gap: float | Literal["auto"] = "auto",
+    init: PairwiseMRF | Literal["auto", "pseudolikelihood", "zero"] = "auto",
+    max_seconds: float | None = None,
     n_threads: int | None = None,
-    backend: Backend | None = None,
-    device: DeviceName | None = None,
+    sample_weight: ArrayLike | None = None,
     watch: WatchSteps | None = None,
 ) -> Fit:
     """Learn a sparse Markov random field from a table, and return all that is known of the fit as one value.
@@ -66,14 +56,13 @@ def learn(
     data : Table, array, pandas or polars data frame, or path
         Observations, one row each; see `encode`. Folders of files, lazy frames of polars, and data frames and arrays of
         Dask are counted part by part where they do not fit into memory, and so are large files (`count_data`).
-    alpha : float or "auto"
-        Strength of the penalty; "auto" finds edges without one, or chooses one where `penalty` or `penalize_main` is
-        given (`selection.select`), and says how in `fit.settings["choice"]`.
-    solver, schedule, certificate, chains, n_chains, gap, step_size, penalize_main, fdr, max_iter, max_sweeps, tol, \
-init, missing, certify
+    alpha : float, "auto" or rule
+        Strength of the penalty; "auto" finds edges without one; or a rule, such as `EBIC()`. `fit.settings["choice"]`
+        says how edges, or the penalty, were chosen.
+    missing, ordinal, certify, device, solver, penalize_main, gap, init
         As for `SparseMRF`.
-    ordinal : iterable of names, mapping of names, bool, optional
-        Which columns have ordered levels, besides those that the table declares; see `encode`.
+    seed : int
+        Where the random numbers start: `SparseMRF(random_state=seed)` is the same fit.
     penalty : "auto", "group", "l1" or Penalty
         As for `SparseMRF`; or a penalty of one's own. Its `alpha` counts, and not the one given here; a start is
         found with the usual penalty of that strength, on main effects unless they are free. Whether they are is for the
@@ -84,14 +73,8 @@ init, missing, certify
         too. Newton steps make no more draws than there is time for.
     sample_weight : array-like of shape (n_rows,), optional
         How often each row counts.
-    seed : int
-        Where the random numbers start.
     n_threads : int, optional
         Threads to use; the result does not depend on it.
-    backend : Backend, optional
-        What makes chains and draws; this machine's processors unless given.
-    device : "cpu", "cuda" or "auto", optional
-        As for `SparseMRF`.
     watch : callable, optional
         Called with each StepInfo.
 
@@ -127,8 +110,8 @@ def learn_rows(
         The rows that count.
     options : Options
         What is asked of the fit.
-    alpha : float, Penalty, Choice, Structure or "auto"
-        A penalty, or edges, that are given or were chosen before; "auto" chooses (`choose`).
+    alpha : float, Penalty, Choice, Structure, rule or "auto"
+        A penalty, or edges, that are given or were chosen before; a rule chooses, and so does "auto" (`choose`).
     show : Show
         Who is told how far it is.
     began : float, optional
@@ -144,22 +127,16 @@ def learn_rows(
     began = time.perf_counter() if began is None else began
     learner = Learner(rows, options)
     chosen: Chosen
-    if isinstance(alpha, str):
-        _check_word(alpha)
+    if isinstance(alpha, str) or is_rule(alpha):
         with show.choice() as watch:
-            chosen = found = choose(learner, began=began, watch=watch)
-        show.tell(found)
+            chosen = choose(learner, alpha, began=began, watch=watch)
+        if isinstance(chosen, Choice | Structure):
+            show.tell(chosen)
     else:
         chosen = alpha
     with show.steps(options.most_steps(rows.table)) as watch_steps:
         fit = learn_with(learner, chosen, began=began, watch=watch_steps)
     return fit, chosen.of(fit.model.n_edges) if isinstance(chosen, Choice) else chosen
-
-
-def _check_word(alpha: str) -> None:
-    """Refuse words that choose nothing."""
-    if alpha != "auto":
-        raise ValueError(f"alpha is {alpha!r}: use a number from zero on, or 'auto'.")
 
 
 def learn_with(
@@ -170,9 +147,6 @@ def learn_with(
     watch: WatchSteps | None = None,
 ) -> Fit:
     """Learn a table with edges or a penalty that were given or chosen, and say what that means for its edges."""
-    if learner.options.fdr is not None and not isinstance(alpha, Structure):
-        given = "penalty" if isinstance(alpha, Penalty) else "alpha"
-        raise ValueError(f"fdr is for edges that no penalty chooses: leave {given} out, or fdr.")
     if isinstance(alpha, Structure):
         penalty = Ridge(learner.table.domain, alpha.ridge, alpha.support)
         is_told = isinstance(learner.options.init, PairwiseMRF) or learner.options.init == "zero"
@@ -181,12 +155,23 @@ def learn_with(
         return replace(fit, settings={**fit.settings, "choice": str(alpha)})
     if isinstance(alpha, Choice):
         fit = learner.learn(alpha.alpha, began=began, watch=watch)
+        if alpha.relax:
+            fit = _relax(learner, fit)
         return replace(fit, settings={**fit.settings, "choice": alpha.of(fit.model.n_edges).sentence})
     if isinstance(alpha, Penalty):
         return learner.learn(alpha.alpha, penalty=alpha, began=began, watch=watch)
     fit = learner.learn(alpha, began=began, watch=watch)
     said = describe_alpha(fit, learner)
     return replace(fit, status=replace(fit.status, sentence=f"{fit.status.sentence} {said}".rstrip()))
+
+
+def _relax(learner: Learner, first: Fit) -> Fit:
+    """Fit the edges of a fit without its penalty; where something is wrong with that, the status has it."""
+    fit = relax(learner, first, learner.stand)
+    if not first.is_serious:
+        return fit
+    said = f"The fit whose edges are kept: {first.status.sentence} {fit.status.sentence}"
+    return replace(fit, status=replace(first.status, sentence=said))
 
 
 def describe_alpha(fit: Fit, learner: Learner) -> str:

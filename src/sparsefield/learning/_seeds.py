@@ -11,14 +11,15 @@ import numpy as np
 def seed_of(random_state: Any) -> int:
     """Return the seed that a `random_state` stands for: scikit-learn's, or a Generator of numpy.
 
-    An integer stands for one seed. A RandomState or a Generator is asked for a number, and goes on from there; so is
+    An integer is the seed. A RandomState or a Generator is asked for a number, and goes on from there; so is
     numpy's own where there is none (None).
     """
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31))
     try:
-        if isinstance(random_state, Integral):  # as scikit-learn has it, which takes a second to import
-            return int(np.random.RandomState(int(random_state)).randint(2**31))
+        if isinstance(random_state, Integral) and not isinstance(random_state, bool):
+            np.random.RandomState(int(random_state))  # refuses what is no seed of scikit-learn's
+            return int(random_state)
         from sklearn.utils import check_random_state
 
         return int(check_random_state(random_state).randint(2**31))

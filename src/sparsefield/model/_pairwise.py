@@ -15,8 +15,7 @@ from scipy.special import log_softmax
 from sparsefield._kernels._parameters import split_parameters
 from sparsefield.data import MISSING, Domain, Moments, Table, count
 from sparsefield.inference import (
-    Backend,
-    DeviceName,
+    Device,
     Given,
     PerfectRun,
     energies,
@@ -227,8 +226,7 @@ class PairwiseMRF:
         log_partition: LogPartition | float | None = None,
         seed: int = 0,
         n_threads: int | None = None,
-        backend: Backend | None = None,
-        device: DeviceName | None = None,
+        device: Device = None,
     ) -> NDArray[np.float64]:
         """Return the log-probability of the observed cells of each row, whatever the missing ones are.
 
@@ -244,7 +242,7 @@ class PairwiseMRF:
             Codes of the levels, 255 where a value is missing.
         log_partition : LogPartition or float, optional
             As for `log_prob`.
-        seed, n_threads, backend, device
+        seed, n_threads, device
             For estimates: as for `log_partition`.
 
         Raises
@@ -262,7 +260,7 @@ class PairwiseMRF:
         """
         codes = self.domain.check_codes(states, allow_missing=True)
         log_normaliser = self.log_partition("exact") if log_partition is None else log_partition
-        sums = sum_rows(self, codes, seed=seed, backend=make_backend(backend, n_threads, device))
+        sums = sum_rows(self, codes, seed=seed, backend=make_backend(device, n_threads))
         return sums - float(log_normaliser)
 
     def conditional(self, variable: int | str, states: Any) -> NDArray[np.float64]:
@@ -303,8 +301,7 @@ class PairwiseMRF:
         n_draws: int | None = None,
         seed: int = 0,
         n_threads: int | None = None,
-        backend: Backend | None = None,
-        device: DeviceName | None = None,
+        device: Device = None,
     ) -> LogPartition:
         """Return the logarithm of the normalising constant, with its standard error.
 
@@ -323,9 +320,7 @@ class PairwiseMRF:
             Where the random numbers start.
         n_threads : int, optional
             Threads to use; the result does not depend on it.
-        backend : Backend, optional
-            What makes draws; the processors of this machine unless given.
-        device : "cpu", "cuda" or "auto", optional
+        device : "cpu", "cuda", "auto" or Backend, optional
             As for `sample`.
 
         Raises
@@ -343,7 +338,7 @@ class PairwiseMRF:
         >>> abs(float(drawn) - float(exact)) < 4 * drawn.error
         True
         """
-        machine = make_backend(backend, n_threads, device)
+        machine = make_backend(device, n_threads)
         return find_log_partition(self, method, n_draws=n_draws, seed=seed, backend=machine)
 
     def entropy(
@@ -353,8 +348,7 @@ class PairwiseMRF:
         n_draws: int | None = None,
         seed: int = 0,
         n_threads: int | None = None,
-        backend: Backend | None = None,
-        device: DeviceName | None = None,
+        device: Device = None,
     ) -> Entropy:
         """Return the entropy, -E log P(x), in nats, with its standard error.
 
@@ -367,7 +361,7 @@ class PairwiseMRF:
             can be had, and by draws for the other connected parts.
         n_draws : int, optional
             Draws for the log-partition function, and as many for the mean energy; as `log_partition` unless given.
-        seed, n_threads, backend, device
+        seed, n_threads, device
             As for `log_partition`.
 
         Raises
@@ -384,7 +378,7 @@ class PairwiseMRF:
         >>> round(float(same.entropy()), 3)
         0.693
         """
-        machine = make_backend(backend, n_threads, device)
+        machine = make_backend(device, n_threads)
         return find_entropy(self, method, n_draws=n_draws, seed=seed, backend=machine)
 
     def impute(
@@ -394,8 +388,7 @@ class PairwiseMRF:
         *,
         seed: int | None = None,
         n_threads: int | None = None,
-        backend: Backend | None = None,
-        device: DeviceName | None = None,
+        device: Device = None,
     ) -> Table:
         """Fill missing values given the observed cells of their rows.
 
@@ -411,7 +404,7 @@ class PairwiseMRF:
             probable together, which are not those that are most probable one by one (`conditional`).
         seed : int, optional
             Where the random numbers of draws start; anywhere unless given.
-        n_threads, backend, device
+        n_threads, device
             As for `log_partition`.
 
         Returns
@@ -433,7 +426,7 @@ class PairwiseMRF:
         """
         codes = self.domain.check_codes(states, allow_missing=True)
         known = _any_seed() if seed is None else seed
-        filled = fill_missing(self, codes, method, seed=known, backend=make_backend(backend, n_threads, device))
+        filled = fill_missing(self, codes, method, seed=known, backend=make_backend(device, n_threads))
         return Table(self.domain, np.asfortranarray(filled))
 
     def moments(self) -> Moments:
@@ -451,8 +444,7 @@ class PairwiseMRF:
         order: Sequence[int] | None = ...,
         max_sweeps: int | None = ...,
         n_threads: int | None = ...,
-        backend: Backend | None = ...,
-        device: DeviceName | None = ...,
+        device: Device = ...,
         return_run: Literal[False] = ...,
     ) -> Table: ...
 
@@ -466,8 +458,7 @@ class PairwiseMRF:
         order: Sequence[int] | None = ...,
         max_sweeps: int | None = ...,
         n_threads: int | None = ...,
-        backend: Backend | None = ...,
-        device: DeviceName | None = ...,
+        device: Device = ...,
         return_run: Literal[True],
     ) -> tuple[Table, PerfectRun]: ...
 
@@ -481,8 +472,7 @@ class PairwiseMRF:
         order: Sequence[int] | None = None,
         max_sweeps: int | None = None,
         n_threads: int | None = None,
-        backend: Backend | None = None,
-        device: DeviceName | None = None,
+        device: Device = None,
         return_run: bool = False,
     ) -> Table | tuple[Table, PerfectRun]:
         """Draw n states.
@@ -506,12 +496,10 @@ class PairwiseMRF:
             unless given. Where they do not, an error says so.
         n_threads : int, optional
             Threads to use; the draws do not depend on it.
-        backend : Backend, optional
-            What makes the draws; the processors of this machine unless given.
-        device : "cpu", "cuda" or "auto", optional
-            Where the draws are made, in place of a backend: by the processors of this machine ("cpu", unless given), on
-            its GPU ("cuda": `inference.Cuda`), or on a GPU where there is one and the field is one for it ("auto":
-            `inference.Auto`). A seed gives other draws on a GPU than on processors.
+        device : "cpu", "cuda", "auto" or Backend, optional
+            Where the draws are made: by the processors of this machine ("cpu", unless given), on its GPU ("cuda"), on a
+            GPU where there is one and the field is one for it ("auto"), or by a backend, such as `inference.Cluster`. A
+            seed gives other draws on a GPU than on processors.
         return_run : bool
             For exact draws: whether to return what they took as well.
 
@@ -524,7 +512,7 @@ class PairwiseMRF:
         """
         if seed is None:
             seed = _any_seed()
-        machine = make_backend(backend, n_threads, device)
+        machine = make_backend(device, n_threads)
         if method == "gibbs":
             if max_sweeps is not None or return_run:
                 raise ValueError("max_sweeps and return_run are for method='perfect': leave them out.")

@@ -34,5 +34,5 @@ def expected_moments(
             f"exact expectations are for up to {MOST_STATES}",
             row=worst,
         )
-    products = make_backend(backend, None).clamped_products(model, table.codes, weights / weights.sum())
+    products = make_backend(backend).clamped_products(model, table.codes, weights / weights.sum())
     return Moments.of_pairs(products, table.n_rows)

@@ -61,7 +61,7 @@ def bound_gap(
     >>> from sparsefield.optimality import bound_gap
     >>> table = sf.datasets.make_field(8, seed=1).sample(2000, method="perfect", seed=1)
     >>> fit = sf.learn(table, 0.05, seed=1)
-    >>> problem = Problem.with_l1(sf.moments_of_table(table), table.domain, fit.alpha, fit.penalize_main)
+    >>> problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, fit.alpha, fit.penalize_main)
     >>> found = bound_gap(problem, fit.model.interactions + np.diag(fit.model.main))
     >>> found.kind, found.bound < 0.02
     ('exact', True)

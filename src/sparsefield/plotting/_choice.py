@@ -63,7 +63,7 @@ class ChoiceDisplay(Display):
         choice = getattr(estimator, "choice_", None)
         if not isinstance(choice, Choice):
             raise ValueError(
-                "The estimator chose no penalty: it was given one, or found edges without. SparseMRFCV() chooses one."
+                "The estimator chose no penalty: it has one, or found edges without. SparseMRF(EBIC()) chooses one."
             )
         return cls(choice).plot(ax)
 

@@ -60,7 +60,7 @@ def write_adabmdca(
     >>> from pathlib import Path
     >>> domain = sf.Domain(("1", "2"), (("-", "A"), ("-", "A")), (0, 0))
     >>> model = sf.PairwiseMRF(domain, [0.5, -1.0], [[0.0, 2.0], [2.0, 0.0]])
-    >>> sf.write_adabmdca(model, "params.dat", alphabet="-A")
+    >>> sf.proteins.write_adabmdca(model, "params.dat", alphabet="-A")
     >>> print(Path("params.dat").read_text().strip())
     J 0 1 A A 2.0
     h 0 - 0.0
@@ -108,7 +108,7 @@ def read_adabmdca(
     >>> import sparsefield as sf
     >>> from pathlib import Path
     >>> n = Path("params.dat").write_text("J 0 1 1 1 2.0\nh 0 0 0.0\nh 0 1 0.5\nh 1 0 0.0\nh 1 1 -1.0\n")
-    >>> sf.read_adabmdca("params.dat", alphabet="-A").with_reference([0, 0]).interactions
+    >>> sf.proteins.read_adabmdca("params.dat", alphabet="-A").with_reference([0, 0]).interactions
     array([[0., 2.],
            [2., 0.]])
     """

@@ -67,7 +67,7 @@ def rank_contacts(fitted: PairwiseMRF | Fit | Fitted, *, min_separation: int = 5
     --------
     >>> import sparsefield as sf
     >>> model = sf.datasets.make_chain(5, seed=1)
-    >>> sf.rank_contacts(model, min_separation=1).columns
+    >>> sf.proteins.rank_contacts(model, min_separation=1).columns
     ['first', 'second', 'strength', 'score']
     """
     model = as_model(fitted)

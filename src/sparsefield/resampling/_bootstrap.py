@@ -19,6 +19,8 @@ from sparsefield.fits import Fit
 from sparsefield.learning import Alpha
 from sparsefield.model import has_sign, pair_weights
 from sparsefield.parallel import Result, Watch
+from sparsefield.progress import PiecesBar
+from sparsefield.resampling._asked import Progress, ask
 from sparsefield.resampling._endings import Ends
 from sparsefield.resampling._resamples import Piece, check_resamples, check_share, fit_whole, weights_of
 from sparsefield.selection import Objective
@@ -164,79 +166,88 @@ class Bootstrap:
 
 
 def bootstrap(
-    data: Any,
-    alpha: Alpha = "auto",
+    what: Any,
+    data: Any = None,
     *,
     n: int = 100,
-    seed: int = 0,
+    seed: Any = None,
     share: float | None = None,
-    objective: Objective = "likelihood",
+    alpha: Alpha | None = None,
+    objective: Objective | None = None,
     sample_weight: ArrayLike | None = None,
     n_jobs: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
     watch: Watch | None = None,
     **options: Any,
 ) -> Bootstrap:
     """Draw the rows of a table again and again, and fit each resample, to see what edges owe to the choice of rows.
 
     Each fit starts at that of the whole table, and has no marks. A level that a resample lacks stays a level of the
-    variable, and never stops the run. Weights are those of a penalised fit, shrunken towards zero: their intervals tell
-    how much they vary, and are no test of whether an edge is there; `selected` tells how often it is found.
+    variable, and never stops the run. `selected` tells how often an edge is found. Weights of a penalised fit are
+    shrunken towards zero, and their percentiles no intervals of the true ones: these are those of `infer`.
 
     Parameters
     ----------
+    what : Table, array, pandas or polars data frame, path, or estimator
+        Observations, one row each (see `encode`), or how to fit them: `SparseMRF()` or `PseudoLikelihood()`.
     data : Table, array, pandas or polars data frame, or path
-        Observations, one row each; see `encode`.
-    alpha : float or "auto"
-        Strength of the penalty, the same in all resamples. "auto" does with each resample what `learn` does: it finds
-        edges without a penalty; a penalty, where one is to be chosen, is that of the whole table.
+        Observations, where an estimator comes first. One that is fitted has its penalty, if it has chosen one.
     n : int
         How many resamples.
-    seed : int
-        Where the random numbers start. Each resample has its own, whoever fits it.
+    seed : int, RandomState or Generator, optional
+        Where the random numbers start; unless given, 0, or where those of the estimator do (`random_state`). Each
+        resample has its own, whoever fits it.
     share : float, optional
         The share of rows that each resample keeps, drawn without replacement; as many rows as there are, with
         replacement, unless given.
+    alpha : float, "auto" or rule
+        For a table: what decides on edges, as for `learn`. Edges that are found without a penalty are found in each
+        resample anew; a penalty, given or chosen by the whole table, is the same for all.
     objective : "likelihood" or "pseudolikelihood"
-        What is penalised.
+        For a table: what is penalised.
     sample_weight : array-like of shape (n_rows,), optional
         How often each row counts. Rows are drawn as if each stood there as often.
     n_jobs, checkpoint, watch
-        As for `run_pieces`: resamples at a time, a folder that keeps those that are finished, and whom to tell.
+        As for `parallel.run_pieces`: resamples at a time, a folder that keeps those that are finished, and whom to tell
+        in place of a progress bar.
+    progress : bool or "auto"
+        For a table: whether to show a progress bar; "auto" shows one in a terminal.
     **options
-        Those of `learn`, for all fits; `certify` is for the fit of the whole table alone. Unless the gap is given, that
-        of resamples is 0.05, or less where the noise of so few draws would be more than a tenth of the variance that
-        weights have by the choice of rows.
+        For a table: those of `learn`, for all fits; `certify` is for the fit of the whole table alone. Unless the gap
+        is given, that of resamples is 0.05, or less where the simulation error of so few draws would be more than a
+        tenth of the variance that weights have by the choice of rows.
 
     Returns
     -------
     Bootstrap
+        How often each edge is found, and how much its weight varies; the fit of all rows; differences.
 
     Examples
     --------
     >>> import sparsefield as sf
     >>> table = sf.datasets.make_field(6, strength=(1.0, 1.5), seed=7).sample(500, method="perfect", seed=1)
-    >>> found = sf.resampling.bootstrap(table, 0.02, n=20)
+    >>> found = sf.bootstrap(table, n=20)
     >>> print(found)
     20 resamples of 500 rows, drawn with replacement.
     >>> found.table.columns
     ['first', 'second', 'weight', 'selected', 'low', 'high', 'same_sign']
+
+    By an estimator:
+
+    >>> sf.bootstrap(sf.SparseMRF(0.05, random_state=1), table, n=20).n_resamples
+    20
     """
     check_resamples(n)
     if share is not None:
         check_share(share)
-    fit, refit = fit_whole(
-        data,
-        alpha,
-        seed=seed,
-        sample_weight=sample_weight,
-        objective=objective,
-        drops=share is not None,
-        options=options,
-    )
-    pieces = [Piece(seed, (Use.BOOTSTRAP, k), share) for k in range(n)]
-    identity = {"what": "bootstrap", "share": share}
-    results = refit.run(pieces, identity, n_jobs=n_jobs, checkpoint=checkpoint, watch=watch)
+    asked = ask(what, data, alpha, objective, progress, options)
+    start = asked.seed(seed)
+    with PiecesBar(asked.progress if watch is None else False, "resamples") as bar:
+        fit, refit = fit_whole(asked, seed=start, sample_weight=sample_weight, drops=share is not None)
+        pieces = [Piece(start, (Use.BOOTSTRAP, k), share) for k in range(n)]
+        identity = {"what": "bootstrap", "share": share}
+        results = refit.run(pieces, identity, n_jobs=n_jobs, checkpoint=checkpoint, watch=watch or bar)
     return _collect(fit, results, refit.n_rows, share)
 
 

@@ -17,10 +17,12 @@ from sparsefield._typing import Matrix
 from sparsefield.data import Domain, Rows, Table, describe_rows, distinct_rows, find_unseen
 from sparsefield.fits import Fit
 from sparsefield.fitting import Learner, Options
-from sparsefield.learning import Alpha, choose, choose_alpha, learn_with
+from sparsefield.inference import is_own_machine
+from sparsefield.learning import Alpha, choose, is_rule, learn_with
 from sparsefield.model import as_theta, pair_weights, scatter
 from sparsefield.parallel import Result, Watch, run_pieces
 from sparsefield.pseudolikelihood import solve_pseudo_likelihood
+from sparsefield.resampling._asked import Asked
 from sparsefield.selection import Choice, Objective, check_objective, count_nonzero
 from sparsefield.structure import Structure
 from sparsefield.tables import read_rows
@@ -58,8 +60,8 @@ class Refit:
         How many rows there are.
     start : ndarray of shape (n_slots, n_slots)
         The parameters of the fit of the whole table.
-    alpha : float or None
-        Strength of the penalty; None where the edges of each resample are found without one, as by default.
+    alpha : float, "auto" or rule
+        Strength of the penalty; or what finds the edges of each resample without one.
     options : Options
         What is asked of each fit.
     objective : "likelihood" or "pseudolikelihood"
@@ -70,14 +72,14 @@ class Refit:
     counts: NDArray[np.float64]
     n_rows: int
     start: Matrix
-    alpha: float | None
+    alpha: Alpha
     options: Options
     objective: Objective
 
     def __call__(self, piece: Piece, n_threads: int) -> dict[str, Any]:
         """Fit one resample: the interactions that are not zero, how the fit ended, and what its rows lack."""
         counts, seed = self.draw(piece)
-        n_own = n_threads if self.options.backend is None else None  # another backend has its own
+        n_own = n_threads if is_own_machine(self.options.device) else None  # a backend has its own
         options = replace(self.options, seed=seed, n_threads=n_own)
         learner = Learner(Rows.of(self.table, counts, options.missing), options)
         fit = fit_rows(learner, self.alpha, self.objective, self.start)
@@ -121,7 +123,7 @@ class Refit:
         own = {
             **describe_rows(self.table, self.counts),
             "rows": self.n_rows,  # which may count equal ones as often as one likes
-            "alpha": self.alpha,
+            "alpha": repr(self.alpha) if is_rule(self.alpha) else self.alpha,
             "objective": self.objective,
             "start": sha256(self.start.tobytes()).hexdigest()[:16],
             **options,
@@ -133,37 +135,35 @@ class Refit:
         )
 
 
-def fit_whole(
-    data: Any,
-    alpha: Alpha,
-    *,
-    seed: int,
-    sample_weight: ArrayLike | None,
-    objective: Objective,
-    drops: bool,
-    options: Mapping[str, Any],
-) -> tuple[Fit, Refit]:
+def fit_whole(asked: Asked, *, seed: int, sample_weight: ArrayLike | None, drops: bool) -> tuple[Fit, Refit]:
     """Fit a whole table, and return what fits its resamples.
 
     Parameters
     ----------
-    data, alpha, seed, sample_weight, options
-        As for `learn`. Where "auto" means a penalty, it is that of the whole table for all.
-    objective : "likelihood" or "pseudolikelihood"
-        What is penalised.
+    asked : Asked
+        The table, and what is asked of all fits. A penalty that is chosen is that of the whole table for all.
+    seed : int
+        Where the random numbers start.
+    sample_weight : array-like of shape (n_rows,), optional
+        How often each row counts.
     drops : bool
         Whether rows are to be dropped, which those that count in part cannot be.
     """
-    own = Options(**{**options, "seed": seed})
-    learner = Learner(read_rows(data, sample_weight, missing=own.missing, n_threads=own.n_threads), own)
+    options, objective, alpha = Options(**{**asked.options, "seed": seed}), asked.objective, asked.alpha
+    given: dict[str, Any] = {"missing": options.missing, "n_threads": options.n_threads}
+    learner = Learner(read_rows(asked.data, sample_weight, **given), options)
     check_objective(objective, learner.table)
     weights = np.ones(learner.table.n_rows) if learner.weights is None else learner.weights
     if drops and (weights != np.round(weights)).any():
         raise ValueError("Some weights are not whole numbers: rows that count in part cannot be dropped one by one.")
     with threadpool_limits(1, user_api="blas"):  # as for the resamples, which start here: the same bits everywhere
-        chosen = _choose(learner, objective) if alpha == "auto" else alpha
-        penalty = None if isinstance(chosen, Structure) else chosen.alpha if isinstance(chosen, Choice) else chosen
-        fit = fit_rows(learner, penalty, objective) if penalty is not None else learn_with(learner, chosen)
+        chosen = choose(learner, alpha, objective=objective)
+        kept: Alpha
+        if isinstance(chosen, Structure):
+            kept, fit = alpha, learn_with(learner, chosen)
+        else:
+            kept = chosen.alpha if isinstance(chosen, Choice) else chosen
+            fit = fit_rows(learner, kept, objective)
         if isinstance(chosen, Choice):
             said = chosen.of(fit.model.n_edges).sentence
             fit = replace(fit, settings={**fit.settings, "choice": said})
@@ -172,25 +172,20 @@ def fit_whole(
     rows, of = distinct_rows(learner.table.codes)
     n_rows = round(learner.rows.n)
     theta = as_theta(fit.model)
-    gap = options.get("gap", min(_GAP, _NOISE * max(1, count_nonzero(fit)) / (2 * n_rows)))
+    gap = asked.options.get("gap", min(_GAP, _NOISE * max(1, count_nonzero(fit)) / (2 * n_rows)))
     table = Table(learner.table.domain, np.asfortranarray(rows))
-    asked = replace(learner.options, gap=gap, certify=False)
-    return fit, Refit(table, np.bincount(of, weights).astype(np.float64), n_rows, theta, penalty, asked, objective)
+    own = replace(options, gap=gap, certify=False)
+    return fit, Refit(table, np.bincount(of, weights).astype(np.float64), n_rows, theta, kept, own, objective)
 
 
-def _choose(learner: Learner, objective: Objective) -> Choice | Structure:
-    """Find the edges of a whole table, or a penalty."""
-    return choose(learner) if objective == "likelihood" else choose_alpha(learner, objective=objective)
-
-
-def fit_rows(learner: Learner, alpha: float | None, objective: Objective, start: Matrix | None = None) -> Fit:
+def fit_rows(learner: Learner, alpha: Alpha, objective: Objective, start: Matrix | None = None) -> Fit:
     """Fit the rows of a learner: their edges without a penalty, or with one; from a start, without marks."""
-    if alpha is None:
-        return learn_with(learner, choose(learner))
+    if isinstance(alpha, str) or is_rule(alpha):
+        return learn_with(learner, choose(learner, alpha))
     if objective == "likelihood":
         return learner.learn(alpha) if start is None else learner.solve(alpha, start=start)
     options = learner.options
-    limit: dict[str, Any] = {} if options.max_iter is None else {"max_iter": options.max_iter}
+    limit: dict[str, Any] = {} if options.steps.max_iter is None else {"max_iter": options.steps.max_iter}
     fit = solve_pseudo_likelihood(
         learner.table,
         alpha,
@@ -198,7 +193,7 @@ def fit_rows(learner: Learner, alpha: float | None, objective: Objective, start:
         penalize_main=options.penalize_main,
         weights=learner.weights,
         start=start,
-        tol=options.tol,
+        tol=options.steps.tol,
         n_threads=options.n_threads,
         max_seconds=options.max_seconds,
         **limit,

@@ -19,6 +19,8 @@ from sparsefield.fits import Fit
 from sparsefield.learning import Alpha
 from sparsefield.model import pair_weights
 from sparsefield.parallel import Watch
+from sparsefield.progress import PiecesBar
+from sparsefield.resampling._asked import Progress, ask
 from sparsefield.resampling._endings import Ends
 from sparsefield.resampling._resamples import Piece, check_resamples, check_share, fit_whole, weights_of
 from sparsefield.selection import Objective
@@ -106,26 +108,28 @@ class Stability:
 
 
 def stability(
-    data: Any,
-    alpha: Alpha = "auto",
+    what: Any,
+    data: Any = None,
     *,
     shares: Sequence[float] = (0.75, 0.625, 0.5, 0.375, 0.25),
     n: int = 100,
-    seed: int = 0,
-    objective: Objective = "likelihood",
+    seed: Any = None,
+    alpha: Alpha | None = None,
+    objective: Objective | None = None,
     sample_weight: ArrayLike | None = None,
     n_jobs: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
     watch: Watch | None = None,
     **options: Any,
 ) -> Stability:
     """Fit fewer and fewer rows, drawn without replacement, and compare with the fit of all of them.
 
-    This is the case-dropping bootstrap of Epskamp, Borsboom and Fried (2018). Alpha is the same for all.
+    This is the case-dropping bootstrap of Epskamp, Borsboom and Fried (2018), with their CS coefficients.
 
     Parameters
     ----------
-    data, alpha, seed, objective, sample_weight, n_jobs, checkpoint, watch, **options
+    what, data, seed, alpha, objective, sample_weight, n_jobs, checkpoint, progress, watch, **options
         As for `bootstrap`; weights must be whole numbers.
     shares : sequence of float
         The shares of rows that are kept.
@@ -135,21 +139,37 @@ def stability(
     Returns
     -------
     Stability
+
+    Examples
+    --------
+    Do weights and strengths stay what they are when half of the rows are dropped?
+
+    >>> import sparsefield as sf
+    >>> table = sf.datasets.make_field(5, seed=1).sample(400, method="perfect", seed=1)
+    >>> kept = sf.stability(sf.SparseMRF(0.02, random_state=1), table, shares=(0.75, 0.5), n=10)
+    >>> kept.table.columns
+    ['share', 'edges', 'edges_reached', 'strength', 'strength_reached']
+    >>> kept.coefficient("edges")
+    0.5
     """
     check_resamples(n)
     if not len(shares):
         raise ValueError("shares are empty: give at least one share of rows to keep.")
     for share in shares:
         check_share(share)
-    fit, refit = fit_whole(
-        data, alpha, seed=seed, sample_weight=sample_weight, objective=objective, drops=True, options=options
-    )
+    asked = ask(what, data, alpha, objective, progress, options)
+    start = asked.seed(seed)
+    with PiecesBar(asked.progress if watch is None else False, "subsamples") as bar:
+        fit, refit = fit_whole(asked, seed=start, sample_weight=sample_weight, drops=True)
+        n_variables = fit.model.domain.n_variables
+        if n_variables < 3:
+            raise ValueError(f"The table has {count(n_variables, 'variable')}: correlations need three at least.")
+        pieces = [
+            Piece(start, (Use.STABILITY + j, k), float(share)) for j, share in enumerate(shares) for k in range(n)
+        ]
+        identity = {"what": "stability", "shares": tuple(float(share) for share in shares)}
+        results = refit.run(pieces, identity, n_jobs=n_jobs, checkpoint=checkpoint, watch=watch or bar)
     domain = fit.model.domain
-    if domain.n_variables < 3:
-        raise ValueError(f"The table has {count(domain.n_variables, 'variable')}: correlations need three at least.")
-    pieces = [Piece(seed, (Use.STABILITY + j, k), float(share)) for j, share in enumerate(shares) for k in range(n)]
-    identity = {"what": "stability", "shares": tuple(float(share) for share in shares)}
-    results = refit.run(pieces, identity, n_jobs=n_jobs, checkpoint=checkpoint, watch=watch)
     whole = pair_weights(domain, fit.model.interactions)
     found = np.array([_compare(whole, weights_of(domain, result)) for result in results])
     edges, strength = found.T.reshape(2, len(shares), n)

@@ -24,7 +24,7 @@ def read(path):
 
 def test_edges_are_told_and_written_as_the_library_finds_them(answers):
     said = run("bootstrap", answers, *FEW, "--alpha", 0.02, "--seed", 3)
-    found = sf.resampling.bootstrap(read(answers), 0.02, n=4, seed=seed_of(3))
+    found = sf.resampling.bootstrap(read(answers), alpha=0.02, n=4, seed=seed_of(3))
     assert pl.read_csv(answers.with_suffix(".bootstrap.csv")).equals(found.table)
     edges = found.table.filter(pl.col("weight") != 0)
     sure = sf.infer(read(answers))
@@ -66,7 +66,7 @@ def test_the_fit_of_all_rows_is_that_of_the_command_that_fits(answers, tmp_path)
 )
 def test_options_reach_the_bootstrap(answers, words, asked):
     run("bootstrap", answers, *FEW, "--alpha", 0.02, *words, "-q")
-    found = sf.resampling.bootstrap(read(answers), 0.02, n=4, seed=seed_of(0), **asked)
+    found = sf.resampling.bootstrap(read(answers), alpha=0.02, n=4, seed=seed_of(0), **asked)
     assert pl.read_csv(answers.with_suffix(".bootstrap.csv")).equals(found.table)
 
 

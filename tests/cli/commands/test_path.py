@@ -22,7 +22,7 @@ SHORT = ("--id", "person", "--missing", "drop", "--n-alphas", 6)
 
 def test_a_path_is_told_and_written_as_the_estimator_finds_it(answers):
     said = run("path", answers, *SHORT, "--seed", 3)
-    mrf = sf.SparseMRFCV(n_alphas=6, missing="drop", random_state=3).fit(pl.read_csv(answers).drop("person"))
+    mrf = sf.SparseMRF(sf.EBIC(n_alphas=6), missing="drop", random_state=3).fit(pl.read_csv(answers).drop("person"))
     assert "800 rows, 6 variables, 16 missing values (0.3%)." in said
     assert mrf.choice_.sentence in said
     found = pl.read_csv(answers.with_suffix(".path.csv"))

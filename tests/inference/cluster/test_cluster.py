@@ -157,7 +157,7 @@ def test_estimators_and_samples_take_a_cluster(cluster):
         here, there = (model.sample(2000, method=method, seed=1, backend=own) for own in (None, cluster))
         assert_same(np.asarray(here), np.asarray(there))
     given = {"schedule": BestDraws(max_states=0), "max_iter": 2, "gap": 0.5, "random_state": 1}
-    mrf = sf.SparseMRF(0.05, backend=cluster, **given)
+    mrf = sf.SparseMRF(0.05, device=cluster, **given)
     assert clone(mrf).backend is cluster
     mrf.fit(here)
     assert_same(mrf.interactions_, sf.SparseMRF(0.05, **given).fit(here).interactions_)
@@ -245,7 +245,7 @@ def test_a_fit_has_the_same_bits_where_a_worker_is_killed_in_the_middle(client, 
     assert there.moments().n == 30_000
     table, workers = make_table(12, 500), set(client.nthreads())
     plain, spread, mortal = (
-        sf.learn(table, 0.05, backend=backend, certify=True, **DRAWN) for backend in (Cpu(), cluster, Mortal(client))
+        sf.learn(table, 0.05, device=backend, certify=True, **DRAWN) for backend in (Cpu(), cluster, Mortal(client))
     )
     assert set(client.nthreads()) != workers
     assert_same_fit(plain, spread)

@@ -70,10 +70,10 @@ def edges_of(fit):
 
 @pytest.mark.parametrize("gamma", [0.0, 0.25, 1.0])
 def test_the_criterion_is_that_of_each_variable_given_its_neighbours(gamma):
-    choice = select(TABLE, gamma=gamma, n_alphas=6, tol=TOL)
+    choice = select(TABLE, sf.EBIC(gamma=gamma, n_alphas=6), solver=sf.Newton(tol=TOL))
     n, p, is_clear = 100, 4, []
     for alpha, value, n_parameters, noise in choice.table.select("alpha", "ebic", "parameters", "noise").iter_rows():
-        support, total, squares = sf.learn(TABLE, alpha, tol=TOL).model.interactions != 0, 0.0, 0.0
+        support, total, squares = sf.learn(TABLE, alpha, solver=sf.Newton(tol=TOL)).model.interactions != 0, 0.0, 0.0
         for i in range(p):
             log_likelihood, weights = regress(TABLE.codes[:, support[i]], TABLE.codes[:, i])
             total, squares = total + log_likelihood, squares + weights @ weights
@@ -94,16 +94,16 @@ def test_the_criterion_is_that_of_each_variable_given_its_neighbours(gamma):
 
 @pytest.mark.parametrize("table", [TABLE, make_rare()], ids=["two levels", "a level of one row"])
 def test_held_out_likelihoods_are_those_of_a_plain_loop(table):
-    choice = select(table, criterion="cv", n_alphas=6, n_folds=4, seed=3, tol=TOL)
+    choice = select(table, sf.HeldOut(n_alphas=6, cv=4), seed=3, solver=sf.Newton(tol=TOL))
     for alpha, k, value in choice.table.select("alpha", "parameters", "log_likelihood").iter_rows():
-        fit = sf.learn(table, alpha, tol=TOL)
+        fit = sf.learn(table, alpha, solver=sf.Newton(tol=TOL))
         assert k == table.domain.n_slots + edges_of(fit)
         # Log-likelihoods change with an interaction by alpha at the optimum, with those of 10 pairs of levels at most.
         assert value == pytest.approx(fit.model.log_prob(table.codes).mean(), abs=10 * alpha * OFF)
     values, allowed = np.empty((4, 6)), 0.0
     for k, part in enumerate(make_folds(100, 4, 3)):
         for m, alpha in enumerate(choice.table["alpha"]):
-            model = sf.learn(table[part.fitted], alpha, tol=TOL).model
+            model = sf.learn(table[part.fitted], alpha, solver=sf.Newton(tol=TOL)).model
             values[k, m] = model.log_prob(table.codes[part.held_out]).mean()
             # Both gradients have a norm of TOL at most: parameters differ by 2 TOL over the least curvature, and
             # log-likelihoods by that times the norm of a difference of frequencies.
@@ -132,7 +132,7 @@ def test_folds_hold_each_row_out_once():
 def test_instability_is_that_of_a_plain_loop():
     # Nearly all pairs have an edge at the last of these, so that subsamples agree again.
     alphas = [0.08, 0.06, 0.04, 0.02, 0.01, 1e-5]
-    choice = select(TABLE, criterion="stars", alphas=alphas, n_subsamples=5, beta=0.2, seed=2)
+    choice = select(TABLE, sf.StARS(alphas=alphas, n_subsamples=5, beta=0.2), seed=2)
     parts, largest, expected = make_subsamples(100, 5, 80, 2), 0.0, []
     for alpha in choice.table["alpha"]:
         found = [sf.learn(TABLE[part.fitted], alpha).model.interactions != 0 for part in parts]
@@ -151,16 +151,16 @@ def test_instability_is_that_of_a_plain_loop():
 
 def test_subsamples_have_paths_that_begin_above_their_noise():
     table = make_independent(6, 4000)
-    choice = select(table, criterion="stars", n_alphas=6, n_subsamples=4)
+    choice = select(table, sf.StARS(n_alphas=6, n_subsamples=4))
     assert choice.table["alpha"][0] == pytest.approx(null_alpha(Learner(read_rows(table), Options()), 632))
-    assert choice.table["alpha"][0] > 2 * sf.alpha_max(table)
+    assert choice.table["alpha"][0] > 2 * sf.selection.alpha_max(table)
     assert choice.table["instability"][0] <= 0.05 < choice.table["instability"][5]
 
 
 @pytest.mark.parametrize(("n", "size"), [(100, 80), (144, 115), (145, 120), (4000, 632)])
 def test_subsamples_have_the_sizes_of_the_paper(n, size):
     table = sf.encode(np.random.default_rng(1).integers(0, 2, (n, 2)))
-    choice = select(table, criterion="stars", n_alphas=2, n_subsamples=2)
+    choice = select(table, sf.StARS(n_alphas=2, n_subsamples=2))
     assert f"2 subsamples of {size} rows" in str(choice)
     for part in make_subsamples(n, 3, size, 1):
         assert len(np.unique(part.fitted)) == size
@@ -176,17 +176,17 @@ def test_weights_are_rows():
     options = {"alphas": [0.1, 0.05, 0.02], "tol": TOL}
     own, other = select(TABLE, sample_weight=weights, **options), select(rows, **options)
     np.testing.assert_allclose(own.table["ebic"], other.table["ebic"], atol=6 * OFF)  # as above
-    halves = select(TABLE, criterion="cv", sample_weight=np.full(100, 0.5), **options)
-    plain = select(TABLE, criterion="cv", **options)
+    halves = select(TABLE, sf.HeldOut(), sample_weight=np.full(100, 0.5), **options)
+    plain = select(TABLE, sf.HeldOut(), **options)
     np.testing.assert_allclose(halves.table["held_out"], plain.table["held_out"], atol=10 * OFF)  # 10 frequencies
 
 
 @pytest.mark.parametrize("criterion", ["cv", "stars"])
 def test_choices_are_the_same_whoever_makes_them(criterion):
     options = {"criterion": criterion, "n_alphas": 3, "n_folds": 3, "n_subsamples": 3, "seed": 5, **DRAWS}
-    alone = select(TABLE, **options, n_jobs=1)
+    alone = select(TABLE, sf.EBIC(n_jobs=1), **options)
     with joblib.parallel_config(backend="threading"):
-        together = select(TABLE, **options, n_jobs=2, n_threads=2)
+        together = select(TABLE, sf.EBIC(n_jobs=2), **options, n_threads=2)
     assert_frame_equal(alone.table, together.table, check_exact=True)
     assert str(alone) == str(together)
 
@@ -200,30 +200,30 @@ def test_a_choice_goes_on_where_it_was(tmp_path):
         "checkpoint": tmp_path,
         "watch": lambda *own: told.append(own[:2]),
     }
-    first = select(TABLE, criterion="cv", **options)
+    first = select(TABLE, sf.HeldOut(), **options)
     (tmp_path / "000002.npz").unlink()
     told.clear()
-    again = select(TABLE, criterion="cv", **options)
+    again = select(TABLE, sf.HeldOut(), **options)
     assert told == [(3, 4), (4, 4)]
     assert_frame_equal(first.table, again.table, check_exact=True)
     with pytest.raises(ValueError, match="parts is folds there and subsamples here"):
-        select(TABLE, criterion="stars", **options)
+        select(TABLE, sf.StARS(), **options)
     with pytest.raises(ValueError, match="data is"):
-        select(make_table(4, 100, seed=2), criterion="cv", alphas=list(first.table["alpha"]), **options)
+        select(make_table(4, 100, seed=2), sf.HeldOut(alphas=list(first.table["alpha"])), **options)
 
 
 def test_a_criterion_has_a_checkpoint_of_its_own(tmp_path):
     told = []
-    first = select(TABLE, criterion="ebic", n_alphas=3, checkpoint=tmp_path)
-    again = select(TABLE, criterion="ebic", n_alphas=3, checkpoint=tmp_path, watch=lambda *own: told.append(own[:2]))
+    first = select(TABLE, sf.EBIC(n_alphas=3, checkpoint=tmp_path))
+    again = select(TABLE, sf.EBIC(n_alphas=3, checkpoint=tmp_path), watch=lambda *own: told.append(own[:2]))
     assert told == []  # no penalty was tried again
     assert_frame_equal(first.table, again.table)
     with pytest.raises(ValueError, match=r"gamma is 0\.25 there and 0\.5 here"):
-        select(TABLE, gamma=0.5, n_alphas=3, checkpoint=tmp_path)
+        select(TABLE, sf.EBIC(gamma=0.5, n_alphas=3, checkpoint=tmp_path))
 
 
 def test_draws_tell_their_error():
-    held = select(make_table(8, 500), criterion="cv", n_folds=2, n_alphas=4, seed=1, **DRAWS)
+    held = select(make_table(8, 500), sf.HeldOut(cv=2, n_alphas=4), seed=1, **DRAWS)
     assert (held.table["simulation_error"][1:] > 0).all()
 
 
@@ -234,7 +234,7 @@ def test_fits_to_choose_from_have_gaps_that_rows_ask_for(monkeypatch):
     )
     for n in (10, 100, 1000, 10_000):
         with pytest.raises(ZeroDivisionError):
-            select(make_independent(5, n), alphas=[0.1])
+            select(make_independent(5, n), sf.EBIC(alphas=[0.1]))
     assert gaps == [0.05, 5 / 800, 0.001, 0.001]
 
 
@@ -254,22 +254,22 @@ def test_independent_variables_have_no_edge_and_the_sentence_says_what_that_mean
 
 def test_a_penalty_below_the_noise_is_said_to_be():
     noise = null_alpha(Learner(read_rows(TABLE), Options()))
-    below, little = select(TABLE, alphas=[0.3 * noise]), select(TABLE, alphas=[0.99 * noise])
+    below, little = select(TABLE, sf.EBIC(alphas=[0.3 * noise])), select(TABLE, sf.EBIC(alphas=[0.99 * noise]))
     assert f"This alpha is below {noise:.2g}, the noise of the table" in str(below)
     assert "pairs of levels would have an edge" in str(below)
     assert "there would be an edge with a probability of up to 0.05" in str(little)
-    above = select(TABLE, alphas=[1.01 * noise])
+    above = select(TABLE, sf.EBIC(alphas=[1.01 * noise]))
     assert above.table["edges"][0] > 0
     assert "noise" not in str(above)
 
 
 def test_the_end_of_a_path_is_said_to_be_one():
     table = make_table(8, 500)
-    alphas = [sf.alpha_max(table), sf.alpha_max(table) / 2]
-    choice = select(table, alphas=alphas)
+    alphas = [sf.selection.alpha_max(table), sf.selection.alpha_max(table) / 2]
+    choice = select(table, sf.EBIC(alphas=alphas))
     assert choice.alpha == alphas[1]
     assert "smaller ones may be better" in str(choice)
-    unstable = select(make_independent(), criterion="stars", alphas=[0.01, 0.005], n_subsamples=4)
+    unstable = select(make_independent(), sf.StARS(alphas=[0.01, 0.005], n_subsamples=4))
     assert unstable.index == 0
     assert "None has edges as stable as asked for" in str(unstable)
 
@@ -278,8 +278,8 @@ def test_variables_are_refitted_on_the_rows_that_show_them():
     codes = np.column_stack([TABLE.codes, np.random.default_rng(5).integers(0, 2, 100)]).astype(np.uint8)
     codes[::3, 4] = MISSING
     table = sf.Table(sf.Domain.binary(5), np.asfortranarray(codes))
-    choice = select(table, alphas=[0.06], tol=TOL)
-    support = sf.learn(table, 0.06, tol=TOL).model.interactions != 0
+    choice = select(table, sf.EBIC(alphas=[0.06]), solver=sf.Newton(tol=TOL))
+    support = sf.learn(table, 0.06, solver=sf.Newton(tol=TOL)).model.interactions != 0
     assert support.any()
     assert not support[4].any()  # what is drawn for it tells nothing of others
     found = [regress(codes[:, support[i]], codes[:, i]) for i in range(4)]
@@ -304,11 +304,11 @@ def test_held_out_rows_with_missing_values_have_the_likelihood_of_their_observed
     codes[::7, 2] = MISSING
     codes[::5, 0] = MISSING
     table, alphas = sf.Table(TABLE.domain, codes), [0.1, 0.05, 0.02]
-    choice = select(table, criterion="cv", n_folds=2, alphas=alphas, tol=TOL)
+    choice = select(table, sf.HeldOut(cv=2, alphas=alphas), solver=sf.Newton(tol=TOL))
     values = np.zeros((2, 3))
     for k, part in enumerate(make_folds(100, 2, 0)):
         for m, alpha in enumerate(alphas):
-            model = sf.learn(table[part.fitted], alpha, tol=TOL).model
+            model = sf.learn(table[part.fitted], alpha, solver=sf.Newton(tol=TOL)).model
             states, law, _ = naive.distribution([2] * 4, [0] * 4, model.main, model.interactions)
             values[k, m] = np.mean([np.log(sum_agreeing(row, states, law)) for row in codes[part.held_out]])
     # Parameters are OFF apart, of 10 statistics; what each step of the integral leaves is 1 / 60 of 1 / (2 n).
@@ -318,12 +318,15 @@ def test_held_out_rows_with_missing_values_have_the_likelihood_of_their_observed
 def test_folds_can_be_given():
     folds = [(np.arange(50, 100), np.arange(50)), (np.arange(50), np.arange(50, 100))]
     options = {"criterion": "cv", "alphas": [0.1, 0.05], "tol": TOL}
-    choice = select(TABLE, n_folds=folds, **options)
+    choice = select(TABLE, sf.EBIC(cv=folds), **options)
     for m, alpha in enumerate(choice.table["alpha"]):
-        held = [sf.learn(TABLE[own], alpha, tol=TOL).model.log_prob(TABLE.codes[out]).mean() for own, out in folds]
+        held = [
+            sf.learn(TABLE[own], alpha, solver=sf.Newton(tol=TOL)).model.log_prob(TABLE.codes[out]).mean()
+            for own, out in folds
+        ]
         assert choice.table["held_out"][m] == pytest.approx(np.mean(held), abs=10 * OFF)
     with pytest.raises(ValueError, match=r"cv makes 1 fold: a standard error takes two"):
-        select(TABLE, n_folds=folds[:1], **options)
+        select(TABLE, sf.EBIC(cv=folds[:1]), **options)
 
 
 def test_penalties_that_noise_explains_are_passed_over():
@@ -340,7 +343,9 @@ def test_penalties_that_noise_explains_are_passed_over():
 def test_independent_variables_get_edges_as_seldom_as_promised():
     # A tenth at most, where noise explains a tenth of the edges (Benjamini and Hochberg 1995).
     n_tables = 60
-    n_wrong = sum(edges_at(select(make_independent(15, 40, seed), n_alphas=10)) > 0 for seed in range(n_tables))
+    n_wrong = sum(
+        edges_at(select(make_independent(15, 40, seed), sf.EBIC(n_alphas=10))) > 0 for seed in range(n_tables)
+    )
     assert stats.binom.sf(n_wrong - 1, n_tables, 0.1) > FALSE_ALARM
 
 
@@ -350,7 +355,7 @@ def edges_at(choice):
 
 def test_a_penalty_that_noise_rules_out_is_not_said_to_be_the_best():
     table = make_independent(8)
-    choice = select(table, alphas=[0.003, 0.002, 0.001])
+    choice = select(table, sf.EBIC(alphas=[0.003, 0.002, 0.001]))
     share = choice.table["noise"] / choice.table["parameters"]  # of more parameters than edges
     assert (share > 0.1).all()
     assert choice.alpha == 0.003
@@ -358,7 +363,7 @@ def test_a_penalty_that_noise_rules_out_is_not_said_to_be_the_best():
         "alpha = 0.003 is the largest of 3 penalties: chance alone could explain more than 10%"
     )
     assert "the least" not in str(choice)
-    assert "of one penalty:" in str(select(table, alphas=[0.003]))
+    assert "of one penalty:" in str(select(table, sf.EBIC(alphas=[0.003])))
 
 
 def test_of_penalties_with_the_same_edges_the_smallest_is_chosen():
@@ -370,15 +375,15 @@ def test_of_penalties_with_the_same_edges_the_smallest_is_chosen():
     assert choice.alpha == choice.table["alpha"].to_numpy()[is_clear].min()
     # The frequencies of equal values are 0.4 less alpha then, by the conditions of the optimum.
     short = 0.8 - 2 * choice.alpha
-    weight = sf.learn(table, tol=TOL, alpha=choice.alpha).model.interactions[0, 1]
+    weight = sf.learn(table, solver=sf.Newton(tol=TOL), alpha=choice.alpha).model.interactions[0, 1]
     assert weight == pytest.approx(2 * np.log(short / (1 - short)), abs=OFF)
     assert weight > 0.8 * np.log(16)
 
 
 def test_regressions_count_their_main_effects_also_where_fits_penalise_them():
     table = sf.encode(np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], [400, 100, 100, 400], axis=0))
-    most = sf.alpha_max(table, penalize_main=True)
-    choice = select(table, penalize_main=True, alphas=[2 * most, 1.1 * most, 0.1], gamma=0)
+    most = sf.selection.alpha_max(table, penalize_main=True)
+    choice = select(table, sf.EBIC(alphas=[2 * most, 1.1 * most, 0.1], gamma=0), penalize_main=True)
     values = 1000 * np.array([-2 * np.log(2), -2 * np.log(2), 2 * (0.8 * np.log(0.8) + 0.2 * np.log(0.2))])
     # An intercept of each regression, and a weight at both ends of the edge.
     assert choice.table["parameters"].to_list() == [2, 2, 4]
@@ -389,7 +394,7 @@ def test_regressions_count_their_main_effects_also_where_fits_penalise_them():
 def test_subsamples_part_rows_whatever_the_folds_are():
     weights, folds = np.full(100, 2.0), [(np.arange(50), np.arange(50, 100)), (np.arange(50, 100), np.arange(50))]
     options = {"criterion": "stars", "n_subsamples": 3, "n_alphas": 4, "sample_weight": weights}
-    assert_frame_equal(select(TABLE, **options).table, select(TABLE, n_folds=folds, **options).table)
+    assert_frame_equal(select(TABLE, **options).table, select(TABLE, sf.EBIC(cv=folds), **options).table)
 
 
 def test_variables_that_no_row_shows_together_have_a_choice():
@@ -403,8 +408,8 @@ def test_variables_that_no_row_shows_together_have_a_choice():
 
 def test_levels_that_no_row_shows_have_a_choice_where_main_effects_are_penalised():
     ones = sf.Table(sf.Domain.binary(3), np.ones((50, 3), dtype=np.uint8))
-    choice = select(ones, penalize_main=True, n_alphas=3)
-    assert choice.alpha == pytest.approx(sf.alpha_max(ones, penalize_main=True), abs=1e-3)
+    choice = select(ones, sf.EBIC(n_alphas=3), penalize_main=True)
+    assert choice.alpha == pytest.approx(sf.selection.alpha_max(ones, penalize_main=True), abs=1e-3)
     assert edges_at(choice) == 0
 
 
@@ -415,13 +420,15 @@ def test_the_first_penalty_leaves_no_edge(missing, penalize_main):
         codes = (rng.random((200, 6)) < 0.4).astype(np.uint8)
         codes[rng.random(codes.shape) < missing] = MISSING
         table = sf.Table(sf.Domain.binary(6), np.asfortranarray(codes))
-        choice = select(table, penalize_main=penalize_main, n_alphas=3)
+        choice = select(table, sf.EBIC(n_alphas=3), penalize_main=penalize_main)
         assert choice.table["edges"][0] == 0
-        assert choice.table["alpha"][0] == pytest.approx(sf.alpha_max(table, penalize_main=penalize_main), abs=1e-3)
+        assert choice.table["alpha"][0] == pytest.approx(
+            sf.selection.alpha_max(table, penalize_main=penalize_main), abs=1e-3
+        )
 
 
 def test_noise_of_many_pairs_is_a_plain_number():
-    said = str(select(make_independent(40), alphas=[0.01]))
+    said = str(select(make_independent(40), sf.EBIC(alphas=[0.01])))
     n_pairs = 780 * 2 * stats.norm.sf(0.01, scale=0.25 / np.sqrt(300))
     found = re.search(r"about (\d+) pairs of levels", said)
     assert found is not None, said
@@ -430,14 +437,14 @@ def test_noise_of_many_pairs_is_a_plain_number():
 
 
 def test_penalties_that_are_given_and_not_tried_are_not_said_to_leave_no_edge():
-    choice = select(TABLE, alphas=[0.01, 0.02], max_seconds=0)
+    choice = select(TABLE, sf.EBIC(alphas=[0.01, 0.02]), max_seconds=0)
     assert choice.alpha == 0.02
     assert "is the largest penalty that was given. There was no time" in str(choice)
 
 
 def test_time_ends_a_choice_with_what_there_is(monkeypatch):
     none = select(TABLE, max_seconds=0.0)
-    assert none.alpha == pytest.approx(sf.alpha_max(TABLE))
+    assert none.alpha == pytest.approx(sf.selection.alpha_max(TABLE))
     assert "no time to try others" in str(none)
     clock = iter(np.arange(0.0, 1e6, 0.5))
     monkeypatch.setattr("sparsefield._deadline.time.perf_counter", lambda: next(clock))
@@ -484,7 +491,7 @@ def test_likelihoods_out_of_reach_are_refused(monkeypatch):
 
 
 def test_the_pseudo_likelihood_has_choices_too():
-    choice = select(TABLE, criterion="stars", objective="pseudolikelihood", n_alphas=4, n_subsamples=3)
+    choice = select(TABLE, sf.StARS(n_alphas=4, n_subsamples=3), objective="pseudolikelihood")
     found = sf.path(TABLE, list(choice.table["alpha"]), objective="pseudolikelihood")
     assert choice.table["edges"].to_list() == found.table["edges"].to_list()
     assert isinstance(choice.table, pl.DataFrame)

@@ -32,8 +32,8 @@ def make_table(codes, reference=(0, 0, 0, 0), scores=None, n_levels=LEVELS):
 
 
 def choose_and_fit(table):
-    choice = select(table, n_alphas=12)
-    fit = sf.learn(table, choice.alpha, tol=1e-8)
+    choice = select(table, sf.EBIC(n_alphas=12))
+    fit = sf.learn(table, choice.alpha, solver=sf.Newton(tol=1e-8))
     return choice, pair_weights(table.domain, fit.model.interactions)
 
 
@@ -123,7 +123,7 @@ def test_independent_variables_of_more_levels_hardly_ever_have_an_edge():
     for seed in range(n_tables):
         rng = np.random.default_rng(seed)
         codes = np.column_stack([rng.integers(0, k, 100) for k in (4, 3, 5, 3)]).astype(np.uint8)
-        choice = select(make_table(codes, n_levels=(4, 3, 5, 3)), n_alphas=8)
+        choice = select(make_table(codes, n_levels=(4, 3, 5, 3)), sf.EBIC(n_alphas=8))
         n_with += choice.table["edges"][choice.index] > 0
     # Noise explains a tenth of the edges at most where there are some: so often there are any.
     assert stats.binom.sf(n_with - 1, n_tables, 0.1) > FALSE_ALARM
@@ -186,7 +186,7 @@ def test_levels_that_never_occur_leave_the_edges_alone():
 def test_sentences_are_about_pairs_of_variables():
     table = make_table(CODES)
     fit = sf.learn(table, 0.5)
-    most = sf.alpha_max(table)
+    most = sf.selection.alpha_max(table)
     assert "no two variables are further from independent ones" in fit.status.sentence
     assert f"That takes an alpha below {most:.3g}" in fit.status.sentence
     both = np.zeros((3, 4))

@@ -43,7 +43,7 @@ def test_paths_end_where_the_criterion_does_not_fall(table, patience, monkeypatc
 
 def select_with(worth, table, monkeypatch):
     monkeypatch.setattr(_choose, "Worth", lambda gamma: replace(worth, gamma=gamma))
-    return select(table, gamma=worth.gamma)
+    return select(table, sf.EBIC(gamma=worth.gamma))
 
 
 @pytest.mark.parametrize(("n_worse", "is_last"), [(9, False), (10, True)])

@@ -26,7 +26,7 @@ def test_noise_makes_edges_among_independent_variables_as_often_as_promised():
     n_tables, n_above = 500, 0
     for seed in range(n_tables):
         table = make_independent(6, 400, seed)
-        n_above += sf.alpha_max(table) > null_alpha(Learner(read_rows(table), Options()))
+        n_above += sf.selection.alpha_max(table) > null_alpha(Learner(read_rows(table), Options()))
     # Bonferroni's inequality is an upper bound, and nearly sharp: pairs are independent two by two, which takes 15 * 14
     # / 2 times (0.05 / 15)^2 from the rate at most. What is left to 0.04 is for counts that are not quite normal.
     assert stats.binom.cdf(n_above, n_tables, 0.04) > FALSE_ALARM
@@ -52,7 +52,7 @@ def test_the_noise_of_many_penalties_takes_one_look_at_the_rows(monkeypatch):
     monkeypatch.setattr(_null_edges, "independent_means", lambda own: looks.append(own) or independent_means(own))
     n_looks = []
     for alphas in ([0.05], [0.05, 0.04, 0.03, 0.02, 0.01]):
-        select(TABLE, alphas=alphas)
+        select(TABLE, sf.EBIC(alphas=alphas))
         n_looks.append(len(looks))
         looks.clear()
     assert n_looks[0] == n_looks[1] > 0

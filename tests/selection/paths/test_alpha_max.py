@@ -13,7 +13,7 @@ from support.problems import theta_of
 
 def count_edges(table, alpha, **options):
     """Count the edges of the optimum, to a smallest subgradient of 1e-9."""
-    fit = sf.learn(table, alpha, schedule="exact", tol=1e-9, max_iter=500, **options)
+    fit = sf.learn(table, alpha, solver=sf.Newton(schedule="exact", tol=1e-9, max_iter=500), **options)
     assert fit.status.code == "converged", fit.status.sentence
     return np.count_nonzero(np.triu(theta_of(fit), 1))
 
@@ -57,7 +57,7 @@ TABLES = list(make_tables())
 @pytest.mark.parametrize("penalize_main", [False, True])
 @pytest.mark.parametrize(("table", "options"), [own[1:] for own in TABLES], ids=[own[0] for own in TABLES])
 def test_there_is_no_edge_from_the_largest_alpha_on_and_one_just_below(table, options, penalize_main):
-    most = sf.alpha_max(table, penalize_main=penalize_main, **options)
+    most = sf.selection.alpha_max(table, penalize_main=penalize_main, **options)
     options = {**options, "penalize_main": penalize_main, "init": "zero"}
     assert count_edges(table, most * (1 + 1e-9), **options) == 0
     assert count_edges(table, 1.5 * most, **options) == 0
@@ -66,21 +66,21 @@ def test_there_is_no_edge_from_the_largest_alpha_on_and_one_just_below(table, op
 
 def test_independent_columns_have_none():
     x = np.repeat([[1, 1], [1, 0], [0, 1], [0, 0]], [81, 9, 9, 1], axis=0)
-    assert sf.alpha_max(x) == 0
+    assert sf.selection.alpha_max(x) == 0
     # 1/9 is not the square of 1/3, as doubles have them.
-    assert sf.alpha_max(np.array(list(product(range(3), repeat=2)) * 20)) == 0
+    assert sf.selection.alpha_max(np.array(list(product(range(3), repeat=2)) * 20)) == 0
     # Penalised main effects are short of 0.9 by alpha, and the pair of both by more: up to 0.81 - 0.25.
-    assert sf.alpha_max(x, penalize_main=True) == pytest.approx(0.56)
-    assert sf.alpha_max(1 - x, penalize_main=True) == 0
+    assert sf.selection.alpha_max(x, penalize_main=True) == pytest.approx(0.56)
+    assert sf.selection.alpha_max(1 - x, penalize_main=True) == 0
 
 
 def test_two_equal_columns():
     x = np.repeat([[0, 0], [1, 1]], [3, 1], axis=0)
-    assert sf.alpha_max(x) == pytest.approx(0.25 - 0.25**2)
+    assert sf.selection.alpha_max(x) == pytest.approx(0.25 - 0.25**2)
 
 
 @pytest.mark.filterwarnings("ignore::sparsefield.data.ConstantColumnWarning")
 def test_one_column_or_constant_ones_have_none():
-    assert sf.alpha_max(np.array([[0], [1]])) == 0
-    assert sf.alpha_max(np.zeros((5, 3), dtype=int)) == 0
-    assert sf.alpha_max(np.zeros((5, 3), dtype=int), penalize_main=True) == 0
+    assert sf.selection.alpha_max(np.array([[0], [1]])) == 0
+    assert sf.selection.alpha_max(np.zeros((5, 3), dtype=int)) == 0
+    assert sf.selection.alpha_max(np.zeros((5, 3), dtype=int), penalize_main=True) == 0

@@ -18,14 +18,14 @@ DRAWS = BestDraws(max_states=0)
 
 
 def problem_of(table, alpha, **options):
-    return Problem.with_l1(sf.moments_of_table(table), table.domain, alpha, **options)
+    return Problem.with_l1(sf.data.moments_of_table(table), table.domain, alpha, **options)
 
 
 @pytest.mark.parametrize("penalize_main", [False, True])
 def test_fits_of_a_path_are_those_of_their_own(penalize_main):
     found = sf.path(TABLE, n_alphas=8, penalize_main=penalize_main)
     above = Options.tol if penalize_main else 0.0  # where fits do not begin at their optimum
-    assert found.alphas[0] == pytest.approx(sf.alpha_max(TABLE, penalize_main=penalize_main) + above)
+    assert found.alphas[0] == pytest.approx(sf.selection.alpha_max(TABLE, penalize_main=penalize_main) + above)
     assert np.diff(np.log(found.alphas)) == pytest.approx(np.log(found.alphas[1] / found.alphas[0]))
     for alpha, fit in zip(found.alphas, found.fits, strict=True):
         problem = problem_of(TABLE, alpha, penalize_main=penalize_main)
@@ -41,7 +41,7 @@ def test_fits_of_a_path_are_those_of_their_own(penalize_main):
 
 
 def test_a_path_of_draws_ends_within_its_gaps():
-    found = sf.path(TABLE, n_alphas=10, schedule=DRAWS, gap=0.01, seed=3)
+    found = sf.path(TABLE, n_alphas=10, solver=sf.Newton(schedule=DRAWS), gap=0.01, seed=3)
     for alpha, fit in zip(found.alphas, found.fits, strict=True):
         gap = bound_gap(problem_of(TABLE, alpha, penalize_main=False), theta_of(fit)).bound
         # A fit ends when a step is promised 2.5 times what noise costs, k / (2 n); the promise has a mean of the gap
@@ -60,7 +60,7 @@ def test_likelihoods_of_a_path_are_right():
     for fit, known in zip(exact.fits, exact.likelihoods, strict=True):
         assert known.error == 0
         assert known.value == pytest.approx(fit.model.log_prob(TABLE.codes).mean(), rel=1e-12)
-    drawn = sf.path(TABLE, n_alphas=12, schedule=DRAWS, gap=0.005, seed=1)
+    drawn = sf.path(TABLE, n_alphas=12, solver=sf.Newton(schedule=DRAWS), gap=0.005, seed=1)
     errors = []
     for fit, known in zip(drawn.fits, drawn.likelihoods, strict=True):
         errors.append((known.value - fit.model.log_prob(TABLE.codes).mean(), known.error))
@@ -71,7 +71,7 @@ def test_likelihoods_of_a_path_are_right():
 
 
 def test_a_path_of_the_pseudo_likelihood_is_one_of_its_fits():
-    found = sf.path(TABLE, [0.02, 0.1, 0.05], objective="pseudolikelihood", tol=1e-8)
+    found = sf.path(TABLE, [0.02, 0.1, 0.05], objective="pseudolikelihood", solver=sf.Newton(tol=1e-8))
     assert found.alphas == (0.1, 0.05, 0.02)
     for alpha, fit in zip(found.alphas, found.fits, strict=True):
         alone = sf.PseudoLikelihood(alpha, tol=1e-8).fit(TABLE)
@@ -81,7 +81,7 @@ def test_a_path_of_the_pseudo_likelihood_is_one_of_its_fits():
 
 
 def test_a_path_of_the_papers_steps():
-    found = sf.path(TABLE, [0.03, 0.02], solver="spg", schedule="exact", max_iter=200)
+    found = sf.path(TABLE, [0.03, 0.02], solver=sf.Proximal(schedule="exact", max_iter=200))
     for alpha, fit in zip(found.alphas, found.fits, strict=True):
         problem = problem_of(TABLE, alpha, penalize_main=False)
         start = problem.objective(theta_of(sf.learn(TABLE, alpha, init="zero", max_seconds=0.0)))
@@ -91,7 +91,10 @@ def test_a_path_of_the_papers_steps():
 def test_weights_are_rows():
     weights = np.random.default_rng(1).integers(0, 3, len(TABLE)).astype(float)
     rows = sf.Table(TABLE.domain, np.repeat(TABLE.codes, weights.astype(int), axis=0))
-    found, repeated = sf.path(TABLE, n_alphas=3, tol=1e-8, sample_weight=weights), sf.path(rows, n_alphas=3, tol=1e-8)
+    found, repeated = (
+        sf.path(TABLE, n_alphas=3, solver=sf.Newton(tol=1e-8), sample_weight=weights),
+        sf.path(rows, n_alphas=3, solver=sf.Newton(tol=1e-8)),
+    )
     assert found.n_rows == repeated.n_rows == weights.sum()
     for own, other in zip(found.fits, repeated.fits, strict=True):
         np.testing.assert_allclose(theta_of(own), theta_of(other), atol=1e-5)  # as above
@@ -121,7 +124,7 @@ def test_draws_of_chains_bridge_nothing(monkeypatch):
     # Gibbs draws of a few sweeps are no draws of the model: likelihoods are found by themselves.
     seen = []
     monkeypatch.setattr(_likelihoods, "bridge", lambda *_: seen.append(1))
-    found = sf.path(TABLE, [0.05, 0.03, 0.02], schedule=3, seed=1)
+    found = sf.path(TABLE, [0.05, 0.03, 0.02], solver=sf.Newton(schedule=3), seed=1)
     assert not seen
     for fit, known in zip(found.fits, found.likelihoods, strict=True):
         assert known.value == pytest.approx(fit.model.log_prob(TABLE.codes).mean(), rel=1e-12)

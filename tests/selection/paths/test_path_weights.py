@@ -34,7 +34,7 @@ def test_weights_of_a_path_are_those_of_its_networks(table):
 
 
 def test_a_choice_keeps_the_weights_of_all_rows(table):
-    choice = select(table, n_alphas=8)
+    choice = select(table, sf.EBIC(n_alphas=8))
     weights = choice.weights
     assert weights.alphas == tuple(choice.table["alpha"])
     assert np.count_nonzero(weights.values, axis=1).tolist() == choice.table["edges"].to_list()
@@ -47,19 +47,19 @@ def test_a_choice_keeps_the_weights_of_all_rows(table):
 
 
 def test_choices_with_folds_and_from_a_folder_have_weights_too(table, tmp_path):
-    first = select(table, criterion="cv", alphas=[0.05, 0.01], n_folds=2, checkpoint=tmp_path / "parts")
-    again = select(table, criterion="cv", alphas=[0.05, 0.01], n_folds=2, checkpoint=tmp_path / "parts")
+    first = select(table, sf.HeldOut(alphas=[0.05, 0.01], cv=2, checkpoint=tmp_path / "parts"))
+    again = select(table, sf.HeldOut(alphas=[0.05, 0.01], cv=2, checkpoint=tmp_path / "parts"))
     assert first.weights.values.any()
     np.testing.assert_array_equal(first.weights.values, again.weights.values)
     np.testing.assert_array_equal(first.weights.pairs, again.weights.pairs)
 
 
 def test_folders_and_choices_from_before_have_no_weights(table, tmp_path):
-    first = select(table, alphas=[0.05, 0.01], checkpoint=tmp_path)
+    first = select(table, sf.EBIC(alphas=[0.05, 0.01], checkpoint=tmp_path))
     folder = Checkpoint(tmp_path, json.loads((tmp_path / "run.json").read_text(encoding="utf-8")))
     found = folder.read(0)
     folder.write(0, {name: own for name, own in found.items() if name not in ("joined", "weights")})
-    again = select(table, alphas=[0.05, 0.01], checkpoint=tmp_path)
+    again = select(table, sf.EBIC(alphas=[0.05, 0.01], checkpoint=tmp_path))
     assert again.weights is None
     assert again.alpha == first.alpha
 

@@ -18,7 +18,7 @@ TABLE = make_table(8, 500)
 
 @pytest.mark.parametrize("penalize_main", [False, True])
 def test_a_relaxed_fit_has_the_frequencies_of_its_edges(penalize_main):
-    learner = Learner(read_rows(TABLE), Options(penalize_main=penalize_main, tol=1e-8))
+    learner = Learner(read_rows(TABLE), Options(penalize_main=penalize_main, solver=sf.Newton(tol=1e-8)))
     fit = learner.learn(0.03)
     found = relax(learner, fit)
     assert found.status.code == "converged"
@@ -43,7 +43,7 @@ def test_edges_of_levels_that_never_meet_are_finite():
 
 
 def test_other_interactions_stay_zero_and_the_gap_is_known():
-    learner = Learner(read_rows(TABLE), Options(tol=1e-8))
+    learner = Learner(read_rows(TABLE), Options(solver=sf.Newton(tol=1e-8)))
     rng = np.random.default_rng(1)
     support = np.triu(rng.random((8, 8)) < 0.3, 1)
     support = support | support.T
@@ -58,12 +58,12 @@ def test_other_interactions_stay_zero_and_the_gap_is_known():
 
 
 def test_a_path_has_relaxed_fits_beside_it():
-    path = sf.path(TABLE, n_alphas=6, relax=True, tol=1e-8)
+    path = sf.path(TABLE, n_alphas=6, relax=True, solver=sf.Newton(tol=1e-8))
     assert len(path.relaxed) == len(path.relaxed_likelihoods) == 6
     for fit, relaxed, known in zip(path.fits, path.relaxed, path.relaxed_likelihoods, strict=True):
         assert not relaxed.model.interactions[fit.model.interactions == 0].any()
         assert known.value == pytest.approx(relaxed.model.log_prob(TABLE.codes).mean(), rel=1e-12)
-    alone = sf.path(TABLE, n_alphas=6, tol=1e-8)
+    alone = sf.path(TABLE, n_alphas=6, solver=sf.Newton(tol=1e-8))
     for fit, other in zip(path.fits, alone.fits, strict=True):
         np.testing.assert_allclose(theta_of(fit), theta_of(other), atol=1e-5)  # no curvature here is below 2e-3
     # A support without its penalty is nearer to the data.
@@ -86,7 +86,7 @@ def make_levels(scores=None, reference=(0, 0, 0, 0)):
 @pytest.mark.parametrize("scores", [None, SCORES])
 def test_edges_of_more_levels_are_kept_as_a_whole(scores):
     table = make_levels(scores)
-    learner = Learner(read_rows(table), Options(tol=1e-8))
+    learner = Learner(read_rows(table), Options(solver=sf.Newton(tol=1e-8)))
     fit = learner.learn(0.04)
     found = relax(learner, fit)
     assert (found.status.code, found.penalty, found.penalize_main) == ("converged", "GroupSupport", False)
@@ -109,7 +109,7 @@ def test_edges_of_more_levels_are_kept_as_a_whole(scores):
 
 def test_ordered_edges_keep_their_single_parameter():
     table = make_levels(SCORES)
-    learner = Learner(read_rows(table), Options(tol=1e-8))
+    learner = Learner(read_rows(table), Options(solver=sf.Newton(tol=1e-8)))
     found = relax(learner, learner.learn(0.04))
     block = np.zeros((3, 3))  # of a and d, reference levels first
     block[1:, 1:] = found.model.interactions[:2, 6:]
@@ -144,7 +144,7 @@ def test_supports_are_made_again_from_what_a_fit_keeps(kind, scores, reference):
 
 def test_the_gap_of_relaxed_groups_is_known():
     table = make_levels(SCORES)
-    learner = Learner(read_rows(table), Options(tol=1e-8))
+    learner = Learner(read_rows(table), Options(solver=sf.Newton(tol=1e-8)))
     found = sf.certify(relax(learner, learner.learn(0.04)), table)
     assert found.optimality.kind == "exact"
     assert found.optimality.gap < 1e-9
@@ -160,9 +160,9 @@ def learner_parameters(fit):
 @pytest.mark.parametrize("penalty", ["group", "l1"])
 def test_a_path_of_more_levels_has_relaxed_fits_beside_it(penalty):
     table = make_levels(SCORES)
-    path = sf.path(table, n_alphas=5, relax=True, tol=1e-8, penalty=penalty)
+    path = sf.path(table, n_alphas=5, relax=True, solver=sf.Newton(tol=1e-8), penalty=penalty)
     for fit, relaxed, known in zip(path.fits, path.relaxed, path.relaxed_likelihoods, strict=True):
-        alone = relax(Learner(read_rows(table), Options(tol=1e-8, penalty=penalty)), fit)
+        alone = relax(Learner(read_rows(table), Options(solver=sf.Newton(tol=1e-8), penalty=penalty)), fit)
         np.testing.assert_allclose(theta_of(relaxed), theta_of(alone), atol=1e-4)
         assert known.value == pytest.approx(relaxed.model.log_prob(table.codes).mean(), rel=1e-12)
     assert all(a.value >= b.value - 1e-9 for a, b in zip(path.relaxed_likelihoods, path.likelihoods, strict=True))

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sparsefield import encode, moments_of_table
-from sparsefield.data import MISSING
+from sparsefield import encode
+from sparsefield.data import MISSING, moments_of_table
 
 
 def columns_of(table):

@@ -48,7 +48,7 @@ def check_same(counted, table):
 
 @pytest.mark.parametrize("reference", ["first", None, {"mood": "mid", "bit": 1}])
 def test_counts_of_parts_are_those_of_the_table(frame, reference):
-    counted = sf.count_data(frame.lazy(), reference=reference)
+    counted = sf.tables.count_data(frame.lazy(), reference=reference)
     table = encode(frame, reference=reference)
     check_same(counted, table)
     np.testing.assert_array_equal(counted.sample.codes, table.codes)  # all rows, in their order
@@ -56,8 +56,8 @@ def test_counts_of_parts_are_those_of_the_table(frame, reference):
 
 def test_levels_that_come_last_and_orders_are_found(frame):
     ordinal = {"mood": ["low", "mid", "high"], "scale": []}
-    check_same(sf.count_data(frame.lazy(), ordinal=ordinal), encode(frame, ordinal=ordinal))
-    check_same(sf.count_data(frame[::-1].lazy()), encode(frame[::-1]))
+    check_same(sf.tables.count_data(frame.lazy(), ordinal=ordinal), encode(frame, ordinal=ordinal))
+    check_same(sf.tables.count_data(frame[::-1].lazy()), encode(frame[::-1]))
 
 
 @pytest.mark.parametrize("missing", ["zero", "drop"])
@@ -67,7 +67,7 @@ def test_missing_values_are_filled_or_dropped_as_in_memory(frame, missing):
         pl.when(pl.Series(rng.random(len(frame)) < 0.02)).then(None).otherwise(pl.col(name)).alias(name)
         for name in frame.columns
     )
-    counted, table = sf.count_data(holes.lazy(), missing=missing), encode(holes)
+    counted, table = sf.tables.count_data(holes.lazy(), missing=missing), encode(holes)
     n_holes = table.n_missing
     check_same(counted, table.fill_first() if missing == "zero" else table.drop_missing())
     assert counted.n_dropped == (len(frame) - len(table.drop_missing()) if missing == "drop" else 0)
@@ -79,22 +79,22 @@ def test_a_missing_value_is_refused_with_its_column_row_and_remedy(frame):
     with pytest.raises(
         sf.TableError, match=r"Column 'mood' has a missing value in row 1234.*set missing to 'drop'"
     ) as error:
-        sf.count_data(holes.lazy())
+        sf.tables.count_data(holes.lazy())
     assert (error.value.column, error.value.row) == ("mood", 1234)
 
 
 def test_errors_name_the_row_of_the_whole_table(frame):
     odd = frame.with_columns(pl.when(pl.int_range(pl.len()) == 777).then(0.5).otherwise("whole").alias("whole"))
     with pytest.raises(sf.TableError, match=r"Column 'whole' is continuous: row 777 holds 0\.5"):
-        sf.count_data(odd.lazy())
+        sf.tables.count_data(odd.lazy())
 
 
 def test_known_levels_are_kept_and_others_refused(frame):
     domain = encode(frame).domain
     part = frame.filter(pl.col("mood") == "low")
-    check_same(sf.count_data(part.lazy(), domain=domain), encode(part, domain=domain))
+    check_same(sf.tables.count_data(part.lazy(), domain=domain), encode(part, domain=domain))
     with pytest.raises(sf.TableError, match="'mood' has value 'mid', which is not a level"):
-        sf.count_data(frame.lazy(), domain=_without(domain, "mid"))
+        sf.tables.count_data(frame.lazy(), domain=_without(domain, "mid"))
 
 
 def _without(domain, level):
@@ -110,7 +110,7 @@ def test_a_sample_is_uniform_and_depends_on_row_numbers_alone(monkeypatch):
     for size in (500, 1700, 20_000):
         monkeypatch.setattr(_parts, "_MOST", size)
         monkeypatch.setattr(_parts, "_FEWEST", size)
-        chosen.append(sf.count_data(frame.lazy()).sample.codes @ (1 << np.arange(15)))
+        chosen.append(sf.tables.count_data(frame.lazy()).sample.codes @ (1 << np.arange(15)))
     np.testing.assert_array_equal(chosen[0], chosen[1])
     np.testing.assert_array_equal(chosen[0], chosen[2])
     assert len(chosen[0]) == 400
@@ -121,16 +121,16 @@ def test_a_sample_is_uniform_and_depends_on_row_numbers_alone(monkeypatch):
 
 def test_fingerprints_tell_counts_apart_and_not_orders_of_rows(frame):
     shuffled = frame.sample(fraction=1.0, shuffle=True, seed=1)
-    counted, domain = sf.count_data(frame.lazy()), encode(frame).domain
-    assert sf.count_data(shuffled.lazy()).fingerprint() == counted.fingerprint()
+    counted, domain = sf.tables.count_data(frame.lazy()), encode(frame).domain
+    assert sf.tables.count_data(shuffled.lazy()).fingerprint() == counted.fingerprint()
     other = frame.with_columns(
         pl.when(pl.int_range(pl.len()) == 5).then(1 - pl.col("bit")).otherwise("bit").alias("bit")
     )
-    assert sf.count_data(other.lazy(), domain=domain).fingerprint() != counted.fingerprint()
+    assert sf.tables.count_data(other.lazy(), domain=domain).fingerprint() != counted.fingerprint()
 
 
 def test_rows_that_are_not_there_are_refused_in_a_sentence(frame):
-    counted = sf.count_data(frame.lazy())
+    counted = sf.tables.count_data(frame.lazy())
     for ask in (lambda: counted.codes, lambda: counted[3], counted.to_frame, lambda: np.asarray(counted)):
         with pytest.raises(sf.TableError, match="counted part by part and are not in memory"):
             ask()
@@ -138,7 +138,7 @@ def test_rows_that_are_not_there_are_refused_in_a_sentence(frame):
 
 
 def test_entropy_is_not_above_that_of_the_rows(frame):
-    counted = sf.count_data(frame.lazy())
+    counted = sf.tables.count_data(frame.lazy())
     shares = frame.group_by(pl.all()).len()["len"].to_numpy() / len(frame)
     pairs = frame.group_by("scale", "grade").len()["len"].to_numpy() / len(frame)
     least = counted.least_entropy()
@@ -164,12 +164,12 @@ def test_folders_and_patterns_are_one_table(frame, tmp_path, ending, monkeypatch
     assert table.domain == encode(frame).domain
     np.testing.assert_array_equal(table.codes, encode(frame).codes)
     assert find_parts(folder) is None
-    check_same(sf.count_data(folder), table)
-    check_same(sf.count_data(str(folder / f"part-*.{ending}")), table)
-    check_same(sf.count_data(folder / f"part-1.{ending}"), encode(folder / f"part-1.{ending}"))
+    check_same(sf.tables.count_data(folder), table)
+    check_same(sf.tables.count_data(str(folder / f"part-*.{ending}")), table)
+    check_same(sf.tables.count_data(folder / f"part-1.{ending}"), encode(folder / f"part-1.{ending}"))
     monkeypatch.setattr(_folders, "MOST_CELLS", 1000)
     monkeypatch.setattr(_folders, "MOST_BYTES", 1000)
-    assert isinstance(open_rows(folder), sf.CountedTable)
+    assert isinstance(open_rows(folder), sf.data.CountedTable)
 
 
 def test_text_files_are_read_alike(tmp_path):
@@ -177,8 +177,8 @@ def test_text_files_are_read_alike(tmp_path):
     folder.mkdir()
     (folder / "a.csv").write_text(";x;y\n1;0;no\n2;1;yes\n")
     (folder / "b.csv").write_text(";x;y\n1;1;NA\n2;0;yes\n")
-    with pytest.warns(sf.ReadingWarning, match="numbers the rows|semicolons"):
-        counted = sf.count_data(folder, missing="zero")
+    with pytest.warns(sf.tables.ReadingWarning, match="numbers the rows|semicolons"):
+        counted = sf.tables.count_data(folder, missing="zero")
     assert counted.domain.levels == ((0, 1), ("no", "yes"))
     assert counted.counts.pair.tolist() == [[2, 1], [1, 2]]
 
@@ -197,7 +197,7 @@ def test_folders_that_are_no_table_are_refused(frame, tmp_path):
         encode(mixed)
     (mixed / "other.csv").unlink()
     frame.drop("mood").write_parquet(mixed / "part-9.parquet")
-    for read in (encode, sf.count_data):
+    for read in (encode, sf.tables.count_data):
         with pytest.raises(sf.TableError, match="cannot be read as one table"):
             read(mixed)
 
@@ -208,23 +208,23 @@ def test_a_cell_of_another_type_far_down_is_refused(tmp_path):
     rows = ["x,y", *["0,1"] * 300_000, "1,oops"]
     (folder / "a.csv").write_text("\n".join(rows))
     with pytest.raises(sf.TableError, match="cannot be read as one table"):
-        sf.count_data(folder)
+        sf.tables.count_data(folder)
 
 
 def test_constant_columns_and_many_levels_are_told_as_in_memory():
     frame = pl.DataFrame({"same": [1] * 1200, "id": np.arange(1200), "x": [0, 1] * 600})
     with pytest.raises(sf.TableError, match="Column 'id' has 500 levels"):
-        sf.count_data(frame.lazy())
+        sf.tables.count_data(frame.lazy())
     few = frame.with_columns(pl.col("id") // 30)  # 17 levels a part, 40 of all
     with pytest.raises(sf.TableError, match="Column 'id' has 40 levels"):
-        sf.count_data(few.drop("same").lazy())
+        sf.tables.count_data(few.drop("same").lazy())
     with pytest.warns(ConstantColumnWarning, match="'same' is constant"):
-        assert sf.count_data(few.lazy(), max_levels=40).domain.levels[1] == tuple(range(40))
+        assert sf.tables.count_data(few.lazy(), max_levels=40).domain.levels[1] == tuple(range(40))
 
 
 def test_watch_hears_of_rows_and_an_interrupt_ends_the_pass(frame):
     heard = []
-    sf.count_data(frame.lazy(), watch=heard.append)
+    sf.tables.count_data(frame.lazy(), watch=heard.append)
     assert heard[-1] == 3000
     assert len(heard) > 1
     assert heard == sorted(heard)
@@ -233,4 +233,4 @@ def test_watch_hears_of_rows_and_an_interrupt_ends_the_pass(frame):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        sf.count_data(frame.lazy(), watch=interrupt)
+        sf.tables.count_data(frame.lazy(), watch=interrupt)

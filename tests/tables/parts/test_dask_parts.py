@@ -41,7 +41,7 @@ def check_same(counted, table):
 @pytest.mark.parametrize("n_partitions", [1, 5, 20])
 def test_partitions_of_a_frame_are_one_table(n_partitions):
     frame = make_pandas()
-    counted = sf.count_data(dd.from_pandas(frame, npartitions=n_partitions))
+    counted = sf.tables.count_data(dd.from_pandas(frame, npartitions=n_partitions))
     check_same(counted, encode(frame))
     assert counted.sample.n_rows == 600
 
@@ -51,13 +51,13 @@ def test_categories_that_partitions_do_not_share_are_in_the_order_of_the_alphabe
     unknown = dd.from_pandas(frame, npartitions=4)
     unknown["kind"] = unknown["kind"].cat.as_unknown()
     frame["kind"] = frame["kind"].astype(str)
-    check_same(sf.count_data(unknown), encode(frame))
+    check_same(sf.tables.count_data(unknown), encode(frame))
 
 
 @pytest.mark.parametrize("chunks", [(100, 2), (600, 5), ((1, 0, 599), (3, 2))])
 def test_blocks_of_an_array_are_one_table(chunks):
     codes = np.random.default_rng(4).integers(0, 2, (600, 5)).astype(np.uint8)
-    counted = sf.count_data(da.from_array(codes, chunks=chunks))
+    counted = sf.tables.count_data(da.from_array(codes, chunks=chunks))
     check_same(counted, encode(codes))
     np.testing.assert_array_equal(counted.sample.codes, codes)
 
@@ -70,7 +70,7 @@ def test_errors_name_partition_row_and_column():
     with pytest.raises(sf.TableError, match=r"Partition 2: Column 'word' has a missing value in row 131") as error:
         sf.learn(lazy, 0.05)
     assert error.value.column == "word"
-    dropped = sf.count_data(lazy, missing="drop")
+    dropped = sf.tables.count_data(lazy, missing="drop")
     check_same(dropped, encode(frame).drop_missing())
     with pytest.raises(sf.TableError, match="3 dimensions"):
         sf.learn(da.zeros((2, 2, 2)), 0.1)
@@ -91,5 +91,5 @@ def test_two_processes_count_what_one_does():
     lazy = dd.from_pandas(frame, npartitions=4)
     cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0")
     with cluster, Client(cluster), dask.config.set(scheduler="distributed"):
-        counted = sf.count_data(lazy)
+        counted = sf.tables.count_data(lazy)
     check_same(counted, encode(frame))

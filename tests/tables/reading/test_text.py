@@ -191,7 +191,7 @@ def test_numbers_with_zeros_in_front_are_one_level_which_is_said(tmp_path):
     path = tmp_path / "places.csv"
     path.write_text("month,place,share\n01,007,0.05\n02,7,1.005\n01,010,0.05\n")
     with pytest.warns(
-        sf.ReadingWarning, match=r"^Column 'place': '007', '7' are one number, 7, and one level.$"
+        sf.tables.ReadingWarning, match=r"^Column 'place': '007', '7' are one number, 7, and one level.$"
     ) as told:
         found = sf.read_table(path)
     assert len(told) == 1

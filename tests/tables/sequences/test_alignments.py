@@ -53,7 +53,7 @@ def letters_of(table):
 )
 def test_every_format_gives_the_same_table(tmp_path, name, text):
     path = write(tmp_path, name, text)
-    table = sf.read_alignment(path)
+    table = sf.proteins.read_alignment(path)
     assert letters_of(table) == ROWS
     assert table.names == (NAMES if "sto" not in name else ("a", "b", "c", "d"))
     assert table.domain.names == ("1", "2", "3", "4", "5")
@@ -65,7 +65,7 @@ def test_every_format_gives_the_same_table(tmp_path, name, text):
 
 
 def test_all_levels_have_the_same_codes_in_every_column(tmp_path):
-    table = sf.read_alignment(write(tmp_path, "a.fasta", as_fasta()), levels="all", columns="abcde")
+    table = sf.proteins.read_alignment(write(tmp_path, "a.fasta", as_fasta()), levels="all", columns="abcde")
     assert table.domain.names == tuple("abcde")
     assert set(table.domain.levels) == {tuple("-ACDEFGHIKLMNPQRSTVWY")}
     assert table.codes.tolist() == [[AMINO_ACIDS.index(letter) for letter in row] for row in ROWS]
@@ -74,7 +74,7 @@ def test_all_levels_have_the_same_codes_in_every_column(tmp_path):
 def test_letters_outside_the_alphabet_are_gaps_and_counted(tmp_path):
     path = write(tmp_path, "a.fasta", ">a\nXA*B\n>b\nxXC.\n>c\nAAAA\n")
     with pytest.warns(UnknownLettersWarning, match=r"gaps: X \(3\), B \(1\), \* \(1\)\.") as caught:
-        table = sf.read_alignment(path)
+        table = sf.proteins.read_alignment(path)
     assert table.unknown == {"X": 3, "B": 1, "*": 1}
     assert letters_of(table) == ("-A--", "--C-", "AAAA")
     assert pickle.loads(pickle.dumps(caught[0].message)).letters == table.unknown
@@ -82,14 +82,14 @@ def test_letters_outside_the_alphabet_are_gaps_and_counted(tmp_path):
 
 def test_lower_case_is_kept_or_left_out_as_asked(tmp_path):
     path = write(tmp_path, "a.fasta", ">a\nAcD.E\n>b\nCaCwF\n")
-    assert letters_of(sf.read_alignment(path)) == ("ACD-E", "CACWF")
-    assert letters_of(sf.read_alignment(path, insertions="drop")) == ("ADE", "CCF")
+    assert letters_of(sf.proteins.read_alignment(path)) == ("ACD-E", "CACWF")
+    assert letters_of(sf.proteins.read_alignment(path, insertions="drop")) == ("ADE", "CCF")
 
 
 def test_other_alphabets_have_their_letters(tmp_path):
     path = write(tmp_path, "a.fasta", ">a\nACGU-\n>b\nUGCAN\n")
     with pytest.warns(UnknownLettersWarning, match=r"N \(1\)"), pytest.warns(ConstantColumnWarning, match="'5'"):
-        table = sf.read_alignment(path, alphabet="-ACGU")
+        table = sf.proteins.read_alignment(path, alphabet="-ACGU")
     assert letters_of(table) == ("ACGU-", "UGCA-")
 
 
@@ -112,7 +112,7 @@ def test_other_alphabets_have_their_letters(tmp_path):
 )
 def test_files_that_are_no_alignment_are_refused_with_their_line(tmp_path, text, line, message):
     path = write(tmp_path, "bad.fasta", text)
-    for read in (sf.read_alignment, sf.encode):
+    for read in (sf.proteins.read_alignment, sf.encode):
         with pytest.raises(sf.TableError, match=message) as error:
             read(path)
         assert (error.value.path, error.value.line) == (path, line)
@@ -125,13 +125,13 @@ def test_files_that_are_no_alignment_are_refused_with_their_line(tmp_path, text,
 def test_files_that_cannot_be_read_are_refused(tmp_path, content, message):
     (tmp_path / "a.fasta").write_bytes(content)
     with pytest.raises(sf.TableError, match=message):
-        sf.read_alignment(tmp_path / "a.fasta")
+        sf.proteins.read_alignment(tmp_path / "a.fasta")
 
 
 def test_a_file_that_is_not_there_names_those_that_are(tmp_path):
     write(tmp_path, "family.fasta", as_fasta())
     with pytest.raises(FileNotFoundError, match=r"The folder has 'family\.fasta'"):
-        sf.read_alignment(tmp_path / "famly.fasta")
+        sf.proteins.read_alignment(tmp_path / "famly.fasta")
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_a_file_that_is_not_there_names_those_that_are(tmp_path):
 )
 def test_options_that_make_no_sense_are_refused(tmp_path, options, message):
     with pytest.raises(ValueError, match=message):
-        sf.read_alignment(write(tmp_path, "a.fasta", as_fasta()), **options)
+        sf.proteins.read_alignment(write(tmp_path, "a.fasta", as_fasta()), **options)
 
 
 def naive_weights(codes, identity):
@@ -168,7 +168,7 @@ def test_weights_agree_with_a_comparison_of_every_two_rows(data):
     codes = data.draw(st.lists(cells, min_size=n, max_size=n))
     identity = data.draw(st.sampled_from([0.07, 0.3, 0.7, 0.8, 0.9, 1.0]))
     table = sf.Table(sf.Domain.binary(p), np.array(codes, dtype=np.uint8, order="F"))
-    found = sf.sequence_weights(table, identity)
+    found = sf.proteins.sequence_weights(table, identity)
     assert found.tolist() == naive_weights(codes, identity)
 
 
@@ -176,21 +176,23 @@ def test_an_identity_counts_as_it_reads():
     # Two rows that agree in 7 of 100 columns; in floats 0.07 x 100 is more than 7.
     codes = np.zeros((2, 100), dtype=np.uint8, order="F")
     codes[1, 7:] = 1
-    assert sf.sequence_weights(sf.Table(sf.Domain.binary(100), codes), 0.07).tolist() == [0.5, 0.5]
-    assert sf.sequence_weights(sf.Table(sf.Domain.binary(100), codes), 0.08).tolist() == [1.0, 1.0]
+    assert sf.proteins.sequence_weights(sf.Table(sf.Domain.binary(100), codes), 0.07).tolist() == [0.5, 0.5]
+    assert sf.proteins.sequence_weights(sf.Table(sf.Domain.binary(100), codes), 0.08).tolist() == [1.0, 1.0]
 
 
 def test_weights_do_not_depend_on_the_number_of_threads():
     rng = np.random.default_rng(1)
     table = sf.Table(sf.Domain.binary(60), np.asfortranarray(rng.random((900, 60)) < 0.1).astype(np.uint8, order="F"))
-    np.testing.assert_array_equal(sf.sequence_weights(table, n_threads=1), sf.sequence_weights(table, n_threads=3))
+    np.testing.assert_array_equal(
+        sf.proteins.sequence_weights(table, n_threads=1), sf.proteins.sequence_weights(table, n_threads=3)
+    )
     # Where only equal sequences are alike, each of them has its share of one.
     n_distinct = len(np.unique(table.codes, axis=0))
     assert n_distinct < 900
-    assert sf.sequence_weights(table, 1.0).sum() == n_distinct  # halves, which add up exactly
+    assert sf.proteins.sequence_weights(table, 1.0).sum() == n_distinct  # halves, which add up exactly
 
 
 @pytest.mark.parametrize("identity", [0.0, 1.1, np.nan])
 def test_an_identity_that_is_no_share_is_refused(identity):
     with pytest.raises(ValueError, match="identity is"):
-        sf.sequence_weights(sf.encode([[0, 1], [1, 0]]), identity)
+        sf.proteins.sequence_weights(sf.encode([[0, 1], [1, 0]]), identity)

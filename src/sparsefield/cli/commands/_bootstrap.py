@@ -129,8 +129,9 @@ def bootstrap(
     with plain_errors(data, interrupted=asked.describe_interrupt), quiet_warnings(out):
         inferring.check(rows)
         penalty: Alpha = "auto" if alpha is None else alpha
-        how: dict[str, Any] = {"out": out, "n": resamples, "sample_weight": rows.weights}
-        found = asked.run("resamples", draw_again, table, penalty, share=share, **how)
+        how: dict[str, Any] = {"out": out, "alpha": penalty, "n": resamples, "sample_weight": rows.weights}
+        how["progress"] = False  # there is a bar
+        found = asked.run("resamples", draw_again, table, share=share, **asked.pieces("resamples"), **how)
         fit = replace(found.fit, settings={"random_state": asked.seed, **found.fit.settings})
         if "choice" in fit.settings:
             out.say(str(fit.settings["choice"]))
@@ -138,7 +139,7 @@ def bootstrap(
         write_table(found.table, output)
     with plain_errors(data, kept=output, interrupted=asked.describe_interrupt), quiet_warnings(out):
         if stability:
-            dropped = asked.run("subsamples", drop_rows, table, penalty, **how)
+            dropped = asked.run("subsamples", drop_rows, table, **asked.pieces("subsamples"), **how)
             results = replace(results, stability=dropped)
         is_wanted = not (out.is_silent and files.report is None and files.picture is None)
         pairs = inferring.find(

@@ -29,11 +29,12 @@ def demo(
 ) -> None:
     """Learn the network behind the embedded Senate votes: a picture, an interactive page, and a certificate."""
     from sparsefield.datasets import load_senate
-    from sparsefield.learning import learn, seed_of
+    from sparsefield.learning import learn
     from sparsefield.network import Network
 
-    if not output.is_dir():
-        raise typer.BadParameter(f"there is no folder {str(output)!r}: make it first.", param_hint="--output")
+    if output.exists() and not output.is_dir():
+        raise typer.BadParameter(f"{str(output)!r} is a file: name a folder.", param_hint="--output")
+    output.mkdir(parents=True, exist_ok=True)
     out, senate = Output(), load_senate()
     _describe(out, senate)
     out.say("The network behind the votes, by penalised likelihood on exact draws (alpha 0.1). A first run compiles.")
@@ -41,7 +42,7 @@ def demo(
     # Votes not cast count as nays, as in the paper: with all cells known the optimum is something to certify.
     votes = senate.votes.fill_missing(0)
     with plain_errors(), quiet_warnings(out):
-        fit = learn(votes, 0.1, gap=0.02, seed=seed_of(seed), certify=True)
+        fit = learn(votes, 0.1, gap=0.02, seed=seed, certify=True)
     seconds = time.perf_counter() - clock
     network = Network.of(fit)
     grid = Grid("senator", "senator", "interaction", title="Strongest edges", title_justify="left")

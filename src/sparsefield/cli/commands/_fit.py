@@ -84,12 +84,16 @@ def fit(
 ) -> None:
     """Learn the network behind a table, and save it."""
     from sparsefield.data import Rows
-    from sparsefield.fitting import Options
-    from sparsefield.learning import learn_rows, seed_of, take_discoveries
+    from sparsefield.fitting import Newton, Options
+    from sparsefield.learning import learn_rows
     from sparsefield.network import Network
-    from sparsefield.selection import Choice
+    from sparsefield.selection import Choice, FalseDiscovery, take_discoveries
 
     out = Output(quiet=quiet, as_json=json)
+    if alpha is not None and fdr is not None:
+        raise typer.BadParameter(
+            "it is for edges that no penalty chooses: leave out --alpha, or this.", param_hint="--fdr"
+        )
     output = beside(data, ".field") if output is None else output
     check_writable(output, report, picture, inputs=(data, nodes))
     check_pages(report)
@@ -105,18 +109,18 @@ def fit(
             missing=missing,  # type: ignore[arg-type]  # checked by the learner
             penalty=penalty,  # type: ignore[arg-type]  # checked by the options
             penalize_main=penalize_main,
-            fdr=fdr,
             certify=certify,
-            max_iter=max_iter,
+            solver=Newton(max_iter=max_iter),
             max_seconds=max_seconds,
-            seed=seed_of(seed),  # the same fit as SparseMRF(random_state=seed)
+            seed=seed,
             n_threads=threads,
             device=device,  # type: ignore[arg-type]  # checked by the options
         )
         own = Rows.of(table, rows.weights, missing, are_counts=rows.are_counts)
         pairs: Inference | None = None
         given: Alpha | Structure = "auto" if alpha is None else alpha
-        if alpha is None and fdr is not None:
+        if fdr is not None:
+            FalseDiscovery(fdr).check(asked)
             pairs = inferring.find_edges(rows, out, reading.weight, fdr, missing=missing, n_threads=threads)
             given = take_discoveries(own, pairs, threads)
             out.say(str(given))

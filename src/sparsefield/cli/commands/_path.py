@@ -69,7 +69,7 @@ def path(
     json: options.Json = False,
 ) -> None:
     """Fit a table with smaller and smaller penalties, and say which to take, and why."""
-    from sparsefield.selection import select
+    from sparsefield.selection import make_rule, select
 
     out = Output(quiet=quiet, as_json=json)
     output = beside(data, ".path.csv") if output is None else output
@@ -82,14 +82,11 @@ def path(
     table = rows.table
     clock = time.perf_counter()
     with plain_errors(data, interrupted=asked.describe_interrupt), quiet_warnings(out):
-        how: dict[str, Any] = {
-            "criterion": criterion,
-            "gamma": gamma,
-            "n_folds": folds,
-            "sample_weight": rows.weights,
-        }
         what = "penalties" if criterion == "ebic" else "paths"
-        choice = asked.run(what, select, table, out=out, alphas=wanted, n_alphas=n_alphas, **how)
+        rule = make_rule(criterion)  # type: ignore[arg-type]  # checked there
+        own = {"gamma": gamma, "cv": folds, "alphas": wanted, "n_alphas": n_alphas, **asked.pieces(what)}
+        rule.set_params(**{name: value for name, value in own.items() if name in rule.get_params()})
+        choice = asked.run(what, select, table, rule, out=out, sample_weight=rows.weights)
         write_table(choice.table, output)
     out.say(_make_grid(choice))
     out.say(choice.sentence)

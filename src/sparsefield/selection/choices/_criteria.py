@@ -35,6 +35,8 @@ class Choice:
         The weights of edges at each penalty, with the penalty, for pictures and pages; None where they are not known.
     n_edges : int or None
         How many edges the sentence speaks of: those of the fit on the path.
+    relax : bool
+        Whether the edges of its fit are to be fitted again without the penalty.
     """
 
     index: int
@@ -44,6 +46,7 @@ class Choice:
     threshold: float | None = None
     weights: PathWeights | None = None
     n_edges: int | None = None
+    relax: bool = False
 
     def of(self, n_edges: int) -> Choice:
         """Return the choice with the edges of another fit with its penalty, which the sentence speaks of then.
@@ -120,7 +123,7 @@ class Worth:
     ----------
     gamma : float
         What the choice among sets of edges costs, from 0 (BIC) to 1.
-    noise_share : float
+    null_share : float
         Which share of the edges chance may explain: of 40 tables of independent variables (10 to 30 of them, 100 and
         250 rows) 35% have an edge where all penalties count, and 10% with this; of 28 tables of known fields the mean
         F1 is 0.897 either way.
@@ -134,7 +137,7 @@ class Worth:
     """
 
     gamma: float
-    noise_share: float = 0.1
+    null_share: float = 0.1
     patience: int = 10
 
     def __post_init__(self) -> None:
@@ -156,12 +159,12 @@ class Worth:
         """
         return extended_bic(likelihoods, n_parameters, 2 * n_chosen, n_rows, n_variables, self.gamma)
 
-    def is_clear(self, noise: Values, n_chosen: NDArray[np.int64]) -> Mask:
+    def is_clear(self, null_edges: Values, n_chosen: NDArray[np.int64]) -> Mask:
         """Say at which penalties chance explains no more than a share of the edges (Benjamini and Hochberg 1995).
 
         Where all variables are independent, there is an edge in no more than about this share of all tables.
         """
-        return np.asarray(noise * (n_chosen > 0) <= self.noise_share * n_chosen)
+        return np.asarray(null_edges * (n_chosen > 0) <= self.null_share * n_chosen)
 
 
 def average_folds(

@@ -14,7 +14,7 @@ from sparsefield._seeds import Use, derive_seed, make_generator
 from sparsefield.data import Rows
 from sparsefield.fits import Fit
 from sparsefield.fitting import Options
-from sparsefield.inference import make_backend
+from sparsefield.inference import is_own_machine, make_backend
 from sparsefield.model import as_theta
 from sparsefield.objective import L1, Group, Penalty, choose_penalty
 from sparsefield.pseudolikelihood import NodeRefits
@@ -109,7 +109,7 @@ class PathOfPart:
     worth : Worth, optional
         What edges are worth, where they are refitted without their penalty, variable by variable, and their
         pseudo-log-likelihood is wanted; paths may end early by it (`Following`).
-    noise : ndarray of shape (n_alphas,)
+    null_edges : ndarray of shape (n_alphas,)
         How many edges sampling error makes among independent variables, at each penalty. Missing cells that variables
         are refitted on are drawn from the last fit before it makes one, with a probability of 0.05.
     options : mapping
@@ -123,14 +123,14 @@ class PathOfPart:
     objective: Objective
     needs_likelihood: bool
     worth: Worth | None
-    noise: NDArray[np.float64]
+    null_edges: NDArray[np.float64]
     options: Mapping[str, Any]
     watch: WatchFits | None = None
 
     def __call__(self, part: Part, n_threads: int) -> dict[str, Any]:
         """Return what is known of each fit of the path, as arrays."""
         rows = self._take(part.fitted)
-        n_own = None if self.options.get("backend") is not None else n_threads  # another backend has its own
+        n_own = n_threads if is_own_machine(self.options.get("device")) else None  # a backend has its own
         following = None if self.worth is None else self._follow(self.worth, part, rows, n_own)
         own = {"gap": _find_gap(rows, self._penalty), **self.options, "seed": part.seed, "n_threads": n_own}
         found = path(
@@ -170,13 +170,13 @@ class PathOfPart:
             rows.table,
             rows.weights,
             seed=seed_of_missing(part.seed if self.objective == "likelihood" else 0),  # as the path draws them
-            backend=make_backend(options.backend, n_threads, options.device),
-            max_sweeps=options.max_sweeps,
+            backend=make_backend(options.device, n_threads),
+            max_sweeps=options.steps.max_sweeps,
             penalty=self._penalty,
         )
         return Following(
             worth,
-            self.noise,
+            self.null_edges,
             Parameters(self._penalty, rows.table),
             make,
             n_rows=rows.n,
@@ -209,14 +209,14 @@ class PathOfPart:
             return {}
         rows = self._take(part.held_out)
         options = Options(**self.options)
-        backend = make_backend(options.backend, n_threads, options.device)
+        backend = make_backend(options.device, n_threads)
         # The next seed: that of the part itself is the one of the rows that are fitted.
         observed = ObservedRows(
             rows.table,
             rows.weights,
             seed=seed_of_missing(part.seed + 1),
             backend=backend,
-            max_sweeps=options.max_sweeps,
+            max_sweeps=options.steps.max_sweeps,
         )
         values = [
             np.nan if own is None or (at := observed.at(fit.model)) is None else at[0] - own.log_partition

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,129 +14,62 @@ from sparsefield.fitting import Learner
 from sparsefield.parallel import Result
 from sparsefield.selection.choices._criteria import Worth, average_folds, instability, within_one_error
 from sparsefield.selection.choices._null_edges import alpha_of_null_edges, null_alpha
+from sparsefield.selection.choices._path_rule import Found, PathRule, Verdict
 from sparsefield.selection.choices._row_subsets import Part, make_folds, make_subsamples, seed_of_part
 
 
-@dataclass(frozen=True, eq=False)
-class Found:
-    """The paths of all parts of a table.
+@dataclass(repr=False)
+class EBIC(PathRule):
+    """The least extended BIC of the edges of each fit of a path, among penalties whose edges chance cannot explain.
+
+    Edges are refitted without their penalty, variable by variable.
 
     Parameters
     ----------
-    alphas : sequence of float
-        The penalties, from the largest to the smallest.
-    n_variables : int
-        How many variables there are.
-    whole : dict of arrays
-        The path of all rows.
-    parts : sequence of dict of arrays
-        Those of folds or subsamples.
-    noise : ndarray of shape (n_alphas,)
-        How many pairs sampling error would give an edge at each penalty, were all variables independent: pairs of
-        levels, or with groups of variables.
+    gamma : float
+        What the choice among sets of edges costs, from 0 (the BIC) to 1.
+    alphas, n_alphas, relax, n_jobs, checkpoint
+        As for all rules of a path (`selection.PathRule`).
+
+    Examples
+    --------
+    >>> import sparsefield as sf
+    >>> table = sf.datasets.make_field(6, strength=(1.0, 1.5), seed=7).sample(5000, method="perfect", seed=1)
+    >>> mrf = sf.SparseMRF(sf.EBIC(gamma=0.5, n_alphas=10), random_state=1).fit(table)
+    >>> mrf.choice_.criterion, mrf.graph().number_of_edges()
+    ('ebic', 3)
     """
 
-    alphas: Sequence[float]
-    n_variables: int
-    whole: Result
-    parts: Sequence[Result]
-    noise: NDArray[np.float64]
+    gamma: float = 0.25
 
-
-@dataclass(frozen=True, eq=False)
-class Verdict:
-    """What a rule says.
-
-    Parameters
-    ----------
-    index : int
-        The place of the penalty that it chose.
-    columns : dict of arrays
-        What it was chosen by, for each penalty.
-    reason : str
-        Why, as the end of a sentence that begins with the penalty.
-    threshold : float, optional
-        What the columns were compared with, where it was not the least that was chosen.
-    """
-
-    index: int
-    columns: dict[str, NDArray[np.float64]]
-    reason: str
-    threshold: float | None = None
-
-
-class Rule(Protocol):
-    """A way to choose a penalty."""
-
-    @property
-    def needs_likelihood(self) -> bool:
-        """Whether the log-likelihoods of fits must be known."""
-        ...
-
-    @property
-    def takes(self) -> str:
-        """What it takes of a table: "all rows", "folds" or "subsamples"."""
-        ...
-
-    @property
-    def worth(self) -> Worth | None:
-        """What edges are worth, where they are refitted; None for other rules."""
-        ...
-
-    @property
-    def without_edges(self) -> str:
-        """What it means where it chooses no edge, in a sentence."""
-        ...
-
-    def first_alpha(self, learner: Learner, n_rows: int) -> float:
-        """Return how large the first penalty of a path is to be, at least."""
-        ...
-
-    def last_alpha(self, learner: Learner) -> float | None:
-        """Return how small the last penalty of a path is to be; None where paths have an end of their own."""
-        ...
-
-    def parts(self, n_rows: int, seed: int) -> list[Part]:
-        """Return the parts of a table that have paths of their own, beside the whole of it."""
-        ...
-
-    def judge(self, found: Found) -> Verdict:
-        """Choose."""
-        ...
-
-
-@dataclass(frozen=True)
-class ByInformation:
-    """The least extended BIC of the whole table, among penalties whose edges chance cannot explain."""
-
-    worth: Worth
-    needs_likelihood, takes = False, "all rows"
+    is_timed = True
     without_edges = (
         "Edges are not worth their parameters, or could be chance: the variables are independent, or there are too few "
         "rows to tell."
     )
 
-    def first_alpha(self, learner: Learner, n_rows: int) -> float:  # noqa: ARG002
-        """Return zero: `alpha_max` is large enough."""
-        return 0.0
+    @property
+    def worth(self) -> Worth:
+        """What edges are worth."""
+        return Worth(self.gamma)
+
+    def check(self) -> None:
+        """Refuse a gamma that makes no sense."""
+        _ = self.worth
 
     def last_alpha(self, learner: Learner) -> float:
         """Return the penalty below which chance explains too many edges, even if all pairs had one."""
-        return alpha_of_null_edges(learner, self.worth.noise_share)
-
-    def parts(self, n_rows: int, seed: int) -> list[Part]:  # noqa: ARG002
-        """Return nothing: the whole table says it all."""
-        return []
+        return alpha_of_null_edges(learner, self.worth.null_share)
 
     def judge(self, found: Found) -> Verdict:
         """Choose the least, of those at which chance explains few of the edges."""
         whole, worth = found.whole, self.worth
-        name, share = f"EBIC (gamma = {worth.gamma:g})", f"{worth.noise_share:.0%}"
+        name, share = f"EBIC (gamma = {worth.gamma:g})", f"{worth.null_share:.0%}"
         counts = whole["parameters"], whole["chosen"]
         values = worth.values(whole["pseudo_log_likelihood"], *counts, float(whole["n_rows"]), found.n_variables)
-        is_clear = worth.is_clear(found.noise, whole["chosen"])
+        is_clear = worth.is_clear(found.null_edges, whole["chosen"])
         index, n_penalties = _find_least(np.where(is_clear, values, np.inf), whole), _count_penalties(len(values))
-        columns = {"noise": found.noise, "ebic": values}
+        columns = {"null_edges": found.null_edges, "ebic": values}
         if not is_clear.any():
             reason = (
                 f"is the largest of {n_penalties}: chance alone could explain more than {share} of the edges at each, "
@@ -153,32 +86,52 @@ class ByInformation:
         return Verdict(index, columns, reason)
 
 
-@dataclass(frozen=True)
-class ByHoldingOut:
-    """The largest penalty whose held-out log-likelihood is within one standard error of the best."""
+@dataclass(repr=False)
+class HeldOut(PathRule):
+    """The largest penalty whose log-likelihood of rows that are held out is within one standard error of the best.
 
-    n_folds: int | Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
-    needs_likelihood, takes, worth = True, "folds", None
+    Parameters
+    ----------
+    cv : int, splitter or iterable
+        How many folds the rows are shuffled into, each of which is held out once; or a splitter of scikit-learn, or
+        pairs of indices of rows to fit and to hold out.
+    alphas, n_alphas, relax, n_jobs, checkpoint
+        As for all rules of a path (`selection.PathRule`).
+
+    Examples
+    --------
+    >>> import sparsefield as sf
+    >>> table = sf.datasets.make_field(6, strength=(1.0, 1.5), seed=7).sample(1000, method="perfect", seed=1)
+    >>> sf.SparseMRF(sf.HeldOut(cv=3, n_alphas=5), random_state=1).fit(table).choice_.criterion
+    'held_out'
+    """
+
+    cv: Any = 5
+
+    needs_likelihood = True
     without_edges = (
         "Edges do not raise the log-likelihood of rows that are held out by more than a standard error: the variables "
         "are nearly independent, or there are too few rows to tell."
     )
 
-    def first_alpha(self, learner: Learner, n_rows: int) -> float:  # noqa: ARG002
-        """Return zero: `alpha_max` is large enough."""
-        return 0.0
-
-    def last_alpha(self, learner: Learner) -> None:
-        """Return nothing: paths end where they do."""
+    @property
+    def parts_rows(self) -> bool:
+        """Whether rows are shuffled into folds; indices that are given are those of the rows as they are."""
+        return isinstance(self.cv, int | np.integer)
 
     def parts(self, n_rows: int, seed: int) -> list[Part]:
         """Return the folds."""
-        if not isinstance(self.n_folds, Sequence):
-            _check_whole("n_folds", self.n_folds, 2, n_rows)
-            return make_folds(n_rows, self.n_folds, seed)
-        if len(self.n_folds) < 2:
-            raise ValueError(f"cv makes {count(len(self.n_folds), 'fold')}: a standard error takes two.")
-        return [Part(seed_of_part(seed, k + 1), *map(np.asarray, own)) for k, own in enumerate(self.n_folds)]
+        if self.parts_rows:
+            _check_whole("cv", self.cv, 2, n_rows)
+            return make_folds(n_rows, self.cv, seed)
+        if isinstance(self.cv, str) or not (hasattr(self.cv, "split") or isinstance(self.cv, Iterable)):
+            raise ValueError(f"cv is {self.cv!r}: use a whole number, a splitter, or pairs of indices of rows.")
+        folds = list(self.cv.split(np.zeros((n_rows, 1))) if hasattr(self.cv, "split") else self.cv)
+        if len(folds) < 2:
+            raise ValueError(f"cv makes {count(len(folds), 'fold')}: a standard error takes two.")
+        if any(np.max(own, initial=0) >= n_rows for fold in folds for own in fold):
+            raise ValueError(f"cv has indices of rows that there are none of: the table has {count(n_rows, 'row')}.")
+        return [Part(seed_of_part(seed, k + 1), *map(np.asarray, own)) for k, own in enumerate(folds)]
 
     def judge(self, found: Found) -> Verdict:
         """Choose by the rule of one standard error."""
@@ -199,18 +152,38 @@ class ByHoldingOut:
         return Verdict(index, columns, reason, float(mean[best] - error[best]))
 
 
-@dataclass(frozen=True)
-class ByStability:
-    """The smallest penalty on whose edges subsamples agree (Liu, Roeder and Wasserman 2010)."""
+@dataclass(repr=False)
+class StARS(PathRule):
+    """The smallest penalty on whose edges subsamples agree (Liu, Roeder and Wasserman 2010).
 
-    beta: float
-    n_subsamples: int
-    needs_likelihood, takes, worth = False, "subsamples", None
+    Parameters
+    ----------
+    beta : float
+        On which share of all pairs two subsamples may disagree.
+    n_subsamples : int
+        How many subsamples are drawn, each of 10 sqrt(n) of n rows without replacement, or of 0.8 n of them where there
+        are no more than 144.
+    alphas, n_alphas, relax, n_jobs, checkpoint
+        As for all rules of a path (`selection.PathRule`).
+
+    Examples
+    --------
+    >>> import sparsefield as sf
+    >>> table = sf.datasets.make_field(6, strength=(1.0, 1.5), seed=7).sample(1000, method="perfect", seed=1)
+    >>> sf.SparseMRF(sf.StARS(n_alphas=5), random_state=1).fit(table).choice_.criterion
+    'instability'
+    """
+
+    beta: float = 0.05
+    n_subsamples: int = 20
+
+    parts_rows = True
     without_edges = (
         "No edges are as stable as asked for: the variables are independent, or subsamples are too small to tell."
     )
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Refuse shares and numbers that make no sense."""
         if not 0 < self.beta < 0.5:
             raise ValueError(f"beta is {self.beta}: use a number between 0 and 0.5, such as 0.05.")
         _check_whole("n_subsamples", self.n_subsamples, 2, None)
@@ -224,9 +197,6 @@ class ByStability:
         if n_rows < 2:
             raise ValueError(f"The table has {count(n_rows, 'row')}: subsamples need at least two.")
         return int(10 * np.sqrt(n_rows) if n_rows > 144 else 0.8 * n_rows)
-
-    def last_alpha(self, learner: Learner) -> None:
-        """Return nothing: paths end where they do."""
 
     def parts(self, n_rows: int, seed: int) -> list[Part]:
         """Return the subsamples."""

@@ -54,7 +54,7 @@ def alpha_max(
     --------
     >>> import sparsefield as sf
     >>> table = sf.datasets.make_field(6, strength=(1.0, 1.5), seed=7).sample(5000, method="perfect", seed=1)
-    >>> most = sf.alpha_max(table)
+    >>> most = sf.selection.alpha_max(table)
     >>> [sf.SparseMRF(alpha).fit(table).graph().number_of_edges() for alpha in (most, 0.99 * most)]
     [0, 1]
     """

@@ -62,14 +62,14 @@ class Likelihoods:
     def __init__(self, learner: Learner) -> None:
         self._learner = learner
         options = learner.options
-        self._backend = make_backend(options.backend, options.n_threads, options.device)
+        self._backend = make_backend(options.device, options.n_threads)
         self._rows = ObservedRows(
             learner.table,
             learner.weights,
             seed=seed_of_missing(options.seed),
             backend=self._backend,
             unseen=learner.unseen,
-            max_sweeps=options.max_sweeps,
+            max_sweeps=options.steps.max_sweeps,
         )
         self._last: Stand | None = None
         self._first, self._error = 0.0, 0.0  # log-partition where the bridges begin, and its standard error
@@ -99,7 +99,7 @@ class Likelihoods:
             total, error = chain_bridges(self._bridges)
             return self._first + total, float((error**2 + self._error**2) ** 0.5)
         try:
-            known = model.log_partition("auto", seed=self._learner.options.seed, backend=self._backend)
+            known = model.log_partition("auto", seed=self._learner.options.seed, device=self._backend)
         except OutOfReachError:
             self._last = None
             return None

@@ -17,7 +17,7 @@ from sparsefield._deadline import OutOfTimeError, until
 from sparsefield._typing import Matrix
 from sparsefield.data import Rows, Table, TableError, count
 from sparsefield.fits import Fit
-from sparsefield.fitting import Learner, Options
+from sparsefield.fitting import Learner, Newton, Options
 from sparsefield.model import PairwiseMRF, as_theta, independent_theta
 from sparsefield.objective import find_nonzero
 from sparsefield.pseudolikelihood import Filling, solve_pseudo_likelihood
@@ -213,7 +213,7 @@ def path(
 
 def find_enough(learner: Learner) -> float:
     """Return how much fits of enumerated tables may leave to gain; zero where a `tol` of one's own decides."""
-    if learner.options.tol != Options.tol:
+    if learner.options.steps.tol != Newton.tol:
         return 0.0
     return min(learner.options.largest_gap, _OF_CRITERION / (2 * learner.rows.n), _MOST_LEFT)
 
@@ -273,7 +273,7 @@ class _ByPseudoLikelihood:
             penalize_main=options.penalize_main,
             weights=rows.weights,
             start=None if last is None else as_theta(last),
-            tol=options.tol,
+            tol=options.steps.tol,
             moments=rows.moments if last is None else None,
             n_threads=options.n_threads,
         )
@@ -375,7 +375,7 @@ def grid(learner: Learner, n_alphas: int, at_least: float = 0.0, last: float | N
     # alpha itself it may leave an edge of next to no weight. With whole rows and free main effects it begins at the
     # optimum there.
     if learner.options.penalize_main or learner.table.n_missing.any():
-        most += learner.options.tol
+        most += learner.options.steps.tol
     most = max(most, at_least)
     end = last if last is not None and 0 < last < most else min(_LEAST_SHARE * most, error)
     return [float(alpha) for alpha in np.geomspace(most, end, n_alphas)]

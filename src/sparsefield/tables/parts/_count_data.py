@@ -79,7 +79,7 @@ def count_data(
     >>> import sparsefield as sf
     >>> for k in range(3):
     ...     pl.DataFrame({"a": [0, 1, k % 2], "b": [k, 1, 2]}).write_parquet(f"part-{k}.parquet")
-    >>> table = sf.count_data("part-*.parquet")
+    >>> table = sf.tables.count_data("part-*.parquet")
     >>> table.n_rows, table.domain.levels
     (9, ((0, 1), (0, 1, 2)))
     """

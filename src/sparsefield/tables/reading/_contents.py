@@ -29,7 +29,7 @@ class ReadingWarning(UserWarning):
     >>> import sparsefield as sf
     >>> _ = Path("answers.csv").write_text("mood;sleep\nlow;0\nhigh;1\n")
     >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always", sf.ReadingWarning)
+    ...     warnings.simplefilter("always", sf.tables.ReadingWarning)
     ...     frame = sf.read_table("answers.csv")
     >>> print(caught[0].message)
     Values are separated by semicolons in file 'answers.csv'.

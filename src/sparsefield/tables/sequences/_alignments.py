@@ -53,7 +53,7 @@ class Alignment(Table):
     >>> import sparsefield as sf
     >>> from pathlib import Path
     >>> _ = Path("family.fasta").write_text(">one\nAK-\n>two\nCRL\n>three\nAKL\n")
-    >>> family = sf.read_alignment("family.fasta")
+    >>> family = sf.proteins.read_alignment("family.fasta")
     >>> family.names, family.shape
     (('one', 'two', 'three'), (3, 3))
     >>> family.domain.levels
@@ -101,10 +101,10 @@ def read_alignment(
     >>> import sparsefield as sf
     >>> from pathlib import Path
     >>> n = Path("family.fasta").write_text(">one\nAC-DE\n>two\nACGDE\n>three\nSC-DF\n")
-    >>> table = sf.read_alignment("family.fasta", levels="all")
+    >>> table = sf.proteins.read_alignment("family.fasta", levels="all")
     >>> table.names, table.shape, table.domain.n_levels.tolist()
     (('one', 'two', 'three'), (3, 5), [21, 21, 21, 21, 21])
-    >>> sf.sequence_weights(table, identity=0.8)
+    >>> sf.proteins.sequence_weights(table, identity=0.8)
     array([0.5, 0.5, 1. ])
     """
     if levels not in ("seen", "all"):
@@ -161,7 +161,7 @@ def sequence_weights(table: Table, identity: float = 0.8, *, n_threads: int | No
 
     >>> import sparsefield as sf
     >>> sequences = sf.encode([["A", "K", "L"], ["A", "K", "L"], ["C", "R", "L"], ["C", "K", "V"]])
-    >>> sf.sequence_weights(sequences).tolist()
+    >>> sf.proteins.sequence_weights(sequences).tolist()
     [0.5, 0.5, 1.0, 1.0]
     """
     if not 0 < identity <= 1:
