@@ -17,7 +17,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 from rich.console import Console
@@ -27,14 +26,15 @@ import sparsefield as sf
 from measure import best_times, name_machine, store
 from sparsefield import Domain, PairwiseMRF, Table
 from sparsefield.datasets import load_senate, make_field
+from sparsefield.fitting import FITTING, Learner, Options
 from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Schedule
-from sparsefield.inference import Chains, Cpu, EnumeratedStates, OutOfReachError, Scan, count_states
-from sparsefield.learning import learn
+from sparsefield.inference import Chains, Cpu, EnumeratedStates, EnumerationPolicy, OutOfReachError, Scan, count_states
 from sparsefield.marks import fit_newton
 from sparsefield.model import as_theta, count_once, count_statistics, norm
-from sparsefield.objective import Problem, _completed, expected_moments
+from sparsefield.objective import CompletedPolicy, Problem, expected_moments
 from sparsefield.pseudolikelihood import PSEUDO, solve_pseudo_likelihood
 from sparsefield.solvers import NEWTON, NewtonPolicy, ProximalPolicy, _step_size, solve
+from sparsefield.tables import read_rows
 from tables_of_constants import STEP_DRAWS, write_tables
 from trials import (
     ALPHA,
@@ -132,14 +132,17 @@ class WithoutExactDraws(Cpu):
         raise OutOfReachError("These draws are to be made by chains.")
 
 
-def measure_completing(table: Table, solver: sf.Newton | sf.Proximal, seed: int) -> tuple[int, float, float]:
+def measure_completing(
+    table: Table, solver: sf.Newton | sf.Proximal, seed: int, policy: CompletedPolicy
+) -> tuple[int, float, float]:
     """Fit a table whose missing values are filled by chains.
 
     Returns steps, seconds, and the norm of the exact smallest subgradient.
     """
     clock = time.process_time()
-    with patch.object(_completed, "is_cheap", lambda n_states, *_: n_states < 0):
-        fit = learn(table, ALPHA, solver=solver, seed=seed, device=WithoutExactDraws(1))
+    options = Options(solver=solver, seed=seed, device=WithoutExactDraws(1))
+    never = replace(policy, enumeration=EnumerationPolicy(always_cheap=0, states_per_cell=0))
+    fit = Learner(read_rows(table), options, policy=replace(FITTING, completed=never)).learn(ALPHA)
     seconds = time.process_time() - clock
     moments = expected_moments(fit.model, table, np.ones(table.n_rows))
     problem = Problem.with_l1(moments, table.domain, ALPHA)
@@ -162,8 +165,9 @@ def bench_completing() -> list[Row]:
     for name, solver in solvers.items():
         seeds = SEEDS if name == "newton" else SEEDS[:2]
         for value in COMPLETING.values:
-            with COMPLETING.set_to(value):
-                found = np.array([measure_completing(table, solver, seed) for table in tables for seed in seeds])
+            with COMPLETING.set_to(value) as policy:
+                asked = [(table, solver, seed, policy) for table in tables for seed in seeds]
+                found = np.array([measure_completing(*one) for one in asked])
             steps, seconds, _ = found.mean(axis=0)
             ends = {"median": float(np.median(found[:, 2])), "largest": float(found[:, 2].max())}
             rows.append({"solver": name, "value": value, "steps": steps, "seconds": seconds, **ends})

@@ -74,7 +74,7 @@ def write_other(found: dict[str, Any]) -> list[str]:
             found["undecided"],
             lambda row: f"{row['value']:g} | {row['all']} | {row['marked']} | {row['wrong']}",
         ),
-        "## _GIBBS_SWEEPS: a tenth of the values missing and filled by chains, 10 variables",
+        "## gibbs_sweeps: a tenth of the values missing and filled by chains, 10 variables",
         "",
         "The norm of the exact smallest subgradient at the end, with expectations given the observed values.",
         "",

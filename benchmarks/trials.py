@@ -23,7 +23,7 @@ from sparsefield.gradients import BestDraws, ExactMoments, Schedule, Simulation
 from sparsefield.inference import Cpu, Exact, Perfect
 from sparsefield.marks import _group_marks, _parameter_marks, _reweighting, fit_newton
 from sparsefield.model import as_theta, norm
-from sparsefield.objective import Problem, _completed, _quadratic
+from sparsefield.objective import COMPLETED, CompletedPolicy, Problem, _quadratic
 from sparsefield.pseudolikelihood import solve_pseudo_likelihood
 from sparsefield.solvers import (
     NEWTON,
@@ -47,7 +47,7 @@ KINDS = {
 }
 
 
-P = TypeVar("P", NewtonPolicy, ProximalPolicy)
+P = TypeVar("P", NewtonPolicy, ProximalPolicy, CompletedPolicy)
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ STEPS: list[Choice | PolicyChoice[NewtonPolicy]] = [
     Choice("RARE", (_quadratic, _newton_step, _reweighting), (0, 1, 16)),
 ]
 CONFIDENCE = Choice("UNDECIDED", (_edge_errors, _group_marks, _parameter_marks), (0.9, 0.999))
-COMPLETING = Choice("_GIBBS_SWEEPS", (_completed,), (1, 20))
+COMPLETING = PolicyChoice(COMPLETED, "gibbs_sweeps", (1, 20))
 WINDOW = PolicyChoice(PROXIMAL, "window", (10, 160))
 POWER = [
     PolicyChoice(PROXIMAL, "rough_steps", (1, 3, 30)),

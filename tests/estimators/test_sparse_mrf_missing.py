@@ -56,33 +56,6 @@ def test_nothing_hidden_is_the_same_fit_bit_for_bit():
         np.testing.assert_array_equal(fits[0], other)
 
 
-def make_incomplete():
-    codes = make_table().codes.astype(float)
-    codes[np.random.default_rng(1).random(codes.shape) < 0.2] = np.nan
-    return codes
-
-
-@pytest.mark.parametrize("is_drawn", [False, True])
-def test_gradients_with_missing_values_are_certified_where_these_are_drawn_exactly(is_drawn, monkeypatch):
-    if is_drawn:
-        monkeypatch.setattr("sparsefield.objective._completed.is_cheap", lambda n_states, *_: n_states < 2)
-    for schedule in ("tay", "perfect", "exact", "auto"):
-        mrf = SparseMRF(solver=sf.Newton(schedule=schedule), **QUICK).fit(make_incomplete())
-        assert mrf.certificate_ is not None
-        assert mrf.trace_["is_certified"].any()
-
-
-def test_bounds_on_the_simulation_error_do_not_speak_for_drawn_missing_values(monkeypatch):
-    options = {"solver": "spg", "schedule": "conservative", **QUICK}
-    mrf = SparseMRF(**options).fit(make_incomplete())
-    assert mrf.certificate_ is not None
-    monkeypatch.setattr("sparsefield.objective._completed.is_cheap", lambda n_states, *_: n_states < 2)
-    mrf = SparseMRF(**options).fit(make_incomplete())
-    assert mrf.certificate_ is None
-    assert not mrf.trace_["is_certified"].any()
-    assert "the simulation error of missing values is not part of the bound" in mrf.trace_["reason"][0]
-
-
 def test_gradients_are_not_certified_where_missing_values_are_filled_by_chains(monkeypatch):
     # Three levels in 13 columns can be filled in more than 2^20 ways, and exact draws may not meet.
     def refuse(*_, **__):

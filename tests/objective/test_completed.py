@@ -1,13 +1,15 @@
 """The data term of tables with missing values: unbiased, with errors that are known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import sparsefield as sf
 from sparsefield.data import Moments
 from sparsefield.datasets import make_field
-from sparsefield.inference import Cpu
-from sparsefield.objective import Completed, Observed, _completed, expected_moments
+from sparsefield.inference import Cpu, EnumerationPolicy
+from sparsefield.objective import COMPLETED, Completed, Observed, expected_moments
 from support.noise import covariance, enumerate_statistics
 from support.plain_backend import Plain
 from support.problems import make_table
@@ -36,9 +38,9 @@ def share_out(weights):
     return weights / weights.sum()
 
 
-def draw_where(monkeypatch, least):
-    """Let the values of rows be drawn that can be filled in at least so many ways."""
-    monkeypatch.setattr(_completed, "is_cheap", lambda n_states, *_: n_states < least)
+def draw_where(least):
+    """Return the policy that lets the values of rows be drawn that can be filled in at least so many ways."""
+    return replace(COMPLETED, enumeration=EnumerationPolicy(always_cheap=least - 1, states_per_cell=0))
 
 
 WEIGHTS = {"equal": None, "weights": np.random.default_rng(9).exponential(1.0, 60)}
@@ -46,16 +48,16 @@ WEIGHTS = {"equal": None, "weights": np.random.default_rng(9).exponential(1.0, 6
 
 @pytest.mark.parametrize("name", WEIGHTS)
 @pytest.mark.parametrize("least", [2, 8])
-def test_drawn_moments_are_unbiased_and_their_errors_known(name, least, monkeypatch):
+def test_drawn_moments_are_unbiased_and_their_errors_known(name, least):
     # 400 seeds, each with some hundred draws. Means are compared with exact expectations: Bernstein's inequality for
     # sums of independent terms, with their exact variance and largest size.
-    draw_where(monkeypatch, least)
     table, weights, n_seeds = make_incomplete(), WEIGHTS[name], 400
     values, (a, b), laws = laws_of(MODEL, table)
     shares = share_out(weights)
     exact = expected_moments(MODEL, table, np.ones(60) if weights is None else weights).pair
     np.testing.assert_allclose(exact[a, b], shares @ laws @ values, atol=1e-12)
-    found = [Completed(table, 100, seed, weights, Cpu(1)).given(MODEL, 100) for seed in range(n_seeds)]
+    policy = draw_where(least)
+    found = [Completed(table, 100, seed, weights, Cpu(1), policy=policy).given(MODEL, 100) for seed in range(n_seeds)]
     assert {term.caveat for term in found} == {""}
     assert not found[0].is_fixed
     mean = np.mean([term.moments.pair for term in found], axis=0)
@@ -88,8 +90,7 @@ def test_drawn_moments_are_unbiased_and_their_errors_known(name, least, monkeypa
 
 @pytest.mark.parametrize("name", WEIGHTS)
 @pytest.mark.parametrize("least", [2, 8, np.inf])
-def test_missing_information_along_a_move(name, least, monkeypatch):
-    draw_where(monkeypatch, least)
+def test_missing_information_along_a_move(name, least):
     table, weights = make_incomplete(), WEIGHTS[name]
     values, (a, b), laws = laws_of(MODEL, table)
     rng = np.random.default_rng(1)
@@ -99,7 +100,7 @@ def test_missing_information_along_a_move(name, least, monkeypatch):
     missing = sum(share * covariance(law, values) for share, law in zip(share_out(weights), laws, strict=True))
     exact = move[a, b] @ missing @ move[a, b]
     n_draws = 20_000
-    term = Completed(table, 100, 1, weights, Cpu(1)).given(MODEL, n_draws)
+    term = Completed(table, 100, 1, weights, Cpu(1), policy=draw_where(least)).given(MODEL, n_draws)
     # A sum over pairs of draws of squared differences, none of which counts more than 1 / n: those of a row have the
     # variance 2 fourth moments + 2 squared variances. Bernstein's inequality.
     centred = along - (laws @ along)[:, None]
@@ -120,14 +121,13 @@ def test_nothing_is_missing_in_observed_data():
     assert term.n_effective == np.inf
 
 
-def test_levels_are_expected_and_drawn(monkeypatch):
+def test_levels_are_expected_and_drawn():
     model = LEVELS["mixed levels"]
     table = make_incomplete(model, 40, 0.4)
     exact = expected_moments(model, table, np.ones(40)).pair
     np.testing.assert_allclose(Completed(table, 10, 1, None, Cpu()).given(model, 10).moments.pair, exact, atol=1e-12)
-    draw_where(monkeypatch, 2)
     n = 40_000
-    found = Completed(table, 10, 1, None, Cpu()).given(model, n)
+    found = Completed(table, 10, 1, None, Cpu(), policy=draw_where(2)).given(model, n)
     t = np.log(2 * exact.size / FALSE_ALARM)
     allowed = np.sqrt(2 * exact * (1 - exact) * t / n) + 2 * t / (3 * n)
     assert np.all(np.abs(found.moments.pair - exact) <= allowed)
@@ -135,13 +135,12 @@ def test_levels_are_expected_and_drawn(monkeypatch):
     assert not found.moments.pair[within & ~np.eye(len(within), dtype=bool)].any()
 
 
-def test_every_model_has_random_numbers_of_its_own(monkeypatch):
-    draw_where(monkeypatch, 2)
-    term = Completed(make_incomplete(), 100, 1, None, Cpu())
+def test_every_model_has_random_numbers_of_its_own():
+    term = Completed(make_incomplete(), 100, 1, None, Cpu(), policy=draw_where(2))
     first, again = term.given(MODEL, 200), term.given(MODEL, 200)
     np.testing.assert_array_equal(first.moments.pair, again.moments.pair)
     assert not np.array_equal(first.moments.pair, first.given(MODEL, 200).moments.pair)
-    other = Completed(make_incomplete(), 100, 2, None, Cpu()).given(MODEL, 200)
+    other = Completed(make_incomplete(), 100, 2, None, Cpu(), policy=draw_where(2)).given(MODEL, 200)
     assert not np.array_equal(first.moments.pair, other.moments.pair)
 
 
@@ -157,8 +156,7 @@ def test_missing_values_are_uniform_before_there_is_a_model():
             term.variance_along(np.zeros((size, size)))
 
 
-def test_draws_take_no_more_memory_than_they_may(monkeypatch):
-    draw_where(monkeypatch, 2)
+def test_draws_take_no_more_memory_than_they_may():
     asked = []
 
     class Counting(Cpu):
@@ -166,23 +164,23 @@ def test_draws_take_no_more_memory_than_they_may(monkeypatch):
             asked.append(codes.size)
             return super().clamped_draw(field, codes, **options)
 
-    term = Completed(make_incomplete(), 100, 1, None, Counting())
-    n_rows = len(term._rows)
-    assert term.given(MODEL, 50_000).n_effective >= 50_000 - 1e-6
-    monkeypatch.setattr(_completed, "_MOST_CELLS", 30_000)
+    def draw(**limit):
+        term = Completed(make_incomplete(), 100, 1, None, Counting(), policy=replace(draw_where(2), **limit))
+        return term.given(MODEL, 50_000)
+
+    n_rows = len(draw()._rows)
+    assert draw().n_effective >= 50_000 - 1e-6
     # Each row is rounded up to an even number of draws.
-    assert 30_000 / len(MODEL.domain.names) < term.given(MODEL, 50_000).n_effective < 50_000
+    assert 30_000 / len(MODEL.domain.names) < draw(most_cells=30_000).n_effective < 50_000
     assert asked[-1] <= 30_000 + 2 * n_rows * 6 < asked[0]
-    monkeypatch.setattr(_completed, "_MOST_CELLS", 1)
-    term.given(MODEL, 50_000)
+    draw(most_cells=1)
     assert asked[-1] == 2 * n_rows * 6
 
 
-def test_rows_out_of_reach_are_filled_by_chains_with_a_caveat(monkeypatch):
+def test_rows_out_of_reach_are_filled_by_chains_with_a_caveat():
     # Exact draws of this backend are out of reach within one sweep; what can be enumerated still is.
-    draw_where(monkeypatch, 8)
     table = make_incomplete(share=0.4)
-    term = Completed(table, 2000, 1, None, Plain(), max_sweeps=1)
+    term = Completed(table, 2000, 1, None, Plain(), max_sweeps=1, policy=draw_where(8))
     assert term.caveat == ""
     values, (a, b), laws = laws_of(MODEL, table)
     for _ in range(30):
@@ -196,7 +194,7 @@ def test_rows_out_of_reach_are_filled_by_chains_with_a_caveat(monkeypatch):
     allowed = np.sqrt(2 * within * t / term.n_effective) + 2 * t / (3 * term.n_effective)
     assert np.all(np.abs(term.moments.pair[a, b] - laws.mean(axis=0) @ values) <= allowed)
     assert 0 < term.variance_along(np.eye(6)) < 6 / 4
-    within_reach = Completed(table, 100, 1, None, Plain(), max_sweeps=2).given(MODEL, 200)
+    within_reach = Completed(table, 100, 1, None, Plain(), max_sweeps=2, policy=draw_where(8)).given(MODEL, 200)
     assert within_reach.caveat == ""
 
 

@@ -258,8 +258,9 @@ class Learner:
         """Return what the objective takes of the rows, with missing values drawn from a seed."""
         if self.rows.moments is not None:
             return Observed(self.unseen.fill(self.rows.moments))
-        own, backend = self.options.steps, self._simulation.backend
-        return Completed(self.table, own.n_chains, seed, self.weights, backend, self.unseen, own.max_sweeps)
+        own, policy = self.options.steps, self._policy.completed
+        how = self._simulation.backend, self.unseen, own.max_sweeps
+        return Completed(self.table, own.n_chains, seed, self.weights, *how, policy=policy)
 
     def _find_start(self, problem: Problem, limits: Limits) -> Matrix | None:
         """Return the parameters to start from: those of a model, of the pseudo-likelihood, or no interactions."""

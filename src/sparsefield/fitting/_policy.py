@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sparsefield.marks import MARKS, MarksPolicy
+from sparsefield.objective import COMPLETED, CompletedPolicy
 from sparsefield.optimality import GAPS, GapPolicy
 from sparsefield.pseudolikelihood import PSEUDO, PseudoPolicy
 from sparsefield.solvers import NEWTON, PROXIMAL, SUMS, NewtonPolicy, ProximalPolicy, SumsPolicy
@@ -30,6 +31,7 @@ class FitPolicy:
 
     # --- Its parts ---
 
+    completed: CompletedPolicy = COMPLETED  # missing values
     pseudo: PseudoPolicy = PSEUDO  # the start
     newton: NewtonPolicy = NEWTON  # Newton steps
     proximal: ProximalPolicy = PROXIMAL  # proximal gradient steps

@@ -21,9 +21,10 @@ from sparsefield.inference.gpu._cuda import Auto, Cuda
 from sparsefield.inference.gpu._device import DeviceMemoryError, NoDeviceError, has_gpu
 from sparsefield.inference.missing._clamped import ClampedChains
 from sparsefield.inference.missing._enumerated_rows import MOST_STATES, count_ways
-from sparsefield.inference.missing._missing import ClampedRun, is_cheap
+from sparsefield.inference.missing._missing import ENUMERATION, ClampedRun, EnumerationPolicy, is_cheap
 
 __all__ = [
+    "ENUMERATION",
     "MAX_STATES",
     "MOST_ENTRIES",
     "MOST_STATES",
@@ -43,6 +44,7 @@ __all__ = [
     "DeviceName",
     "Draws",
     "EnumeratedStates",
+    "EnumerationPolicy",
     "Exact",
     "Field",
     "Gibbs",

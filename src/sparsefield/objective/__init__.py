@@ -1,6 +1,6 @@
 """The objective: likelihood or pseudo-likelihood of the data, and a penalty."""
 
-from sparsefield.objective._completed import Completed
+from sparsefield.objective._completed import COMPLETED, Completed, CompletedPolicy
 from sparsefield.objective._coordinates import Coordinates, Features, Slots, variances_of
 from sparsefield.objective._data import DataTerm, Observed
 from sparsefield.objective._expectation import expected_moments
@@ -32,9 +32,11 @@ from sparsefield.objective._working_set import (
 )
 
 __all__ = [
+    "COMPLETED",
     "L1",
     "RARE",
     "Completed",
+    "CompletedPolicy",
     "Coordinates",
     "DataTerm",
     "Features",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -11,25 +12,47 @@ from numpy.typing import NDArray
 from sparsefield._seeds import Use, derive_seed
 from sparsefield._typing import Matrix
 from sparsefield.data import MISSING, Moments, Table, Unseen, distinct_rows, weighted_moments
-from sparsefield.inference import Backend, ChainStates, Field, Given, OutOfReachError, count_ways, is_cheap
+from sparsefield.inference import (
+    ENUMERATION,
+    Backend,
+    ChainStates,
+    EnumerationPolicy,
+    Field,
+    Given,
+    OutOfReachError,
+    count_ways,
+    is_cheap,
+)
 from sparsefield.model import PairwiseMRF, across_variables, norm
 
 Vector = NDArray[np.float64]
 
-# Sweeps within which chains must meet for exact draws, unless given: as many as for draws of the model (`BestDraws`).
-_MAX_SWEEPS = 2000
-
-# Draws of missing values that are held at one time have this many cells, a byte each while they are made: 128 MiB.
-# Rows with missing values have at least two draws each, also where they are more.
-_MOST_CELLS = 2**27
-
-# Where exact draws are out of reach, Gibbs chains make this many sweeps for a model, and go on from the last one. With
-# a tenth of the values filled so, 1, 5 and 20 end at smallest subgradients of the same norm (`make bench-constants`:
-# medians of 0.053, 0.054 and 0.053 after Newton steps): one sweep would do there, and five are a reserve.
-_GIBBS_SWEEPS = 5
-_MOST_GIBBS_COPIES = 100  # chains of a row, which leave a tenth of the noise of one
-
 _ROWS_AT_ONCE = 8192  # whose statistics are held as floats at one time; an even number, for pairs of draws
+
+
+@dataclass(frozen=True)
+class CompletedPolicy:
+    """How what a model expects of missing values is found."""
+
+    # Sweeps within which chains must meet for exact draws, unless given: as many as for draws of the model
+    # (`BestDraws`).
+    max_sweeps: int = 2000
+
+    # Draws of missing values that are held at one time have this many cells, a byte each while they are made: 128 MiB.
+    # Rows with missing values have at least two draws each, also where they are more.
+    most_cells: int = 2**27
+
+    # Where exact draws are out of reach, Gibbs chains make this many sweeps for a model, and go on from the last one.
+    # With a tenth of the values filled so, 1, 5 and 20 end at smallest subgradients of the same norm (`make
+    # bench-constants`: medians of 0.053, 0.054 and 0.053 after Newton steps): one sweep would do there, and five are a
+    # reserve.
+    gibbs_sweeps: int = 5
+    most_gibbs_copies: int = 100  # chains of a row, which leave a tenth of the noise of one
+
+    enumeration: EnumerationPolicy = ENUMERATION  # which rows are enumerated, and not drawn
+
+
+COMPLETED = CompletedPolicy()
 
 
 class Completed:
@@ -59,6 +82,8 @@ class Completed:
         Levels that no row shows, and that count all the same.
     max_sweeps : int, optional
         Sweeps within which half of the bounding chains of each row must meet, for exact draws; 2000 unless given.
+    policy : CompletedPolicy
+        Tuning constants.
     """
 
     is_fixed = False
@@ -72,9 +97,11 @@ class Completed:
         backend: Backend,
         unseen: Unseen | None = None,
         max_sweeps: int | None = None,
+        *,
+        policy: CompletedPolicy = COMPLETED,
     ) -> None:
-        self._backend, self._n_chains, self._seed = backend, n_chains, seed
-        self._max_sweeps = _MAX_SWEEPS if max_sweeps is None else max_sweeps
+        self._backend, self._n_chains, self._seed, self._policy = backend, n_chains, seed, policy
+        self._max_sweeps = policy.max_sweeps if max_sweeps is None else max_sweeps
         self._domain, self._n_rows = table.domain, table.n_rows
         self._unseen = Unseen(table.domain, (), table.n_rows) if unseen is None else unseen
         shares = np.full(table.n_rows, 1 / table.n_rows) if weights is None else weights / weights.sum()
@@ -107,12 +134,14 @@ class Completed:
         other = copy.copy(self)
         other._model, other._n_given = model, self._n_given + 1
         other._drawn, other.caveat = None, ""
-        n_copies = _count_copies(self._shares, n_draws)
-        is_hard = ~is_cheap(self._n_states, n_copies, self._domain) if self._is_hard is None else self._is_hard
+        n_copies, policy = _count_copies(self._shares, n_draws), self._policy
+        is_hard = self._is_hard
+        if is_hard is None:
+            is_hard = ~is_cheap(self._n_states, n_copies, self._domain, policy.enumeration)
         if is_hard.any():
             n_cells = n_copies[is_hard].sum() * self._domain.n_variables
-            if n_cells > _MOST_CELLS:
-                n_copies = _count_copies(self._shares, n_draws * _MOST_CELLS / n_cells)
+            if n_cells > policy.most_cells:
+                n_copies = _count_copies(self._shares, n_draws * policy.most_cells / n_cells)
             other._draw(is_hard, n_copies[is_hard])
         other._enumerated = np.flatnonzero(~is_hard)
         easy = self._backend.clamped_products(model, self._rows[~is_hard], self._shares[~is_hard])
@@ -155,7 +184,7 @@ class Completed:
             chains, _ = self._backend.clamped_draw(self._model, codes, seed=seed, max_sweeps=limit)
         except OutOfReachError as error:
             self.caveat = f"{error.reason}: they are filled by Gibbs chains without a certificate"
-            n_copies = np.minimum(_count_copies(shares / shares.sum(), self._n_chains), _MOST_GIBBS_COPIES)
+            n_copies = np.minimum(_count_copies(shares / shares.sum(), self._n_chains), self._policy.most_gibbs_copies)
             chains = self._sweep(np.repeat(rows, n_copies, axis=0))
             self._chains, self._is_hard = chains, is_hard
         self._drawn = _Drawn(chains, np.repeat(shares / n_copies, n_copies))
@@ -167,7 +196,7 @@ class Completed:
             chains = self._backend.clamped_chains(self._domain, codes, seed=self._seed_of(Use.MISSING_CHAINS))
         else:
             chains = self._chains.copy()
-        chains.sweep(self._backend.prepare(self._model), _GIBBS_SWEEPS)
+        chains.sweep(self._backend.prepare(self._model), self._policy.gibbs_sweeps)
         return chains
 
     def _seed_of(self, use: int) -> int:

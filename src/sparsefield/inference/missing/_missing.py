@@ -17,11 +17,19 @@ from sparsefield.inference.missing._clamped import ClampedChains
 from sparsefield.inference.missing._clamped_coupling import Coupling, MissingRows, refuse_row
 from sparsefield.inference.missing._enumerated_rows import MOST_STATES, count_ways, fill_by_enumeration, is_enumerable
 
-# An enumeration takes 15 ns a state, and at least 5 microseconds, as long as 300 states. A coupled draw takes 30 to
-# 90 ns a cell: 1.7 microseconds for 20 variables of which 65% are missing, 2.9 for the Senate's 100 with 3% (one core
-# of a Zen 3).
-_ALWAYS_CHEAP = 256
-_STATES_PER_CELL = 4
+
+@dataclass(frozen=True)
+class EnumerationPolicy:
+    """Which rows have their missing values enumerated, and not drawn."""
+
+    # An enumeration takes 15 ns a state, and at least 5 microseconds, as long as 300 states. A coupled draw takes 30 to
+    # 90 ns a cell: 1.7 microseconds for 20 variables of which 65% are missing, 2.9 for the Senate's 100 with 3% (one
+    # core of a Zen 3).
+    always_cheap: int = 256
+    states_per_cell: int = 4
+
+
+ENUMERATION = EnumerationPolicy()
 
 
 @dataclass(frozen=True)
@@ -41,10 +49,12 @@ class ClampedRun:
     sweeps_per_draw: float
 
 
-def is_cheap(n_states: NDArray[np.float64], n_draws: NDArray[Any], domain: Domain) -> NDArray[np.bool_]:
+def is_cheap(
+    n_states: NDArray[np.float64], n_draws: NDArray[Any], domain: Domain, policy: EnumerationPolicy = ENUMERATION
+) -> NDArray[np.bool_]:
     """Say of rows whether their missing values are better enumerated than drawn so many times by coupled chains."""
-    limits = _STATES_PER_CELL * domain.n_variables * np.asarray(n_draws)
-    return np.asarray(n_states <= np.clip(limits, _ALWAYS_CHEAP, MOST_STATES))
+    limits = policy.states_per_cell * domain.n_variables * np.asarray(n_draws)
+    return np.asarray(n_states <= np.clip(limits, policy.always_cheap, MOST_STATES))
 
 
 def draw_missing(
