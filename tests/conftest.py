@@ -55,6 +55,27 @@ def limit_sums(monkeypatch):
 
 
 @pytest.fixture
+def cut_tables(monkeypatch):
+    """Return what cuts tables into batches of some rows, keeps samples of some, and lets folders be large from then on.
+
+    Folders are counted part by part where they have more cells, or files of more bytes.
+    """
+    from sparsefield.tables.parts import _folders, _parts, _row_sample
+
+    def cut(**limits):
+        places = {
+            "batch": ((_parts, "_FEWEST"), (_parts, "_MOST")),
+            "sample": ((_row_sample, "_MOST_ROWS"),),
+            "folder": ((_folders, "MOST_CELLS"), (_folders, "MOST_BYTES")),
+        }
+        for name, limit in limits.items():
+            for module, constant in places[name]:
+                monkeypatch.setattr(module, constant, limit)
+
+    return cut
+
+
+@pytest.fixture
 def gpu(monkeypatch):
     """Let this machine have a GPU, and return it: what it was asked for is in `launched`."""
     from support.host_device import make_device

@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 
 import sparsefield as sf
-from sparsefield.tables.parts import _folders, _row_sample
 from support.program import run
 
 
@@ -27,9 +26,8 @@ def folder(rows, tmp_path):
 
 
 @pytest.fixture
-def large(monkeypatch):
-    monkeypatch.setattr(_folders, "MOST_CELLS", 1000)
-    monkeypatch.setattr(_row_sample, "_MOST_ROWS", 500)
+def large(cut_tables):
+    cut_tables(folder=1000, sample=500)
 
 
 def test_a_folder_that_fits_is_one_table(folder, rows):

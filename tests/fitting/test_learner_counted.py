@@ -5,7 +5,6 @@ import polars as pl
 import pytest
 
 import sparsefield as sf
-from sparsefield.tables.parts import _folders, _parts, _row_sample
 
 ALPHA = 0.03
 
@@ -16,12 +15,9 @@ def rows():
 
 
 @pytest.fixture
-def folder(rows, tmp_path, monkeypatch):
+def folder(rows, tmp_path, cut_tables):
     """Return a folder that counts as too large, whose sample is a part of its rows."""
-    monkeypatch.setattr(_folders, "MOST_CELLS", 1000)
-    monkeypatch.setattr(_parts, "_MOST", 300)
-    monkeypatch.setattr(_parts, "_FEWEST", 300)
-    monkeypatch.setattr(_row_sample, "_MOST_ROWS", 500)
+    cut_tables(folder=1000, batch=300, sample=500)
     for k in range(4):
         rows[1000 * k : 1000 * (k + 1)].write_parquet(tmp_path / f"{k}.parquet")
     return tmp_path

@@ -31,7 +31,7 @@ def learn(table, policy=FITTING, alpha=0.03, **options):
 @pytest.mark.parametrize("policy", [FITTING, DRAWN], ids=["enumerated", "drawn"])
 @pytest.mark.parametrize("schedule", ["tay", "perfect", "exact", "auto"])
 def test_gradients_with_missing_values_are_certified_where_these_are_drawn_exactly(schedule, policy):
-    fit = learn(make_incomplete(), policy, schedule=schedule, **QUICK)
+    fit = learn(make_incomplete(), policy, solver=sf.Newton(schedule=schedule), **QUICK)
     assert fit.steps[-1].certificate is not None
     assert fit.trace["is_certified"].any()
 
@@ -54,6 +54,6 @@ def test_a_policy_says_how_a_gap_is_certified():
 
 def test_a_policy_says_when_gradient_steps_lead_nowhere_any_more():
     policy = replace(FITTING, proximal=replace(PROXIMAL, window=3))
-    fit = learn(make_table(), policy, solver="spg", schedule="perfect", n_chains=200)
+    fit = learn(make_table(), policy, solver=sf.Proximal(schedule="perfect", n_chains=200))
     assert fit.status.code == "noise floor"
     assert "in the last 6 it went no further" in fit.status.sentence

@@ -11,7 +11,7 @@ from sparsefield.inference.chains._fused_checks import StepRule
 from sparsefield.inference.chains._gibbs import Gibbs
 from sparsefield.inference.chains._scan import Scan
 from sparsefield.inference.cluster._cluster import Cluster
-from sparsefield.inference.elimination._cliques import split_by_reach
+from sparsefield.inference.elimination._cliques import ELIMINATION, EliminationPolicy, split_by_reach
 from sparsefield.inference.elimination._conditionals import Given
 from sparsefield.inference.enumeration._exact import MAX_STATES, Exact, count_states, enumerate_states
 from sparsefield.inference.enumeration._states import MOST_ENTRIES, EnumeratedStates, count_entries
@@ -24,6 +24,7 @@ from sparsefield.inference.missing._enumerated_rows import MOST_STATES, count_wa
 from sparsefield.inference.missing._missing import ENUMERATION, ClampedRun, EnumerationPolicy, is_cheap
 
 __all__ = [
+    "ELIMINATION",
     "ENUMERATION",
     "MAX_STATES",
     "MOST_ENTRIES",
@@ -43,6 +44,7 @@ __all__ = [
     "DeviceMemoryError",
     "DeviceName",
     "Draws",
+    "EliminationPolicy",
     "EnumeratedStates",
     "EnumerationPolicy",
     "Exact",

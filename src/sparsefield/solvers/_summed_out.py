@@ -10,7 +10,7 @@ from sparsefield._typing import Matrix
 from sparsefield.data import MISSING, Moments
 from sparsefield.fits import Fit
 from sparsefield.gradients import Simulation
-from sparsefield.inference import Backend, Draws, Field, Given, count_states
+from sparsefield.inference import ELIMINATION, Backend, Draws, Field, Given, count_states
 from sparsefield.model import PairwiseMRF
 from sparsefield.objective import Completed, Problem, Ridge
 from sparsefield.solvers._loop import Limits, Watch
@@ -115,7 +115,8 @@ def solve_summed(
     if count_states(problem.domain) < sums.fewest_states:
         return None
     field = PairwiseMRF(problem.domain, np.zeros(problem.domain.n_slots), penalty.interactions.astype(np.float64))
-    whole = Given(field, np.full((1, problem.domain.n_variables), MISSING, dtype=np.uint8), n_trials=sums.n_trials)
+    nothing = np.full((1, problem.domain.n_variables), MISSING, dtype=np.uint8)
+    whole = Given(field, nothing, policy=replace(ELIMINATION, n_trials=sums.n_trials))
     if not whole.is_in_reach.all() or whole.work > sums.most_work:
         return None
     rows = problem.data.expecting(field, sums.most_work) if isinstance(problem.data, Completed) else None

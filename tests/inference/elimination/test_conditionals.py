@@ -1,11 +1,13 @@
 """Missing values given the observed cells of their rows, by variable elimination."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from sparsefield import PairwiseMRF
 from sparsefield._deadline import OutOfTimeError, until
-from sparsefield.inference import Given, OutOfReachError, energies
+from sparsefield.inference import ELIMINATION, Given, OutOfReachError, energies
 from support import naive
 from support.statistics_ import assert_counts_agree
 from support.zoo import ZOO, parts, random_field
@@ -122,24 +124,21 @@ def test_what_is_out_of_reach_is_refused_and_named():
         make_clique(30).conditional(29, codes[[0, 0, 1, 2, 1]])
 
 
-def test_more_work_than_anybody_waits_for_is_refused_before_it_begins(monkeypatch):
+def test_more_work_than_anybody_waits_for_is_refused_before_it_begins():
     codes = np.full((5, 10), MISSING, dtype=np.uint8)
-    monkeypatch.setattr(
-        "sparsefield.inference.elimination._conditionals.MOST_WORK", 5 * 2046
-    )  # 1024 + 512 + ... + 2 for each row
-    Given(make_clique(10), codes).log_sums()
-    monkeypatch.setattr("sparsefield.inference.elimination._conditionals.MOST_WORK", 5 * 2046 - 1)
+    work = 5 * 2046  # 1024 + 512 + ... + 2 for each row
+    Given(make_clique(10), codes, policy=replace(ELIMINATION, most_work=work)).log_sums()
+    less = replace(ELIMINATION, most_work=work - 1)
     for ask in (Given.log_sums, Given.find_mode, lambda given: given.draw(np.zeros(codes.shape))):
         with pytest.raises(OutOfReachError, match="fewer rows at a time"):
-            ask(Given(make_clique(10), codes))
+            ask(Given(make_clique(10), codes, policy=less))
 
 
-def test_tables_that_are_too_large_together_are_refused(monkeypatch):
+@pytest.mark.parametrize(("most", "is_in_reach"), [(2046, True), (2045, False)])
+def test_tables_that_are_too_large_together_are_refused(most, is_in_reach):
     codes = np.full((1, 10), MISSING, dtype=np.uint8)
-    monkeypatch.setattr("sparsefield.inference.elimination._cliques.MOST_TOGETHER", 2046)
-    assert Given(make_clique(10), codes).is_in_reach.all()
-    monkeypatch.setattr("sparsefield.inference.elimination._cliques.MOST_TOGETHER", 2045)
-    assert not Given(make_clique(10), codes).is_in_reach.any()
+    found = Given(make_clique(10), codes, policy=replace(ELIMINATION, most_together=most))
+    assert found.is_in_reach.tolist() == [is_in_reach]
 
 
 def test_work_ends_when_its_time_is_up():
@@ -151,14 +150,14 @@ def test_work_ends_when_its_time_is_up():
         Given(make_clique(10), codes)
 
 
-def test_rows_taken_a_few_at_a_time_are_the_same(monkeypatch):
+def test_rows_taken_a_few_at_a_time_are_the_same():
     model = FIELDS["mixed levels"]
     codes, uniforms = make_rows(model, 200), np.random.default_rng(1).random((200, 5))
     whole = Given(model, codes)
     log_sums, drawn = whole.log_sums(), whole.draw(uniforms)
-    monkeypatch.setattr("sparsefield.inference.elimination._conditionals._ENTRIES_AT_ONCE", 300)
-    np.testing.assert_allclose(Given(model, codes).log_sums(), log_sums, rtol=1e-14)
-    np.testing.assert_array_equal(Given(model, codes).draw(uniforms), drawn)
+    few = Given(model, codes, policy=replace(ELIMINATION, entries_at_once=300))
+    np.testing.assert_allclose(few.log_sums(), log_sums, rtol=1e-14)
+    np.testing.assert_array_equal(few.draw(uniforms), drawn)
 
 
 @everyone
@@ -206,13 +205,12 @@ def test_many_draws_of_a_row_have_its_law(model):
         assert_counts_agree(counts[law > 0], law[law > 0])
 
 
-def test_other_orders_make_smaller_tables_and_the_same_sums(monkeypatch):
+def test_other_orders_make_smaller_tables_and_the_same_sums():
     rng = np.random.default_rng(1)
     p = 40
     edges = np.triu(rng.random((p, p)) < 0.12, 1) * rng.normal(size=(p, p))
     model = PairwiseMRF.binary(rng.normal(size=p), edges + edges.T)
     nothing = np.full((1, p), MISSING, dtype=np.uint8)
-    monkeypatch.setattr("sparsefield.inference.elimination._cliques._SMALL", 1)
-    first, best = Given(model, nothing), Given(model, nothing, n_trials=20)
+    first, best = (Given(model, nothing, policy=replace(ELIMINATION, small=1, n_trials=n)) for n in (0, 20))
     assert best.work < first.work
     assert best.log_sums()[0] == pytest.approx(first.log_sums()[0], rel=1e-12)

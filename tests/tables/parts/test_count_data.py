@@ -7,7 +7,6 @@ import pytest
 import sparsefield as sf
 from sparsefield.data import ConstantColumnWarning, count_table
 from sparsefield.tables import encode, find_parts, open_rows
-from sparsefield.tables.parts import _folders, _parts, _row_sample
 
 
 def make_frame(n=3000, seed=0):
@@ -33,9 +32,8 @@ def frame():
 
 
 @pytest.fixture(autouse=True)
-def small_batches(monkeypatch):
-    monkeypatch.setattr(_parts, "_MOST", 500)
-    monkeypatch.setattr(_parts, "_FEWEST", 500)
+def small_batches(cut_tables):
+    cut_tables(batch=500)
 
 
 def check_same(counted, table):
@@ -102,14 +100,13 @@ def _without(domain, level):
     return sf.Domain(domain.names, levels, (0,) * len(levels))
 
 
-def test_a_sample_is_uniform_and_depends_on_row_numbers_alone(monkeypatch):
-    monkeypatch.setattr(_row_sample, "_MOST_ROWS", 400)
+def test_a_sample_is_uniform_and_depends_on_row_numbers_alone(cut_tables):
+    cut_tables(sample=400)
     n = 20_000
     frame = pl.DataFrame({f"b{k}": (np.arange(n) >> k) & 1 for k in range(15)})  # which row it is, in binary
     chosen = []
     for size in (500, 1700, 20_000):
-        monkeypatch.setattr(_parts, "_MOST", size)
-        monkeypatch.setattr(_parts, "_FEWEST", size)
+        cut_tables(batch=size)
         chosen.append(sf.tables.count_data(frame.lazy()).sample.codes @ (1 << np.arange(15)))
     np.testing.assert_array_equal(chosen[0], chosen[1])
     np.testing.assert_array_equal(chosen[0], chosen[2])
@@ -154,7 +151,7 @@ def write_parts(frame, folder, ending):
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv", "arrow"])
-def test_folders_and_patterns_are_one_table(frame, tmp_path, ending, monkeypatch):
+def test_folders_and_patterns_are_one_table(frame, tmp_path, ending, cut_tables):
     folder = tmp_path / "parts"
     write_parts(frame, folder, ending)
     (folder / "_SUCCESS").write_text("")
@@ -167,8 +164,7 @@ def test_folders_and_patterns_are_one_table(frame, tmp_path, ending, monkeypatch
     check_same(sf.tables.count_data(folder), table)
     check_same(sf.tables.count_data(str(folder / f"part-*.{ending}")), table)
     check_same(sf.tables.count_data(folder / f"part-1.{ending}"), encode(folder / f"part-1.{ending}"))
-    monkeypatch.setattr(_folders, "MOST_CELLS", 1000)
-    monkeypatch.setattr(_folders, "MOST_BYTES", 1000)
+    cut_tables(folder=1000)
     assert isinstance(open_rows(folder), sf.data.CountedTable)
 
 

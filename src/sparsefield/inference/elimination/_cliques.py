@@ -13,9 +13,19 @@ from numpy.typing import NDArray
 from sparsefield.inference._field import Field
 from sparsefield.inference.missing._enumerated_rows import MOST_STATES
 
-MOST_TOGETHER = 2**24  # entries of all tables of a plan, which are held at one time: 128 MiB
 
-_SMALL = 2**16  # entries of a plan that is good enough: a sum over them takes about as long as another order
+@dataclass(frozen=True)
+class EliminationPolicy:
+    """How much summing out variables may take, and how good an order is looked for."""
+
+    most_together: int = 2**24  # entries of all tables of a plan, which are held at one time: 128 MiB
+    most_work: int = 2**32  # entries of the tables of all rows: one or two minutes, at 17 to 31 ns each (one core)
+    entries_at_once: int = 2**22  # of the tables of some rows, 32 MB
+    small: int = 2**16  # entries of a plan that is good enough: a sum over them takes about as long as another order
+    n_trials: int = 0  # orders that may be tried where a plan is not
+
+
+ELIMINATION = EliminationPolicy()
 
 
 class Neighbours:
@@ -100,7 +110,11 @@ class Plan:
 
 
 def make_plan(
-    neighbours: Neighbours, component: Sequence[int], last: int | None = None, n_trials: int = 0
+    neighbours: Neighbours,
+    component: Sequence[int],
+    last: int | None = None,
+    *,
+    policy: EliminationPolicy = ELIMINATION,
 ) -> Plan | None:
     """Choose an order in which to sum out variables: the next is always the one whose table is smallest.
 
@@ -115,26 +129,25 @@ def make_plan(
         The variables.
     last : int, optional
         One of them that is to be the last.
-    n_trials : int
-        How many other orders may be tried.
+    policy : EliminationPolicy
+        How large tables may be together, and how many other orders may be tried.
 
     Returns
     -------
     Plan or None
         None where a table would have more than 2^20 entries, or all of them together more than 2^24.
     """
-    best = _order_by_size(neighbours, component, last)
-    for seed in range(n_trials if best is None or best.n_entries > _SMALL else 0):
-        found = _order_by_joins(neighbours, component, seed)
+    best = _order_by_size(_Graph(neighbours, component, policy), last)
+    for seed in range(policy.n_trials if best is None or best.n_entries > policy.small else 0):
+        found = _order_by_joins(_Graph(neighbours, component, policy), seed)
         if found is not None and (best is None or found.n_entries < best.n_entries):
             best = found
     return best
 
 
-def _order_by_size(neighbours: Neighbours, component: Sequence[int], last: int | None) -> Plan | None:
+def _order_by_size(graph: _Graph, last: int | None) -> Plan | None:
     """Sum out the variable whose table is smallest, again and again."""
-    graph = _Graph(neighbours, component)
-    sizes = {v: graph.size(v) for v in component}
+    sizes = {v: graph.size(v) for v in graph.beside}
     # The smallest first; what has changed since is there twice, and counts where it is up to date.
     heap = [(size, v) for v, size in sizes.items() if v != last]
     heapify(heap)
@@ -151,10 +164,10 @@ def _order_by_size(neighbours: Neighbours, component: Sequence[int], last: int |
     return graph.plan
 
 
-def _order_by_joins(neighbours: Neighbours, component: Sequence[int], seed: int) -> Plan | None:
+def _order_by_joins(graph: _Graph, seed: int) -> Plan | None:
     """Sum out a variable that joins the fewest of its neighbours, again and again; of several the smallest."""
-    graph, ties = _Graph(neighbours, component), np.random.default_rng(seed).random(max(component) + 1).tolist()
-    costs = {v: (graph.joins(v), graph.size(v), ties[v]) for v in component}
+    ties = np.random.default_rng(seed).random(max(graph.beside) + 1).tolist()
+    costs = {v: (graph.joins(v), graph.size(v), ties[v]) for v in graph.beside}
     while costs:
         v = min(costs, key=costs.__getitem__)
         del costs[v]
@@ -169,8 +182,8 @@ def _order_by_joins(neighbours: Neighbours, component: Sequence[int], seed: int)
 class _Graph:
     """The variables that are left, and who is beside whom, while others are summed out."""
 
-    def __init__(self, neighbours: Neighbours, component: Sequence[int]) -> None:
-        inside, self._n_levels = set(component), neighbours.n_levels
+    def __init__(self, neighbours: Neighbours, component: Sequence[int], policy: EliminationPolicy) -> None:
+        inside, self._n_levels, self._most = set(component), neighbours.n_levels, policy.most_together
         self.beside = {v: neighbours.of[v] & inside for v in component}
         self.order: list[int] = []
         self.cliques: list[set[int]] = []
@@ -194,7 +207,7 @@ class _Graph:
             self.beside[u] = (self.beside[u] | own) - {u, v}
         self.order.append(v)
         self.cliques.append(own)
-        return size <= MOST_STATES and self._n_entries <= MOST_TOGETHER
+        return size <= MOST_STATES and self._n_entries <= self._most
 
     @property
     def plan(self) -> Plan:

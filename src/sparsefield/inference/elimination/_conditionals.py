@@ -15,13 +15,10 @@ from sparsefield._deadline import check_time
 from sparsefield._typing import Codes, Index, Values
 from sparsefield.data import MISSING, Domain, distinct_rows
 from sparsefield.inference._field import Field, energies
-from sparsefield.inference.elimination._cliques import Neighbours, Plan, make_plan
+from sparsefield.inference.elimination._cliques import ELIMINATION, EliminationPolicy, Neighbours, Plan, make_plan
 from sparsefield.inference.elimination._elimination import Eliminated, log_max, log_sum
 from sparsefield.inference.exact_draws._perfect import OutOfReachError
 from sparsefield.inference.missing._enumerated_rows import MOST_STATES
-
-_ENTRIES_AT_ONCE = 2**22  # of the tables of some rows, 32 MB
-MOST_WORK = 2**32  # entries of the tables of all rows: one or two minutes, at 17 to 31 ns each (one core)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +53,8 @@ class Given:
         One whose values count as missing, where only the component that it is part of is asked for.
     numbers : ndarray of shape (n,), optional
         What to call the rows in messages; 0, 1, 2, ... unless given.
-    n_trials : int
-        How many orders may be tried to sum out the variables of a component (`make_plan`).
+    policy : EliminationPolicy
+        How much summing may take, and how many orders may be tried.
 
     Attributes
     ----------
@@ -72,15 +69,15 @@ class Given:
         *,
         variable: int | None = None,
         numbers: Index | None = None,
-        n_trials: int = 0,
+        policy: EliminationPolicy = ELIMINATION,
     ) -> None:
         # What has one level is known.
         self._codes = np.where((codes == MISSING) & (field.domain.n_levels == 1), 0, codes).astype(np.uint8)
-        self._field, self._neighbours = field, Neighbours(field)
+        self._field, self._neighbours, self._policy = field, Neighbours(field), policy
         self._variable, self._numbers = variable, np.arange(len(codes)) if numbers is None else numbers
         if variable is not None:
             self._codes[:, variable] = MISSING
-        self._parts = list(self._find_parts(n_trials))
+        self._parts = list(self._find_parts())
         self.is_in_reach = np.ones(len(codes), dtype=bool)
         for part in self._parts:
             if part.plan is None:
@@ -184,7 +181,7 @@ class Given:
         self._check_rows()
         return math.fsum(found.entropy() for _, _, found in self._eliminate("sum"))
 
-    def _find_parts(self, n_trials: int) -> Iterator[_Part]:
+    def _find_parts(self) -> Iterator[_Part]:
         """Group rows by the components that they miss."""
         variable = self._variable
         incomplete = np.flatnonzero((self._codes == MISSING).any(axis=1))
@@ -205,7 +202,8 @@ class Given:
                 found.setdefault(component, []).append(rows)
         for component, pieces in found.items():
             check_time()
-            yield _Part(make_plan(self._neighbours, component, variable, n_trials), np.sort(np.concatenate(pieces)))
+            plan = make_plan(self._neighbours, component, variable, policy=self._policy)
+            yield _Part(plan, np.sort(np.concatenate(pieces)))
 
     def _check_rows(self, what: str = "Summing over missing values") -> None:
         """Refuse rows that are out of reach."""
@@ -216,10 +214,10 @@ class Given:
 
     def _check_work(self) -> None:
         """Refuse more work than anybody waits for."""
-        if self.work > MOST_WORK:
+        if self.work > self._policy.most_work:
             raise OutOfReachError(
                 f"So many missing values are out of reach: summing over them takes tables of {self.work:.3g} entries "
-                f"for all rows together, and {MOST_WORK:.3g} are allowed. Give fewer rows at a time.",
+                f"for all rows together, and {self._policy.most_work:.3g} are allowed. Give fewer rows at a time.",
                 reason="missing values out of reach",
                 remedy="Give fewer rows at a time.",
             )
@@ -231,7 +229,7 @@ class Given:
             if part.plan is None:
                 continue
             each = max(part.plan.n_entries, self._field.domain.n_slots)
-            at_once = max(1, _ENTRIES_AT_ONCE // each)
+            at_once = max(1, self._policy.entries_at_once // each)
             for start in range(0, len(part.rows), at_once):
                 check_time()
                 rows = part.rows[start : start + at_once]
