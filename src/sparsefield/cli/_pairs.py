@@ -30,7 +30,7 @@ class Inferring(Sampling):
         """Refuse, before any work is done, to say what cannot be said."""
         from sparsefield.data import TableError
 
-        if self.infer and not _are_in_memory(rows):
+        if self.infer and not rows.table.is_in_memory:
             raise TableError("--infer needs rows in memory, and this table is too large for that", "leave it out")
 
     def find(
@@ -90,7 +90,7 @@ class Inferring(Sampling):
 
         if self.infer is False:
             raise ValueError("--fdr finds edges by what --no-infer leaves out: leave one of them out.")
-        if not _are_in_memory(rows):
+        if not rows.table.is_in_memory:
             raise TableError("--fdr needs rows in memory, and this table is too large for that", "leave it out")
         return find_pairs(rows, out, self, weight, fdr=fdr, missing=missing, n_threads=n_threads)
 
@@ -99,7 +99,7 @@ class Inferring(Sampling):
         from sparsefield.pairs import explain_untestable
 
         n = rows.table.domain.n_variables
-        if not _are_in_memory(rows):
+        if not rows.table.is_in_memory:
             return "How sure each edge is cannot be said of rows that are not in memory."
         why = explain_untestable(rows.table.domain)
         if why:
@@ -109,13 +109,6 @@ class Inferring(Sampling):
         if n > _MOST_VARIABLES and not self.infer:
             return f"How sure each edge is takes a while with {n} variables, and is left out: --infer finds it."
         return ""
-
-
-def _are_in_memory(rows: LoadedTable) -> bool:
-    """Say whether all rows of a table are there, and not their counts alone."""
-    from sparsefield.data import CountedTable
-
-    return not isinstance(rows.table, CountedTable) or rows.table.sample.n_rows == rows.table.n_rows
 
 
 def find_pairs(rows: LoadedTable, out: Output, sampling: Sampling, weight: str | None, **how: Any) -> Inference:

@@ -45,9 +45,9 @@ class CountedTable(Table):
     """
 
     counts: Counts
-    sample: Table
     n_dropped: int
     n_filled: NDArray[np.int64]
+    _sample: Table
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class CountedTable(Table):
         n_filled: NDArray[np.int64] | None = None,
     ) -> None:
         filled = np.zeros(domain.n_variables, dtype=np.int64) if n_filled is None else n_filled
-        given = {"domain": domain, "counts": counts, "sample": sample, "n_dropped": n_dropped, "n_filled": filled}
+        given = {"domain": domain, "counts": counts, "_sample": sample, "n_dropped": n_dropped, "n_filled": filled}
         for name, value in given.items():
             object.__setattr__(self, name, value)
 
@@ -75,6 +75,11 @@ class CountedTable(Table):
     def n_rows(self) -> int:
         """The number of observations."""
         return self.counts.n
+
+    @property
+    def sample(self) -> Table:
+        """Some of the rows, from which a fit finds its start."""
+        return self._sample
 
     @property
     def shape(self) -> tuple[int, int]:

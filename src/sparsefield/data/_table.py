@@ -97,6 +97,16 @@ class Table:
         return len(self.codes)
 
     @property
+    def sample(self) -> Table:
+        """The rows that are in memory: all of them, unless rows were counted part by part (`CountedTable`)."""
+        return self
+
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether `sample` has all rows."""
+        return self.sample.n_rows == self.n_rows
+
+    @property
     def mask(self) -> NDArray[np.bool_]:
         """True where a value is missing."""
         return np.equal(self.codes, MISSING)

@@ -13,7 +13,7 @@ import numpy as np
 from sparsefield._deadline import until
 from sparsefield._seeds import Use, derive_seed
 from sparsefield._typing import Matrix
-from sparsefield.data import CountedTable, Rows, Table
+from sparsefield.data import Rows, Table
 from sparsefield.fits import Fit
 from sparsefield.fitting._options import Options
 from sparsefield.fitting._policy import FITTING, FitPolicy
@@ -301,10 +301,8 @@ class Learner:
         own by a standard error of 1 / (4 sqrt(n)) at most, and the largest of m such errors is about sqrt(2 log m) of
         it.
         """
-        if not isinstance(self.table, CountedTable):
-            return self.table, alpha
         rows = self.table.sample
-        if rows.n_rows == self.table.n_rows:
+        if self.table.is_in_memory:
             return rows, alpha
         n_pairs = max(2.0, self.table.domain.n_slots**2 / 2)
         return rows, max(alpha, float(np.sqrt(2 * np.log(n_pairs) / rows.n_rows)) / 4)

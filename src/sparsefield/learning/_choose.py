@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from sparsefield._deadline import OutOfTimeError, until
-from sparsefield.data import CountedTable, Rows, TableError
+from sparsefield.data import Rows, TableError
 from sparsefield.fitting import Learner, Options
 from sparsefield.parallel import Watch
 from sparsefield.selection import EBIC, Choice, Objective, Rule, largest_alpha, null_alpha
@@ -78,9 +78,7 @@ def choose(
 def _hold_rows(learner: Learner) -> Learner:
     """Return a learner whose rows, by which a choice is made, are in memory."""
     table = learner.table
-    if not isinstance(table, CountedTable):
-        return learner
-    if table.sample.n_rows < table.n_rows:
+    if not table.is_in_memory:
         raise TableError(
             f"The {table.n_rows} rows of this table are counted and not in memory, and the choice of its edges needs "
             "them",
@@ -88,7 +86,7 @@ def _hold_rows(learner: Learner) -> Learner:
             f"from {largest_alpha(learner):.2g} on; or encode the whole table where it fits into memory",
             option="alpha",
         )
-    return Learner(Rows(table.sample), learner.options)
+    return learner if table.sample is table else Learner(Rows(table.sample), learner.options)
 
 
 def _seconds_left(options: Options, began: float | None) -> float | None:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparsefield.data import CountedTable, Table, TableError, count, listed, resolve_missing, take_counted
+from sparsefield.data import Table, TableError, count, listed, resolve_missing, take_counted
 from sparsefield.fits import Fit, as_model
 from sparsefield.model import PairwiseMRF
 from sparsefield.pairs import RATES, Inference, Rate, infer_table
@@ -138,13 +138,12 @@ def _read(data: Any, table: Any, ordinal: Ordinal) -> Table:
         raise ValueError("ordinal is for tables that are read here: give it to encode, which made this one.")
     else:
         rows = data if isinstance(data, Table) else open_rows(data, ordinal=ordinal)
-    if isinstance(rows, CountedTable):
-        if rows.sample.n_rows < rows.n_rows:
-            raise TableError(
-                f"The {rows.n_rows} rows of this table are counted and not in memory, and pairs need them all",
-                "encode the whole table where it fits into memory, or a sample of its rows",
-            )
-        rows = rows.sample
+    if not rows.is_in_memory:
+        raise TableError(
+            f"The {rows.n_rows} rows of this table are counted and not in memory, and pairs need them all",
+            "encode the whole table where it fits into memory, or a sample of its rows",
+        )
+    rows = rows.sample
     if rows.n_rows < 2:
         raise TableError(
             f"The table has {count(rows.n_rows, 'row')}", "give at least two: one says nothing of other rows"
