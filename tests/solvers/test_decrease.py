@@ -16,7 +16,7 @@ from sparsefield.inference import Cpu
 from sparsefield.marks import fit_newton
 from sparsefield.model import sum_once
 from sparsefield.objective import L1, Completed, Observed, Problem
-from sparsefield.solvers import LEAST_SHARE, NEWTON, _newton, find_move
+from sparsefield.solvers import NEWTON, _newton, find_move
 from sparsefield.solvers._decrease import Stand, measure_fall
 from support import naive
 from support.noise import enumerate_statistics
@@ -77,13 +77,13 @@ def test_measured_decreases_are_the_exact_ones(length, penalize_main):
         fall = measure_fall(before, move_by(before, step), after)
         law, x, w = weights_at_end(problem, theta + step, step)
         effective = (law @ w) ** 2 / (law @ w**2)
-        if effective > 2 * LEAST_SHARE:
+        if effective > 2 * NEWTON.least_share:
             # The logarithm of a mean of n weights, which is right to a factor.
             kinds.add("reweighted")
             off = bernstein(law, w, n, t) / (law @ w)
             assert off < 1
             assert abs(fall.decrease - exact) <= -np.log1p(-off)
-        elif effective < LEAST_SHARE / 5:
+        elif effective < NEWTON.least_share / 5:
             # Convexity: the mean of x at the end, which says less than there is.
             kinds.add("convexity")
             penalty, data = problem.penalty, problem.data.moments.pair
@@ -159,7 +159,7 @@ def test_a_step_that_opens_another_phase_is_rejected():
         before, after = look(problem, theta, 1000, seed), look(problem, theta + step, 1000, seed, iteration=2)
         log_mean, effective = before.draws.reweight(before.draws.along(step))
         gain = sum_once(step * data.pair) + problem.penalty.value(theta) - problem.penalty.value(theta + step)
-        assert effective > LEAST_SHARE  # so that the start is sure of itself, and wrong by more than one
+        assert effective > NEWTON.least_share  # so that the start is sure of itself, and wrong by more than one
         assert gain - log_mean > max(0, exact + 1)
         fall = measure_fall(before, move_by(before, step), after)
         assert not fall.is_down

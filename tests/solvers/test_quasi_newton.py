@@ -1,6 +1,6 @@
 """Fits of enumerated fields one after the other, against exact optima: what they leave, and what they hold."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from sparsefield.fitting import Learner, Options
 from sparsefield.inference import Cpu
 from sparsefield.objective import Problem, Support
 from sparsefield.optimality import bound_gap
-from sparsefield.solvers import ExactStand, Limits
+from sparsefield.solvers import NEWTON, ExactStand, Limits
 from sparsefield.solvers._quasi_newton import follow
 from sparsefield.tables import read_rows
 from support.problems import make_table, theta_of
@@ -83,14 +83,15 @@ def test_a_small_tolerance_asks_for_more(name):
         assert fit.steps[-1].subgradient_norm <= 1e-8
 
 
-def test_steps_from_a_wrong_curvature_lead_to_the_optimum():
+@pytest.mark.parametrize("policy", [NEWTON, replace(NEWTON, most_secants=1), replace(NEWTON, slow=0.0)])
+def test_steps_from_a_wrong_curvature_lead_to_the_optimum(policy):
     # The curvature of independent variables is far from that of a strong field, and its steps lead up at first.
     table, backend = TABLES["strong"], Cpu()
     problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, 0.005, penalize_main=False)
     far = 3 * theta_of(sf.learn(table, 0.005))
     near = np.zeros_like(far)
     start = ExactStand(far, backend.states(problem.model(near)), near)
-    fit, end = follow(problem, backend, Limits(100, 0.0), start, 1e-9, None)
+    fit, end = follow(problem, backend, Limits(100, 0.0), start, 1e-9, None, policy=policy)
     assert fit.status.code == "converged"
     assert any("taken back" in step.reason for step in fit.steps)
     kept = [step.objective for step in fit.steps if "taken back" not in step.reason]

@@ -207,7 +207,8 @@ class Learner:
             common |= {"step_size": options.steps.step_size, "policy": policy.proximal}
             fit = solve(problem, options.steps.way, self._simulation, **common)
             fresh = problem.with_data(self._make_data(self._simulation.seed_of(Use.ITERATION_ZERO, Use.COMPARED)))
-            fit = keep_if_lower(fresh, fit, theta, self._simulation, limits, policy=policy.proximal)
+            both = {"policy": policy.proximal, "newton": policy.newton}
+            fit = keep_if_lower(fresh, fit, theta, self._simulation, limits, **both)
         return _Solved(fit, problem, limits, theta, end, kind=penalty, is_begun=start is None)
 
     def _run_newton(

@@ -10,7 +10,6 @@ from sparsefield._typing import Index, Mask, Matrix, Values
 from sparsefield.inference import Draws
 from sparsefield.marks._policy import MarksPolicy
 from sparsefield.objective import RARE, Problem, Quadratic, SparseQuadratic, find_few_near, find_near
-from sparsefield.solvers import DRAWS_EACH
 
 
 class NotLocalError(ArithmeticError):
@@ -58,10 +57,10 @@ def decrement(curvature: Curvature | NearCurvature, moves: Values, bends: Values
     return float(moves @ (bends + curvature.ridge * moves))
 
 
-def is_feasible(n_statistics: int, draws: Draws, most: int) -> bool:
+def is_feasible(n_statistics: int, draws: Draws, most: int, *, policy: MarksPolicy) -> bool:
     """Say whether so many statistics are no more than `most`, for memory, and whether there are draws enough."""
     assert draws.n is not None
-    return n_statistics <= min(most, draws.n // DRAWS_EACH)
+    return n_statistics <= min(most, draws.n // policy.draws_each)
 
 
 def choose_reach(problem: Problem, theta: Matrix, some: Mask, *, policy: MarksPolicy) -> int | None:

@@ -16,7 +16,6 @@ from sparsefield.marks._parameter_marks import find_undecided
 from sparsefield.marks._policy import MARKS, MarksPolicy
 from sparsefield.objective import Problem
 from sparsefield.solvers import (
-    MOST_DRAWS,
     NEWTON,
     Limits,
     NewtonEnd,
@@ -86,7 +85,7 @@ def _find_undecided(end: NewtonEnd, *, policy: MarksPolicy) -> Mask | None:
         return nothing
     if here.estimate.is_exact:
         return None
-    most = min(policy.growth**policy.most_looks * here.n_asked, MOST_DRAWS)
+    most = min(policy.growth**policy.most_looks * here.n_asked, policy.most_draws)
     while True:
         marks = find_undecided(here.problem, here.theta, here.draws, here.estimate, here.counts, policy=policy)
         n = end.afford(policy.growth * here.n_asked)

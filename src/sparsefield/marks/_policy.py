@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sparsefield.solvers import NEWTON
+
 
 @dataclass(frozen=True)
 class MarksPolicy:
@@ -17,6 +19,10 @@ class MarksPolicy:
     most_marked: float = 0.5
     growth: int = 4
     most_looks: int = 2
+
+    # No look has more draws than a Newton step, and no covariance of them fewer for each parameter.
+    most_draws: int = NEWTON.most_draws
+    draws_each: int = NEWTON.draws_each
 
     # Sets of what may and what must differ from zero get closer from round to round, and each pair of them is right.
     most_narrowings: int = 10

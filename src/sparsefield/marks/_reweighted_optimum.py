@@ -33,7 +33,7 @@ def find_whole_optimum(
     is_held = (penalty.sizes(theta) > 0) | is_free
     # About as many as at the optimum: where these are too many, the way there is not made.
     possible = is_held | may_differ(sizes, weights, _margins(variances, each, n, bias))
-    if not is_feasible(count_once(possible), draws, policy.most_whole):
+    if not is_feasible(count_once(possible), draws, policy.most_whole, policy=policy):
         return None
     active = is_held | ((weights > 0) & (sizes > weights - np.sqrt(variances / n)))
     # No fewer draws count at the optimum than the least share of them: margins are no larger there.
@@ -45,7 +45,7 @@ def find_whole_optimum(
     left *= counts
     possible = is_held | (penalty.sizes(there) > 0)
     possible = possible | may_differ(penalty.sizes(gradient), weights, _margins(variances, each, left, bias))
-    if not is_feasible(count_once(possible), draws, policy.most_whole):
+    if not is_feasible(count_once(possible), draws, policy.most_whole, policy=policy):
         return None
     curvature = whole_curvature(problem, draws, possible)
     a, b = curvature.first, curvature.second
@@ -122,7 +122,7 @@ class _WholeSteps:
 
     def begin(self) -> bool:
         """Model the objective over the working set, and say whether draws and memory allow for it."""
-        if not is_feasible(count_once(self._active), self._draws, self._policy.most_whole):
+        if not is_feasible(count_once(self._active), self._draws, self._policy.most_whole, policy=self._policy):
             return False
         self._model = whole_curvature(self._problem, self._draws, self._active)
         return True

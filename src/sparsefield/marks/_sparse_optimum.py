@@ -29,7 +29,7 @@ def find_near_optimum(
     """
     screen, n = _Screen.of(problem, theta, estimate.moments), estimate.n_chains
     a, b = screen.find(n)
-    if not is_feasible(len(a), draws, policy.most_near):  # about as many as at the optimum
+    if not is_feasible(len(a), draws, policy.most_near, policy=policy):  # about as many as at the optimum
         return None
     keep = screen.is_held(a, b) | (np.abs(screen.gradient(a, b)) > screen.pays(a, b) - screen.errors(a, b, n))
     steps = SparseSteps(problem, theta, draws, screen, a[keep], b[keep], n, reach, policy)
@@ -147,7 +147,7 @@ class SparseSteps:
 
     def begin(self) -> bool:
         """Model the objective over the working set, and say whether draws and memory allow for it."""
-        if not is_feasible(len(self.a), self._draws, self._policy.most_near):
+        if not is_feasible(len(self.a), self._draws, self._policy.most_near, policy=self._policy):
             return False
         self._model = self._find_curvature(self.a, self.b)
         self._bends = np.zeros(len(self.a))  # what the covariance makes of the last step
@@ -225,7 +225,7 @@ class SparseSteps:
         a, b, gradient = self._merge(a, b, gradient, self._gradient)
         keep = (there != 0) | self._screen.may_differ(a, b, np.abs(gradient), n)
         a, b = a[keep], b[keep]
-        if not is_feasible(len(a), self._draws, self._policy.most_near):
+        if not is_feasible(len(a), self._draws, self._policy.most_near, policy=self._policy):
             return None
         return Optimum(there[keep], gradient[keep], self._find_curvature(a, b), n, 0.0, np.ones(len(a)))
 

@@ -21,7 +21,7 @@ from sparsefield.optimality._clt_bound import draws_for_targets
 from sparsefield.optimality._entropy_bound import entropy_of
 from sparsefield.optimality._gap_bound import GapBound
 from sparsefield.optimality._policy import GAPS, GapPolicy
-from sparsefield.solvers import MOST_DRAWS, Limits
+from sparsefield.solvers import Limits
 from sparsefield.solvers import WatchSteps as Watch
 
 Solve = Callable[[Matrix, float, int, int], Fit]
@@ -95,7 +95,7 @@ class Promise:
                     return
                 wanted /= policy.growth
                 fit = self._go_on(fit, found.better, wanted, attempt, n_left)
-            n_draws = min(MOST_DRAWS, policy.growth * n_draws)
+            n_draws = min(policy.steps.most_draws, policy.growth * n_draws)
 
     def _assess(self, fit: Fit, entropy: float, attempt: int, n_draws: int) -> GapBound:
         """Bound the gap of a fit with the share of an attempt of the risk."""
@@ -168,7 +168,7 @@ def _choose_draws(problem: Problem, fit: Fit, gap: float, moments: Moments | Non
     """Return the draws of a batch with which a bound is about the gap above what it bounds."""
     theta = problem.theta(fit.model)
     wanted = draws_for_targets(problem, theta, moments, policy=policy)
-    return int(np.clip(max(wanted, count_once(theta) / gap), policy.fewest_draws, MOST_DRAWS))
+    return int(np.clip(max(wanted, count_once(theta) / gap), policy.fewest_draws, policy.steps.most_draws))
 
 
 def _join(fit: Fit, further: Fit) -> Fit:

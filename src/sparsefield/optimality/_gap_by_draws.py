@@ -20,7 +20,7 @@ from sparsefield.optimality._finite_bound import prove_gap
 from sparsefield.optimality._fresh_draws import Batch, Factored, bound_reach
 from sparsefield.optimality._gap_bound import GapBound
 from sparsefield.optimality._policy import GAPS, GapPolicy
-from sparsefield.solvers import LEAST_SHARE, find_move
+from sparsefield.solvers import find_move
 
 
 class Walk:
@@ -76,7 +76,7 @@ class Walk:
             targets = choose_targets(self._problem, self._theta, chose, z, policy=policy)
             if self._n_steps >= policy.most_steps or not self._should_step(targets, chose):
                 return targets, chose
-            made = find_move(self._problem, chose.draws, self._theta, chose.moments).made
+            made = find_move(self._problem, chose.draws, self._theta, chose.moments, policy=policy.steps).made
             if not made.any():
                 return targets, chose
             chose = self._step(made)
@@ -117,10 +117,11 @@ class Walk:
         then, and not too near.
         """
         problem, here, there = self._problem, self._theta, self._theta + made
+        least = self._policy.steps.least_share
         gain = sum_once(made * problem.target) + problem.penalty.value(here) - problem.penalty.value(there)
-        rise, above = _log_mean(self._draw(here), made)
+        rise, above = _log_mean(self._draw(here), made, least)
         arrived = self._draw(there)
-        fall, below = _log_mean(arrived, -made)
+        fall, below = _log_mean(arrived, -made, least)
         self._falls += gain + np.array([-rise, fall])
         self._variances += np.array([above, below])
         self._theta, self._n_steps = there, self._n_steps + 1
@@ -170,13 +171,13 @@ class Walk:
         )
 
 
-def _log_mean(batch: Batch, step: Matrix) -> tuple[float, float]:
+def _log_mean(batch: Batch, step: Matrix, least: float) -> tuple[float, float]:
     """Return log E exp(step . s), and its squared standard error.
 
     Where few draws count for that mean it is E step . s, which is less (Jensen's inequality).
     """
     values = batch.draws.along(step)
     log_mean, effective = batch.draws.reweight(values)
-    if effective < LEAST_SHARE:
+    if effective < least:
         return float(values.mean()), float(values.var() / batch.n)
     return log_mean, (1 / effective - 1) / batch.n

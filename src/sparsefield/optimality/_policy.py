@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sparsefield.solvers import NEWTON, NewtonPolicy
+
 
 @dataclass(frozen=True)
 class GapPolicy:
@@ -56,6 +58,9 @@ class GapPolicy:
     tail: float = 0.05
 
     # --- Newton steps to where the decrement is small ---
+
+    # How far a step goes, what share of the draws must still count at its end, and how many there are at most.
+    steps: NewtonPolicy = NEWTON
 
     # A squared decrement above this is walked down first. Of a normal direction of norm delta the terms of higher order
     # add 0.27 delta + delta^2 to a bound, relative to delta^2 / 2: 8% here. A walk takes two more batches.

@@ -5,7 +5,7 @@ from sparsefield.solvers._draw_budget import least_draws
 from sparsefield.solvers._edge_errors import UNDECIDED, find_edge_errors, find_spread, mark_quantile
 from sparsefield.solvers._loop import Limits, run, stalled
 from sparsefield.solvers._loop import Watch as WatchSteps
-from sparsefield.solvers._newton_policy import DRAWS_EACH, LEAST_SHARE, MOST_DRAWS, NEWTON, NewtonPolicy
+from sparsefield.solvers._newton_policy import NEWTON, NewtonPolicy
 from sparsefield.solvers._newton_solve import NewtonEnd, check_gap, run_newton, solve_newton
 from sparsefield.solvers._newton_step import find_move
 from sparsefield.solvers._proximal_gradient import State, begin, check_step_size, solve, step
@@ -17,9 +17,6 @@ from sparsefield.solvers._sparse_step import find_candidates
 from sparsefield.solvers._summed_out import SUMS, SumsPolicy, solve_summed
 
 __all__ = [
-    "DRAWS_EACH",
-    "LEAST_SHARE",
-    "MOST_DRAWS",
     "NEWTON",
     "PROXIMAL",
     "SUMS",

@@ -22,26 +22,6 @@ from sparsefield.solvers._newton_policy import NEWTON, NewtonPolicy
 from sparsefield.solvers._newton_step import Move, find_whole, leads_down
 from sparsefield.solvers._step_info import describe_newton
 
-# A step leaves of what it promised the square of the share by which the curvature that it took differs from that on its
-# way. Where more than a quarter is left, the curvatures are half apart, and all states are held anew: with 2^20 of them
-# that takes as long as four steps. In units of such steps, nine paths of 30 penalties (10, 14 and 16 variables; 500,
-# 2000 and 20,000 rows) take 624, 621 and 632 with 0.1, 0.25 and 0.4, and 1510, 1348 and 1315 with relaxed fits.
-_SLOW = 0.25
-
-# Draws miss the curvature by more where states are rare, and are made anew where steps have not mended that. With 0.25,
-# 0.5 and 0.9 six tables (20 to 100 variables, two and more levels) take 4.6, 4.2 and 4.4 s.
-_SLOW_WITH_DRAWS = 0.5
-
-# What is left may be twice what a step promises, as it is where the curvature is half of that nearby. Of 1440 fits of 8
-# variables, relaxed or not, none left more than 0.81 of what it may, and the log-likelihood was off by 1.14 of that at
-# most, 0.64 in 99 of 100 and 0.07 in the median.
-_AT_LEAST = 2
-
-# Of the steps since the states were held, so many correct the curvature. With none, 4, 8 and 12 the nine paths take
-# 1115, 714, 655 and 638. Shorter ones change moments by as little as these are rounded.
-_MOST_SECANTS = 12
-_SHORTEST = 1e-9
-
 
 class Sums(Protocol):
     """What knows the moments of fields exactly: a `Backend` that enumerates, or `SummedOut`."""
@@ -209,7 +189,7 @@ class _Task:
     def is_enough(self, stand: ExactStand, move: Move) -> bool:
         """Say whether a step promises next to nothing."""
         of_likelihood = sum_once(np.abs(move.whole * self.gradient(stand))) + move.curvature / 2
-        return max(_AT_LEAST * move.predicted, of_likelihood) <= self.enough
+        return max(self.policy.at_least * move.predicted, of_likelihood) <= self.enough
 
     def problem_of(self, stand: ExactStand) -> Problem:
         """Return the problem with the data moments at a stand."""
@@ -268,7 +248,7 @@ def step(task: _Task, state: FollowState, there: ExactStand, decrease: float | N
     if decrease is not None and not leads_down(decrease):
         return _take_back(task, state), _describe(task, state, there, decrease, None)
     stand, move = state.stand, task.suggest(state.stand)
-    slow = _SLOW if stand.states.n is None else _SLOW_WITH_DRAWS
+    slow = task.policy.slow if stand.states.n is None else task.policy.slow_with_draws
     if move.predicted > slow * state.promised and not stand.is_near and not task.is_enough(stand, move):
         stand = task.hold_states(stand)
         move = task.suggest(stand)
@@ -291,10 +271,10 @@ def end(task: _Task, state: FollowState, left: float, n_steps: int) -> Status | 
 def _remember(task: _Task, before: ExactStand, there: ExactStand) -> ExactStand:
     """Return where a step led, with what it changed of the gradient."""
     made = there.theta - before.theta
-    if before.moments is None or there.moments is None or np.abs(made).max(initial=0.0) < _SHORTEST:
+    if before.moments is None or there.moments is None or np.abs(made).max(initial=0.0) < task.policy.shortest:
         return there
     secant = made, task.gradient(there) - task.gradient(before), count_once(made)
-    return replace(there, secants=(*there.secants, secant)[-_MOST_SECANTS:])
+    return replace(there, secants=(*there.secants, secant)[-task.policy.most_secants :])
 
 
 def _take_back(task: _Task, state: FollowState) -> FollowState:

@@ -14,7 +14,7 @@ from sparsefield.objective import Problem
 from sparsefield.solvers._batched_estimate import estimate_in_batches
 from sparsefield.solvers._decrease import make_stand, measure_decrease
 from sparsefield.solvers._loop import Limits
-from sparsefield.solvers._newton_policy import MOST_DRAWS, NEWTON
+from sparsefield.solvers._newton_policy import NEWTON, NewtonPolicy
 from sparsefield.solvers._newton_status import RETURNED
 from sparsefield.solvers._proximal_policy import PROXIMAL, ProximalPolicy
 
@@ -27,6 +27,7 @@ def keep_if_lower(
     limits: Limits,
     *,
     policy: ProximalPolicy = PROXIMAL,
+    newton: NewtonPolicy = NEWTON,
 ) -> Fit:
     """Return a fit, or its start where the objective is not surely lower than there, by fresh draws.
 
@@ -44,7 +45,7 @@ def keep_if_lower(
         Draws to begin with, their seed, and what makes them.
     limits : Limits
         When to end at the latest.
-    policy : ProximalPolicy
+    policy, newton : ProximalPolicy and NewtonPolicy
         Tuning constants.
     """
     theta = problem.theta(fit.model)
@@ -53,7 +54,7 @@ def keep_if_lower(
         return fit
     try:
         with until(limits.end):
-            is_lower = _is_lower(problem, first, theta, len(fit.steps), simulation, policy)
+            is_lower = _is_lower(problem, first, theta, len(fit.steps), simulation, policy, newton)
     except OutOfTimeError:
         said = "There was no time to compare it with its start."
     except KeyboardInterrupt:
@@ -68,16 +69,22 @@ def keep_if_lower(
 
 
 def _is_lower(
-    problem: Problem, first: Matrix, theta: Matrix, n_made: int, simulation: Simulation, policy: ProximalPolicy
+    problem: Problem,
+    first: Matrix,
+    theta: Matrix,
+    n_made: int,
+    simulation: Simulation,
+    policy: ProximalPolicy,
+    newton: NewtonPolicy,
 ) -> bool:
     n = simulation.n_chains
     for attempt in range(1, policy.most_tries + 1):
         before = problem.with_data(problem.data.given(problem.model(first), n))
         point = Point(n_made + attempt, theta, problem.model(theta), 1.0)
-        estimate = estimate_in_batches(problem, point, BestDraws(), replace(simulation, n_chains=n))
+        estimate = estimate_in_batches(problem, point, BestDraws(), replace(simulation, n_chains=n), policy=newton)
         there = make_stand(problem, point, estimate, simulation, n)
-        decrease, error = measure_decrease(first, before, there)
-        if abs(decrease) > NEWTON.surely * error or n >= MOST_DRAWS:
+        decrease, error = measure_decrease(first, before, there, policy=newton)
+        if abs(decrease) > newton.surely * error or n >= newton.most_draws:
             break
-        n = min(MOST_DRAWS, policy.growth * n)
-    return decrease > NEWTON.surely * error
+        n = min(newton.most_draws, policy.growth * n)
+    return decrease > newton.surely * error
