@@ -19,7 +19,7 @@ import sparsefield as sf
 from sparsefield import Table
 from sparsefield._typing import Matrix
 from sparsefield.datasets import make_field
-from sparsefield.gradients import BestDraws, ExactMoments, Schedule, Simulation
+from sparsefield.gradients import BestDraws, Drawn, ExactMoments, Schedule, Simulation, without_error
 from sparsefield.inference import Cpu, Exact, Perfect
 from sparsefield.marks import _group_marks, _parameter_marks, _reweighting, fit_newton
 from sparsefield.model import as_theta, norm
@@ -159,11 +159,11 @@ def find_optimum(problem: Problem, theta: Matrix) -> Matrix:
     policy = replace(NEWTON, inner_noise=0.0)
     for k in range(100):
         model = problem.model(theta)
-        moments = Exact().moments(model)
-        if norm(problem.subgradient(theta, problem.gradient(moments))) <= 1e-6:
+        exact = without_error(model, Exact().moments(model))
+        here = Drawn(problem, theta, exact, Perfect(100_000, seed=1000 + k).run(model).draws(), 100_000)
+        if norm(problem.subgradient(theta, here.gradient)) <= 1e-6:
             return theta
-        draws = Perfect(100_000, seed=1000 + k).run(model).draws()
-        theta = theta + find_move(problem, draws, theta, moments, policy=policy).made
+        theta = theta + find_move(here, policy=policy).made
     raise RuntimeError("The optimum was not found in 100 steps.")
 
 

@@ -18,7 +18,7 @@ from sparsefield.data import Table, moments_of_table
 from sparsefield.datasets import make_field
 from sparsefield.estimators import SparseMRF
 from sparsefield.fits import Fit, GradientStep
-from sparsefield.gradients import Fixed, Increasing, Schedule, Simulation, Tay
+from sparsefield.gradients import Drawn, Fixed, Increasing, Schedule, Simulation, Tay, without_error
 from sparsefield.inference import EnumeratedStates
 from sparsefield.model import PairwiseMRF, as_theta
 from sparsefield.network import edge_auc
@@ -191,12 +191,13 @@ def find_optimum(problem: Problem) -> tuple[Matrix, float]:
     """
     theta = np.zeros((problem.domain.n_slots,) * 2)
     for _ in range(_MOST_POLISHES):
-        states = EnumeratedStates(problem.model(theta))
-        moments = states.moments
-        violation = float(np.abs(problem.subgradient(theta, problem.gradient(moments))).max())
+        model = problem.model(theta)
+        states = EnumeratedStates(model)
+        here = Drawn(problem, theta, without_error(model, states.moments, states), states, 0)
+        violation = float(np.abs(problem.subgradient(theta, here.gradient)).max())
         if violation <= TOLERANCE * problem.penalty.alpha:
             return theta, violation
-        theta = theta + find_move(problem, states, theta, moments).made
+        theta = theta + find_move(here).made
     raise RuntimeError(
         f"The optimum was not found in {_MOST_POLISHES} steps: the subgradient is still {violation:.2g}."
     )

@@ -6,7 +6,7 @@ from scipy import optimize, stats
 
 import sparsefield as sf
 from sparsefield.fitting import Learner, Options
-from sparsefield.gradients import BestDraws, ExactMoments, Point, Simulation
+from sparsefield.gradients import BestDraws, ExactMoments, Simulation
 from sparsefield.inference import enumerate_states
 from sparsefield.marks import fit_newton
 from sparsefield.objective import Observed, Problem, Ridge
@@ -14,7 +14,7 @@ from sparsefield.optimality import bound_gap
 from sparsefield.solvers._newton_step import find_move
 from sparsefield.tables import read_rows
 from support.naive import distribution
-from support.problems import make_table, theta_of
+from support.problems import look_at, make_table, theta_of
 from support.statistics_ import FALSE_ALARM
 
 
@@ -140,11 +140,8 @@ def test_sparse_curvatures_lead_where_dense_ones_do():
     problem = Problem(Observed(sf.data.moments_of_table(table)), table.domain, penalty)
     theta = np.diag(sf.PairwiseMRF.independent(table.domain, problem.data.moments.main).main)
     theta = theta + np.where(penalty.kept, 0.2, 0.0)
-    point = Point(1, theta, problem.model(theta), 1.0)
-    simulation = Simulation(8000, 1)
-    estimate = BestDraws(max_states=0).estimate(problem, point, simulation)
-    draws = estimate.draws(point, simulation)
-    near, dense = (find_move(problem, draws, theta, estimate.moments, reach) for reach in (2, None))
+    here = look_at(problem, theta, BestDraws(max_states=0), Simulation(8000, 1))
+    near, dense = (find_move(here, reach) for reach in (2, None))
     assert type(near.quadratic) is not type(dense.quadratic)
     assert near.predicted == pytest.approx(dense.predicted, rel=0.1)
     assert near.decrease == pytest.approx(dense.decrease, rel=0.1)

@@ -41,15 +41,15 @@ def fit_ring(p, alpha, seed, n):
     table = make_ring(p, seed)
     problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, alpha, False)
     theta = theta_of(fit_newton(problem, BestDraws(max_states=0), Simulation(n, seed), gap=0.01))
-    return problem, theta, *draw(problem, theta, n, seed + 100)
+    return draw(problem, theta, n, seed + 100)[0]
 
 
-def distances(problem, theta, draws, estimate):
+def distances(here):
     """Return how far from its margin each nonzero is, over that margin, by the inverse of the whole covariance."""
-    found = find_whole_optimum(problem, theta, draws, estimate, policy=MARKS)
+    found = find_whole_optimum(here, policy=MARKS)
     a, b = found.quadratic.first, found.quadratic.second
     variances = np.diagonal(np.linalg.inv(Covariance.of(found.quadratic).matrix)) / found.n
-    ratios = np.zeros_like(theta)
+    ratios = np.zeros_like(here.theta)
     z = 2.5758293035489004  # of a confidence of 0.99
     ratios[a, b] = ratios[b, a] = np.abs(found.theta) / (
         z * np.sqrt(variances + z**2 * variances**2 / 4) + z**2 * variances / 2
@@ -59,26 +59,26 @@ def distances(problem, theta, draws, estimate):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_marks_from_blocks_are_those_of_the_whole_covariance(seed):
-    problem, theta, draws, _, estimate = fit_ring(16, 0.03, seed, 6000)
-    found = find_undecided(problem, theta, draws, estimate, policy=NEAR)
-    whole = find_undecided(problem, theta, draws, estimate)
+    here = fit_ring(16, 0.03, seed, 6000)
+    found = find_undecided(here, policy=NEAR)
+    whole = find_undecided(here)
     assert 0 < np.triu(whole, 1).sum() < 60  # of 120 pairs
     # Marks may differ where a parameter is within a twentieth of its margin: variances of blocks have errors of 1%.
-    assert np.all(np.abs(distances(problem, theta, draws, estimate)[found != whole] - 1) < 0.05)
+    assert np.all(np.abs(distances(here)[found != whole] - 1) < 0.05)
 
 
 def test_where_block_steps_do_not_end_the_whole_covariance_marks(monkeypatch):
-    problem, theta, draws, _, estimate = fit_ring(16, 0.03, 1, 6000)
+    here = fit_ring(16, 0.03, 1, 6000)
     short = replace(NEAR, most_rounds=1)
-    assert find_near_optimum(problem, theta, draws, estimate, policy=short) is None
+    assert find_near_optimum(here, policy=short) is None
 
     def end_soon(*given, policy):
         assert policy == NEAR
         return find_near_optimum(*given, policy=short)
 
     monkeypatch.setattr(_parameter_marks, "find_near_optimum", end_soon)
-    found = find_undecided(problem, theta, draws, estimate, policy=NEAR)
-    np.testing.assert_array_equal(found, find_undecided(problem, theta, draws, estimate))
+    found = find_undecided(here, policy=NEAR)
+    np.testing.assert_array_equal(found, find_undecided(here))
     assert np.triu(found, 1).sum() < 60  # of 120 pairs
 
 
@@ -101,12 +101,12 @@ def test_blocks_that_reach_further_have_the_marks_of_the_whole_covariance(seed):
     table = make_cliques(6, 6, 4000, seed)
     problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, 0.012, False)
     theta = theta_of(fit_newton(problem, BestDraws(max_states=0), Simulation(20_000, seed), gap=0.01))
-    draws, _, estimate = draw(problem, theta, 20_000, seed + 100)
-    assert choose_reach(problem, theta, theta != 0, policy=NEAR) == 2
-    assert find_near_optimum(problem, theta, draws, estimate, 2, policy=NEAR) is not None
-    found = find_undecided(problem, theta, draws, estimate, policy=NEAR)
-    whole, is_zero = find_undecided(problem, theta, draws, estimate), theta == 0
-    assert np.all(np.abs(distances(problem, theta, draws, estimate)[(found != whole) & ~is_zero] - 1) < 0.05)
+    here, _ = draw(problem, theta, 20_000, seed + 100)
+    assert choose_reach(here, theta != 0, policy=NEAR) == 2
+    assert find_near_optimum(here, 2, policy=NEAR) is not None
+    found = find_undecided(here, policy=NEAR)
+    whole, is_zero = find_undecided(here), theta == 0
+    assert np.all(np.abs(distances(here)[(found != whole) & ~is_zero] - 1) < 0.05)
     # Regressions on about a hundred statistics and on a few count 0.3% apart, for their degrees of freedom: at the
     # edge of their margins, which differ by as much, there are one zero in a hundred or fewer.
     assert np.count_nonzero((found != whole) & is_zero) < 0.01 * np.count_nonzero(is_zero)
@@ -123,7 +123,7 @@ def test_fits_of_many_statistics_are_not_marked_all_over():
 
 @pytest.mark.parametrize("far", [1.0, 3.0])
 def test_steps_that_lead_away_are_halved_until_they_lead_to_the_optimum(far, monkeypatch):
-    problem, theta, draws, _, estimate = fit_ring(16, 0.03, 1, 6000)
+    here = fit_ring(16, 0.03, 1, 6000)
     minimise = SparseSteps.minimise
 
     def overshoot(*given):  # as where blocks leave out most of the covariance
@@ -131,21 +131,21 @@ def test_steps_that_lead_away_are_halved_until_they_lead_to_the_optimum(far, mon
         return far * moves, decrement
 
     monkeypatch.setattr(SparseSteps, "minimise", overshoot)
-    found = find_near_optimum(problem, theta, draws, estimate, policy=MARKS)
-    whole = find_whole_optimum(problem, theta, draws, estimate, policy=MARKS)
+    found = find_near_optimum(here, policy=MARKS)
+    whole = find_whole_optimum(here, policy=MARKS)
     off = found.theta - whole.theta
     assert off @ whole.quadratic.centred() @ off <= (2 * 0.2) ** 2 / 6000
 
 
 def test_steps_with_near_covariances_lead_to_the_optimum_of_the_draws():
-    problem, theta, draws, _, estimate = fit_ring(16, 0.03, 1, 6000)
+    here = fit_ring(16, 0.03, 1, 6000)
     ways = find_near_optimum, find_whole_optimum
-    found, whole = (find(problem, theta, draws, estimate, policy=MARKS) for find in ways)
+    found, whole = (find(here, policy=MARKS) for find in ways)
     a, b = whole.quadratic.first, whole.quadratic.second
     np.testing.assert_array_equal(found.quadratic.first, a)
     np.testing.assert_array_equal(found.quadratic.second, b)
     off = found.theta - whole.theta
-    moved = whole.theta - theta[a, b]
+    moved = whole.theta - here.theta[a, b]
     # Either is known to a fifth of the noise of one parameter.
     assert off @ whole.quadratic.centred() @ off <= (2 * 0.2) ** 2 / 6000
     assert moved @ whole.quadratic.centred() @ moved > 100 * (2 * 0.2) ** 2 / 6000
@@ -153,9 +153,10 @@ def test_steps_with_near_covariances_lead_to_the_optimum_of_the_draws():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_rough_gradients_lead_to_the_same_optimum_and_to_all_that_may_differ_from_zero(seed, monkeypatch):
-    problem, theta, draws, _, estimate = fit_ring(16, 0.03, seed, 6000)
-    problem = replace(problem, penalty=L1(problem.domain, 0.024, 0.0))  # with less to pay some may have to join
-    exact, n_rough = find_near_optimum(problem, theta, draws, estimate, policy=MARKS), []
+    here = fit_ring(16, 0.03, seed, 6000)
+    less = L1(here.problem.domain, 0.024, 0.0)
+    here = replace(here, problem=replace(here.problem, penalty=less))  # with less to pay some may have to join
+    exact, n_rough = find_near_optimum(here, policy=MARKS), []
     project = ChainDraws.project_roughly
 
     def count(*given):
@@ -165,7 +166,7 @@ def test_rough_gradients_lead_to_the_same_optimum_and_to_all_that_may_differ_fro
 
     monkeypatch.setattr(_draws, "_MOST_EXACT", 0)
     monkeypatch.setattr(ChainDraws, "project_roughly", count)
-    rough = find_near_optimum(problem, theta, draws, estimate, policy=MARKS)
+    rough = find_near_optimum(here, policy=MARKS)
     assert len(n_rough) > (seed == 0)  # with this seed some join, and all others are looked at again
     assert min(n_rough) > 0
     for name in ("theta", "gradient", "n"):
@@ -182,8 +183,8 @@ def test_fits_without_an_edge_or_without_a_zero_have_marks(alpha):
     )
     theta = theta_of(fit_newton(problem, BestDraws(max_states=0), Simulation(2000, 1), gap=0.05))
     assert np.all((theta != 0)[np.triu_indices(10, 1)] == (alpha == 0))
-    draws, _, estimate = draw(problem, theta, 2000, 2)
-    undecided = find_undecided(problem, theta, draws, estimate, policy=NEAR)
+    here, _ = draw(problem, theta, 2000, 2)
+    undecided = find_undecided(here, policy=NEAR)
     # No association of independent columns is near 0.2, and what pays nothing is nowhere near zero for good.
     assert not undecided.any()
 
@@ -210,15 +211,15 @@ def hide_graph(monkeypatch):
     monkeypatch.setattr(_block_marks, "find_near", lambda *given: find_near(np.ones_like(given[0]), *given[1:]))
 
 
-def compare_both(problem, theta, draws, estimate, policy):
+def compare_both(here, policy):
     """Return marks from blocks and from the whole covariance, and how far nonzeros are from their margins."""
-    whole = find_whole_optimum(problem, theta, draws, estimate, policy=policy)
+    whole = find_whole_optimum(here, policy=policy)
     a, b = whole.quadratic.first, whole.quadratic.second
-    found = replace(whole, quadratic=near_curvature(problem, theta, draws, a, b, 1))
-    weights = problem.penalty.weights[a, b]
-    expected = find_open(WholeMargins(theta[a, b], whole, Covariance.of(whole.quadratic), weights), policy=policy)
-    own = find_open(BlockMargins(problem, theta, draws, found, policy=policy), policy=policy)
-    return own, expected, distances(problem, theta, draws, estimate)[a, b]
+    found = replace(whole, quadratic=near_curvature(here, a, b, 1))
+    weights = here.problem.penalty.weights[a, b]
+    expected = find_open(WholeMargins(here.theta[a, b], whole, Covariance.of(whole.quadratic), weights), policy=policy)
+    own = find_open(BlockMargins(here, found, policy=policy), policy=policy)
+    return own, expected, distances(here)[a, b]
 
 
 def test_draws_find_what_matters_outside_a_block(monkeypatch):
@@ -228,12 +229,12 @@ def test_draws_find_what_matters_outside_a_block(monkeypatch):
     for seed in (91, 7, 12, 33):
         problem = make_l1(make_copies(seed), 0.02, True)
         theta = theta_of(fit_newton(problem, PerfectDraws(), Simulation(4000, 1), gap=0.01))
-        draws, _, estimate = draw(problem, theta, 4000, 2)
-        own, expected, ratios = compare_both(problem, theta, draws, estimate, policy)
+        here, _ = draw(problem, theta, 4000, 2)
+        own, expected, ratios = compare_both(here, policy)
         wrong += np.count_nonzero(expected & ~own & (np.abs(ratios - 1) > 0.05))
         with monkeypatch.context() as blind:
             blind.setattr(BlockMargins, "_probe", lambda *_: (0.0, np.zeros(0, dtype=np.int64)))
-            own, *_ = compare_both(problem, theta, draws, estimate, policy)
+            own, *_ = compare_both(here, policy)
             without += np.count_nonzero(expected & ~own & (np.abs(ratios - 1) > 0.05))
     assert wrong == 0
     assert without > 0  # blocks alone leave out what counts
@@ -242,12 +243,12 @@ def test_draws_find_what_matters_outside_a_block(monkeypatch):
 def test_where_much_matters_outside_blocks_the_whole_covariance_serves(monkeypatch):
     problem = make_l1(make_copies(91), 0.02, True)
     theta = theta_of(fit_newton(problem, PerfectDraws(), Simulation(4000, 1), gap=0.01))
-    draws, _, estimate = draw(problem, theta, 4000, 2)
-    expected = find_undecided(problem, theta, draws, estimate)
+    here, _ = draw(problem, theta, 4000, 2)
+    expected = find_undecided(here)
     hide_graph(monkeypatch)
     with pytest.raises(NotLocalError):
-        compare_both(problem, theta, draws, estimate, NEAR)
-    np.testing.assert_array_equal(find_undecided(problem, theta, draws, estimate, policy=NEAR), expected)
+        compare_both(here, NEAR)
+    np.testing.assert_array_equal(find_undecided(here, policy=NEAR), expected)
 
 
 def test_blocks_are_inverted_one_by_one():
@@ -255,9 +256,9 @@ def test_blocks_are_inverted_one_by_one():
     a, b = np.triu_indices(8)
     model = sf.PairwiseMRF.binary(np.zeros(8), np.diag(np.full(7, 0.5), 1) + np.diag(np.full(7, 0.5), -1))
     problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, 0.1)
-    theta = problem.theta(model)
-    draws, x, _ = draw(problem, theta, 3000, 1)
-    blocks, rows = (SparseQuadratic.of(draws, a, b, find_near(theta, np.arange(8), a, b, reach)) for reach in (0, 7))
+    here, x = draw(problem, problem.theta(model), 3000, 1)
+    near = (find_near(here.theta, np.arange(8), a, b, reach) for reach in (0, 7))
+    blocks, rows = (SparseQuadratic.of(here.draws, a, b, own) for own in near)
     rng = np.random.default_rng(1)
     wanted, among = rng.choice(len(a), 12, replace=False), rng.random(len(a)) < 0.7
     members = np.empty((12, 1 + np.diff(blocks.starts).max()), dtype=np.int64)

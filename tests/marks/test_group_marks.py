@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from sparsefield.gradients import ExactMoments, PerfectDraws, Point, Simulation
+from sparsefield.gradients import ExactMoments, PerfectDraws, Simulation
 from sparsefield.marks import fit_newton
 from sparsefield.marks._covariance import Covariance
 from sparsefield.marks._group_marks import GroupMargins, _largest_norm
@@ -14,26 +14,16 @@ from sparsefield.marks._parameter_marks import find_undecided
 from sparsefield.marks._policy import MARKS
 from sparsefield.objective import Group, Problem
 from sparsefield.solvers import UNDECIDED, find_move
-from sparsefield.solvers._decrease import Stand
 from sparsefield.solvers._draw_budget import draws_for_agreement
 from sparsefield.solvers._edge_errors import find_edge_errors
 from support.level_problems import edges_of, make_level_problem
 from support.plain_backend import Plain
-from support.problems import make_problem
+from support.problems import look_at, make_problem
 from support.statistics_ import FALSE_ALARM
 
 
-def look(problem, theta, schedule, simulation):
-    """Return draws at some parameters, in the coordinates of a problem."""
-    point = Point(1, theta, problem.model(theta), 1.0)
-    estimate = schedule.estimate(problem, point, simulation)
-    draws = problem.coordinates.draws(estimate.draws(point, simulation))
-    return Stand(theta, problem, estimate, draws, simulation.n_chains)
-
-
 def mark(problem, theta, simulation):
-    here = look(problem, theta, PerfectDraws(), simulation)
-    return find_undecided(problem, theta, here.draws, here.estimate)
+    return find_undecided(look_at(problem, theta, PerfectDraws(), simulation))
 
 
 def with_alpha(problem, alpha):
@@ -177,8 +167,8 @@ def test_the_furthest_point_of_an_ellipsoid_is_found():
 
 
 def draws_that_agree(problem, theta, share=0.95):
-    here = look(problem, theta, ExactMoments(), Simulation())
-    noise = find_edge_errors(here, find_move(problem, here.draws, theta, here.moments))
+    here = look_at(problem, theta, ExactMoments(), Simulation())
+    noise = find_edge_errors(here, find_move(here))
     return draws_for_agreement(noise, share)
 
 

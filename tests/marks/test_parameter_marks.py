@@ -137,8 +137,8 @@ def test_an_interrupt_while_marks_are_found_keeps_the_fit(monkeypatch):
 def test_reweighted_draws_lead_to_their_optimum():
     problem = make_problem(5, 0.02, seed=3)
     theta = theta_of(fit_newton(problem, ExactMoments(), tol=1e-3))
-    draws, x, estimate = draw(problem, theta, 4000, 1)
-    there, gradient, n = reweight_to_optimum(problem, theta, draws, estimate, theta != 0, policy=MARKS)
+    drawn, x = draw(problem, theta, 4000, 1)
+    there, gradient, n = reweight_to_optimum(drawn, theta != 0, policy=MARKS)
     move = there - theta
     assert np.abs(move).max() > 0
     weights = np.exp(x @ np.diagonal(move) + ((x @ np.triu(move, 1)) * x).sum(axis=1))
@@ -157,8 +157,8 @@ def test_reweighted_draws_lead_to_their_optimum():
 def test_marks_are_those_of_plain_linear_algebra():
     problem = make_problem(5, 0.02, seed=3)
     theta = theta_of(fit_newton(problem, PerfectDraws(), Simulation(500, 1), gap=0.02))
-    draws, x, estimate = draw(problem, theta, 2000, 2)
-    there, gradient, n = reweight_to_optimum(problem, theta, draws, estimate, theta != 0, policy=MARKS)
+    drawn, x = draw(problem, theta, 2000, 2)
+    there, gradient, n = reweight_to_optimum(drawn, theta != 0, policy=MARKS)
     a, b = np.triu_indices(5)
     covariance = np.cov((x[:, a] * x[:, b]).T, bias=True)
     here, there, gradient, alpha = theta[a, b], there[a, b], gradient[a, b], problem.penalty.weights[a, b]
@@ -177,17 +177,17 @@ def test_marks_are_those_of_plain_linear_algebra():
         may[np.flatnonzero(~must)[is_far & (here[~must] == 0) & (there[~must] == 0)]] = False
     expected = may & ~must
     assert 0 < expected.sum() < 15
-    np.testing.assert_array_equal(find_undecided(problem, theta, draws, estimate)[a, b], expected)
+    np.testing.assert_array_equal(find_undecided(drawn)[a, b], expected)
 
 
 def test_what_too_few_draws_show_is_not_decided():
     problem = make_problem(5, 0.02, seed=3)
     theta = theta_of(fit_newton(problem, ExactMoments(), tol=1e-6))
-    draws, _, estimate = draw(problem, theta, 40, 1)
-    assert find_undecided(problem, theta, draws, estimate).all()
+    drawn, _ = draw(problem, theta, 40, 1)
+    assert find_undecided(drawn).all()
     # Far from the optimum too few draws count there.
-    draws, _, estimate = draw(problem, theta + 3 * np.eye(5), 2000, 1)
-    assert find_undecided(problem, theta + 3 * np.eye(5), draws, estimate).all()
+    drawn, _ = draw(problem, theta + 3 * np.eye(5), 2000, 1)
+    assert find_undecided(drawn).all()
 
 
 def test_marks_reach_the_table_of_edges_and_the_file(tmp_path):

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import sparsefield as sf
-from sparsefield.gradients import BestDraws, Point, Simulation
+from sparsefield.gradients import BestDraws, Simulation
 from sparsefield.inference import Chains, EnumeratedStates
 from sparsefield.model import as_theta
 from sparsefield.objective import L1, Group, Problem, Quadratic, SparseQuadratic, find_near
-from sparsefield.solvers._decrease import make_stand
 from support import zoo
+from support.problems import look_at
 
 
 def make_ring(p=9, coupling=0.8):
@@ -27,9 +27,7 @@ def make_ring(p=9, coupling=0.8):
 def draws_of(model, n, schedule=None):
     """Return draws of a field as a Newton step sees them."""
     problem = Problem.with_l1(model.moments(), model.domain, 0.02)
-    simulation, point = Simulation(n, 1), Point(1, as_theta(model), model, 1.0)
-    estimate = (schedule or BestDraws(max_states=0)).estimate(problem, point, simulation)
-    return make_stand(problem, point, estimate, simulation, n).draws
+    return look_at(problem, as_theta(model), schedule or BestDraws(max_states=0), Simulation(n, 1)).draws
 
 
 def all_statistics(domain):

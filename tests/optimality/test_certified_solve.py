@@ -7,17 +7,18 @@ import pytest
 from scipy import stats
 
 import sparsefield as sf
+from sparsefield._seeds import Use
 from sparsefield.data import Rows
 from sparsefield.fits import Status
 from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Simulation
-from sparsefield.inference import MOST_ENTRIES, Cpu, count_entries
+from sparsefield.inference import MOST_ENTRIES, count_entries
 from sparsefield.marks import fit_newton
 from sparsefield.objective import Problem
 from sparsefield.optimality import GAPS, Promise, _certified_solve, bound_gap
 from sparsefield.optimality._certify import assess
 from sparsefield.optimality._clt_bound import draws_for_targets, outside_quantile
 from sparsefield.optimality._dual_point import choose_targets, count_targets
-from sparsefield.optimality._fresh_draws import Batch
+from sparsefield.optimality._fresh_draws import draw_fresh
 from sparsefield.optimality._gap_bound import GapBound
 from sparsefield.solvers._loop import Limits
 from support.clock import Clock
@@ -186,8 +187,8 @@ def test_batches_leave_open_what_their_draws_choose():
     problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, 0.03, penalize_main=False)
     theta = theta_of(sf.learn(table, 0.03, seed=1))
     z = outside_quantile(problem, 0.01)
-    batch = Batch.draw(problem, theta, 50_000, 7, Cpu())
-    active = choose_targets(problem, theta, batch, z).n
+    batch = draw_fresh(problem, theta, Simulation(50_000, 1), Use.GAP)
+    active = choose_targets(batch, z).n
     counted = count_targets(problem, theta, batch.gradient, z, batch.n)
     # A regression on all parameters that are not zero, in place of main effects, leaves less open.
     assert np.count_nonzero(np.triu(theta)) <= active <= counted

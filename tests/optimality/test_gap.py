@@ -13,6 +13,7 @@ from sparsefield.inference import Cpu
 from sparsefield.marks import fit_newton
 from sparsefield.objective import Problem
 from sparsefield.optimality import GAPS, bound_gap
+from sparsefield.solvers import NEWTON
 from support.exact_chains import least_objective, penalised_optimum
 from support.noise import enumerate_statistics, largest_excess
 from support.problems import make_problem, theta_of
@@ -129,6 +130,18 @@ def test_bounds_are_refused_with_a_reason():
     assert "15 parameters are not zero or free, of at most 11" in full.why
     near = bound_gap(problem, np.zeros((5, 5)), n_draws=50, max_states=0, policy=small)
     assert "15 statistics are near their penalties, of at most 11" in near.why
+
+
+def test_walks_are_made_of_the_steps_of_their_policy():
+    problem, theta = make_problem(5, 0.05), np.zeros((5, 5))
+    arguments = {"n_draws": 10_000, "max_states": 0}
+    far = bound_gap(problem, theta, **arguments)
+    assert problem.objective(far.better) < problem.objective(theta)
+    stay = replace(GAPS, most_steps=0), replace(GAPS, steps=replace(NEWTON, most_shorter=0))
+    for policy in stay:
+        near = bound_gap(problem, theta, policy=policy, **arguments)
+        assert near.better is None
+        assert near.n_draws < far.n_draws
 
 
 def test_interrupts_pass():

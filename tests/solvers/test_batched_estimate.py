@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sparsefield.datasets import make_field
-from sparsefield.gradients import BestDraws, PerfectDraws, Point, Simulation, negligible_bias
+from sparsefield.gradients import BestDraws, Drawn, PerfectDraws, Point, Simulation, negligible_bias
 from sparsefield.inference import Cpu
 from sparsefield.marks._parameter_marks import find_undecided
 from sparsefield.model import as_theta
@@ -35,7 +35,8 @@ def test_the_bias_of_batches_is_negligible_beside_the_noise_of_them_all():
     assert 0 < found.certificate.total <= negligible_bias(n)
     assert found.chains.n_chains == 512
     # So there are marks, as without batches.
-    assert find_undecided(problem, as_theta(model), found.chains.draws(), found) is not None
+    here = Drawn(problem, as_theta(model), found, found.chains.draws(), n, missing=0.0)
+    assert find_undecided(here) is not None
 
 
 def test_a_bias_below_the_noise_of_a_batch_and_not_of_all_is_not_certified():

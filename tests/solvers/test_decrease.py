@@ -11,16 +11,16 @@ import sparsefield as sf
 from sparsefield import PairwiseMRF, Table
 from sparsefield.data import MISSING
 from sparsefield.datasets import make_field
-from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Point, Simulation
+from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Simulation
 from sparsefield.inference import Cpu
 from sparsefield.marks import fit_newton
 from sparsefield.model import sum_once
 from sparsefield.objective import L1, Completed, Observed, Problem
 from sparsefield.solvers import NEWTON, _newton, find_move
-from sparsefield.solvers._decrease import Stand, measure_fall
+from sparsefield.solvers._decrease import measure_fall
 from support import naive
 from support.noise import enumerate_statistics
-from support.problems import make_problem, make_table, theta_of
+from support.problems import look_at, make_problem, make_table, theta_of
 from support.statistics_ import FALSE_ALARM
 from support.zoo import parts
 
@@ -29,15 +29,13 @@ ROUNDING = 1e-12  # objectives are sums of about ten terms of order ten
 
 def look(problem, theta, n, seed, iteration=1):
     """Make draws at some parameters; all states with n None."""
-    point, simulation = Point(iteration, theta, problem.model(theta), 1.0), Simulation(n or 1, seed)
     schedule = ExactMoments() if n is None else PerfectDraws()
-    estimate = schedule.estimate(problem, point, simulation)
-    return Stand(theta, problem, estimate, estimate.draws(point, simulation), n or 0)
+    return look_at(problem, theta, schedule, Simulation(n or 1, seed), iteration)
 
 
 def move_by(before, step):
     """Return a move with a step of one's own, as if the draws at its start had suggested it."""
-    found = find_move(before.problem, before.draws, before.theta, before.estimate.moments)
+    found = find_move(before)
     return replace(found, whole=step, share=1.0)
 
 
@@ -190,7 +188,7 @@ def test_steps_that_fit_noise_alone_are_told_from_steps_that_lead_up():
     n_up = 0
     for seed in range(100):
         before = look(problem, theta, 2000, seed)
-        move = replace(find_move(problem, before.draws, theta, before.estimate.moments), share=1.0)
+        move = replace(find_move(before), share=1.0)
         after = look(problem, theta + move.whole, 2000, seed, iteration=2)
         n_up += not measure_fall(before, move, after).is_chance
     tail = max(stats.chi2.sf(k + 3 * np.sqrt(2 * k), k) for k in range(1, 100)) + stats.norm.sf(3)

@@ -5,19 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sparsefield.gradients import PerfectDraws, Point, Simulation
+from sparsefield.gradients import PerfectDraws, Simulation
 from sparsefield.solvers import NEWTON, find_move
-from sparsefield.solvers._decrease import make_stand
 from sparsefield.solvers._draw_budget import Budget, begin_budget, grow, plan_draws, seek_agreement
-from support.problems import make_problem
+from support.problems import look_at, make_problem
 
 
 def stand_at(problem, theta, n):
     """Return exact draws at some parameters, and the step that they suggest."""
-    point, simulation = Point(1, theta, problem.model(theta), 1.0), Simulation(n, 1)
-    here = make_stand(problem, point, PerfectDraws().estimate(problem, point, simulation), simulation, n)
-    here = replace(here, missing=0.0)  # of the curvature, as there are no missing values
-    return here, find_move(problem, here.draws, theta, here.moments)
+    here = look_at(problem, theta, PerfectDraws(), Simulation(n, 1))
+    return here, find_move(here)
 
 
 @pytest.mark.parametrize("n", [1, 1000, 2**21, 2**23])

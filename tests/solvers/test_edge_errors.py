@@ -7,26 +7,23 @@ from scipy import stats
 import sparsefield as sf
 from sparsefield import PairwiseMRF
 from sparsefield.fitting import Learner, Options
-from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Point, Simulation
+from sparsefield.gradients import BestDraws, ExactMoments, PerfectDraws, Simulation
 from sparsefield.marks import fit_newton
 from sparsefield.objective import Group, Observed, Problem, Ridge
 from sparsefield.solvers import NEWTON, find_move
-from sparsefield.solvers._decrease import Stand
 from sparsefield.solvers._draw_budget import draws_for_agreement, draws_for_penalty
 from sparsefield.solvers._edge_errors import find_edge_errors, find_spread
 from sparsefield.structure import find_structure
 from sparsefield.tables import read_rows
 from support.noise import covariance, enumerate_statistics
-from support.problems import make_problem, theta_of
+from support.problems import look_at, make_problem, theta_of
 from support.statistics_ import FALSE_ALARM
 
 
 def look(problem, theta, schedule, simulation):
     """Return draws at some parameters, and the step that they suggest."""
-    point = Point(1, theta, problem.model(theta), 1.0)
-    estimate = schedule.estimate(problem, point, simulation)
-    here = Stand(theta, problem, estimate, estimate.draws(point, simulation), simulation.n_chains)
-    return here, find_move(problem, here.draws, theta, estimate.moments)
+    here = look_at(problem, theta, schedule, simulation)
+    return here, find_move(here)
 
 
 def sizes_of_edges(problem, theta):

@@ -11,7 +11,7 @@ import sparsefield as sf
 from sparsefield.data import count
 from sparsefield.datasets import make_field
 from sparsefield.gradients import BestDraws, ExactMoments, Fixed, PerfectDraws, Simulation
-from sparsefield.inference import Chains, EnumeratedStates, OutOfReachError
+from sparsefield.inference import Chains, OutOfReachError
 from sparsefield.marks import fit_newton
 from sparsefield.model import norm
 from sparsefield.objective import L1, Problem, choose_active
@@ -19,7 +19,7 @@ from sparsefield.solvers import NEWTON, Limits, _newton, _newton_step, find_move
 from sparsefield.solvers._decrease import Fall
 from support import exact_chains
 from support.noise import assert_end_is_measured, assert_gaps_are_noise, step_to_end
-from support.problems import make_problem, theta_of
+from support.problems import look_at, make_problem, theta_of
 from support.statistics_ import FALSE_ALARM
 from support.zoo import LEVELS
 
@@ -181,8 +181,7 @@ def test_draws_that_memory_does_not_hold_come_in_batches(monkeypatch):
 def test_a_step_that_gains_nothing_is_not_made():
     problem = make_problem(6, 0.05, seed=2)
     optimum = fit_newton(problem, ExactMoments(), tol=1e-12, max_iter=30)
-    sample = EnumeratedStates(optimum.model)
-    move = find_move(problem, sample, theta_of(optimum), sample.moments)
+    move = find_move(look_at(problem, theta_of(optimum), ExactMoments(), Simulation()))
     assert np.abs(move.made).max() < 1e-9
 
 
@@ -276,8 +275,7 @@ def test_a_fit_that_is_not_surely_lower_than_its_start_is_its_start(monkeypatch)
     # gradient has a standard deviation of sqrt(2 gap / n) along the step.
     said = re.search(r"about ([0-9.e-]+) above its optimum, by ([0-9]+) draws", fit.status.sentence)
     gap, n = float(said[1]), int(said[2])
-    states = EnumeratedStates(problem.model(start))
-    exact = find_move(problem, states, start, states.moments).predicted
+    exact = find_move(look_at(problem, start, ExactMoments(), Simulation())).predicted
     share = 1 / 20 + 2 * np.sqrt(21 / n) + stats.norm.isf(FALSE_ALARM / 2) * np.sqrt(2 / (n * exact))
     assert gap == pytest.approx(exact, rel=share)
     assert fit.undecided is not None
@@ -316,18 +314,16 @@ def test_draws_at_the_start_that_are_at_hand_are_the_first_ones():
     problem = make_problem(8)
     limits = Limits(50)
     known = run_newton(problem, PerfectDraws(), Simulation(2000, 1), limits, None, 0.01, None, None)
-    first, stand = known.fit(), known.stand
-    assert stand.n_asked == first.steps[-1].n_chains
-    np.testing.assert_array_equal(stand.theta, theta_of(first))
+    first, here = known.fit(), known.known
+    assert here.n_asked == first.steps[-1].n_chains
+    np.testing.assert_array_equal(here.theta, theta_of(first))
     harder = replace(problem, penalty=L1(problem.domain, problem.penalty.alpha / 2))
-    end = run_newton(harder, PerfectDraws(), Simulation(2000, 2), limits, stand, 0.01, None, None)
+    end = run_newton(harder, PerfectDraws(), Simulation(2000, 2), limits, None, 0.01, None, None, known=here)
     fit = end.fit()
-    assert fit.steps[0].n_chains == stand.n_asked
-    assert fit.steps[0].subgradient_norm == norm(
-        harder.subgradient(stand.theta, harder.gradient(stand.estimate.moments))
-    )
-    assert harder.objective(theta_of(fit)) < harder.objective(stand.theta)
-    assert end.stand is not None
+    assert fit.steps[0].n_chains == here.n_asked
+    assert fit.steps[0].subgradient_norm == norm(harder.subgradient(here.theta, harder.gradient(here.estimate.moments)))
+    assert harder.objective(theta_of(fit)) < harder.objective(here.theta)
+    assert end.known is not None
 
 
 @pytest.mark.parametrize("agreement", [None, 0.99])

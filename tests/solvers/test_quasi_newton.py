@@ -7,10 +7,11 @@ import pytest
 
 import sparsefield as sf
 from sparsefield.fitting import Learner, Options
+from sparsefield.gradients import Enumerated
 from sparsefield.inference import Cpu
 from sparsefield.objective import Problem, Support
 from sparsefield.optimality import bound_gap
-from sparsefield.solvers import NEWTON, ExactStand, Limits
+from sparsefield.solvers import NEWTON, Limits
 from sparsefield.solvers._quasi_newton import follow
 from sparsefield.tables import read_rows
 from support.problems import make_table, theta_of
@@ -90,7 +91,7 @@ def test_steps_from_a_wrong_curvature_lead_to_the_optimum(policy):
     problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, 0.005, penalize_main=False)
     far = 3 * theta_of(sf.learn(table, 0.005))
     near = np.zeros_like(far)
-    start = ExactStand(far, backend.states(problem.model(near)), near)
+    start = Enumerated(problem, far, backend.states(problem.model(near)), near)
     fit, end = follow(problem, backend, Limits(100, 0.0), start, 1e-9, None, policy=policy)
     assert fit.status.code == "converged"
     assert any("taken back" in step.reason for step in fit.steps)

@@ -10,17 +10,16 @@ from scipy import stats
 from scipy.linalg import eigh
 
 import sparsefield as sf
-from sparsefield.gradients import BestDraws, ExactMoments, Point, Simulation
+from sparsefield.gradients import BestDraws, ExactMoments, Simulation
 from sparsefield.inference import EnumeratedStates
 from sparsefield.marks import fit_newton
 from sparsefield.model import as_theta, count_once
 from sparsefield.objective import Problem, Quadratic, SparseQuadratic, choose_active, find_near
 from sparsefield.solvers import NEWTON, _newton_step, _sparse_step, find_move
-from sparsefield.solvers._decrease import make_stand
 from sparsefield.solvers._draw_budget import draws_for_agreement
 from sparsefield.solvers._edge_errors import find_edge_errors
 from sparsefield.solvers._sparse_step import NEAREST, WIDEST, NearStep
-from support.problems import theta_of
+from support.problems import look_at, theta_of
 from support.statistics_ import FALSE_ALARM
 
 CRITICAL = 4 * 0.44068679  # of the Ising model on the square lattice, whose states are 0 and 1 here
@@ -47,9 +46,7 @@ GRID = make_problem(nx.grid_2d_graph(4, 4), 0.9 * CRITICAL, alpha=0.01)
 
 def stand_at(problem, theta, n, seed=1):
     """Return draws at some parameters."""
-    point, simulation = Point(1, theta, problem.model(theta), 1.0), Simulation(n, seed)
-    estimate = BestDraws(max_states=0).estimate(problem, point, simulation)
-    return make_stand(problem, point, estimate, simulation, n)
+    return look_at(problem, theta, BestDraws(max_states=0), Simulation(n, seed))
 
 
 @cache
@@ -94,12 +91,11 @@ def test_fits_with_a_sparse_curvature_reach_the_optimum(monkeypatch, seed):
 @pytest.mark.parametrize(("problem", "has_minimum", "reach"), [(WEAK, True, WIDEST), (GRID, False, None)])
 def test_a_sparse_curvature_that_hides_too_much_is_given_up(problem, has_minimum, reach):
     here = stand_at(problem, 0.9 * optimum_of(problem), 20_000)
-    some = here.draws, here.theta, here.moments
-    step = _sparse_step.find_near_step(problem, *some, NEAREST, lambda _: 1e-6, policy=ALWAYS_NEAR)
+    step = _sparse_step.find_near_step(here, NEAREST, lambda _: 1e-6, policy=ALWAYS_NEAR)
     assert step.has_minimum == has_minimum
-    move = find_move(problem, *some, policy=ALWAYS_NEAR)
+    move = find_move(here, policy=ALWAYS_NEAR)
     assert move.reach == reach
-    dense = find_move(problem, *some, None)
+    dense = find_move(here, None)
     assert isinstance(dense.quadratic, Quadratic)
     # Wider or dense, it promises what the dense one does, but for a quarter (Kantorovich).
     assert 0.75 * dense.predicted <= move.predicted <= dense.predicted / 0.75
@@ -114,7 +110,7 @@ def test_fits_find_their_way_back_to_a_dense_curvature(monkeypatch, seed):
     original = _newton_step.find_near_step
 
     def find_near_step(*some, **options):
-        reaches.append(some[4])
+        reaches.append(some[1])
         return original(*some, **options)
 
     monkeypatch.setattr(_newton_step, "find_near_step", find_near_step)
@@ -160,7 +156,7 @@ def test_the_working_set_is_the_one_of_dense_curvatures():
     theta = np.where(np.abs(optimum_of(GRID)) > 0.3, 1.1 * optimum_of(GRID), 0.0)
     here = stand_at(GRID, theta, 2000)
     policy = replace(ALWAYS_NEAR, most_epochs=10)
-    step = _sparse_step.find_near_step(GRID, here.draws, theta, here.moments, 0, lambda _: 1e-6, policy=policy)
+    step = _sparse_step.find_near_step(here, 0, lambda _: 1e-6, policy=policy)
     gradient = here.moments.pair - GRID.target
     violation = np.abs(GRID.subgradient(theta, gradient))
     active = choose_active(theta, violation, lambda _: True)
@@ -174,9 +170,8 @@ def test_the_working_set_is_the_one_of_dense_curvatures():
 def test_a_cut_working_set_counts_what_it_leaves_out(monkeypatch):
     theta = np.where(np.abs(optimum_of(GRID)) > 0.3, 1.1 * optimum_of(GRID), 0.0)
     here = stand_at(GRID, theta, 2000)
-    arguments = GRID, here.draws, theta, here.moments, 0, lambda _: 1e-6
     monkeypatch.setattr(_sparse_step, "_choose", lambda theta, *_: theta != 0)
-    cut = _sparse_step.find_near_step(*arguments, policy=replace(ALWAYS_NEAR, most_epochs=10))
+    cut = _sparse_step.find_near_step(here, 0, lambda _: 1e-6, policy=replace(ALWAYS_NEAR, most_epochs=10))
     gradient = here.moments.pair - GRID.target
     outside = np.triu(theta == 0)
     pair = here.moments.pair[outside]
@@ -191,8 +186,8 @@ def test_draws_for_agreement_are_those_of_a_dense_curvature():
     here = stand_at(RING, theta, 20_000)
     a, b = np.nonzero(np.triu(theta))
     near = find_near(theta, RING.domain.slot_variables, a, b, 6)  # all of the ring
-    dense = find_move(RING, here.draws, theta, here.moments, None)
-    sparse = find_move(RING, here.draws, theta, here.moments, policy=ALWAYS_NEAR)
+    dense = find_move(here, None)
+    sparse = find_move(here, policy=ALWAYS_NEAR)
     assert isinstance(sparse.quadratic, SparseQuadratic)
     everything = SparseQuadratic.of(here.draws, a, b, near)
     for share in (0.9, 0.99):
@@ -209,6 +204,6 @@ def test_draws_for_agreement_are_those_of_a_dense_curvature():
 
 def test_small_problems_have_dense_curvatures():
     here = stand_at(RING, as_theta(RING.model(optimum_of(RING))), 2000)
-    move = find_move(RING, here.draws, here.theta, here.moments)
+    move = find_move(here)
     assert isinstance(move.quadratic, Quadratic)
     assert move.reach == NEAREST  # which may pay later

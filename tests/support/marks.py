@@ -7,11 +7,11 @@ import numpy as np
 from scipy import stats
 
 import sparsefield as sf
-from sparsefield.gradients import ExactMoments, PerfectDraws, Point, Simulation
+from sparsefield.gradients import ExactMoments, PerfectDraws, Simulation
 from sparsefield.marks import fit_newton
 from sparsefield.objective import Problem
 from sparsefield.solvers import UNDECIDED
-from support.problems import theta_of
+from support.problems import look_at, theta_of
 from support.statistics_ import FALSE_ALARM
 
 
@@ -49,10 +49,9 @@ def count_errors(problem, n_fits, simulation, **options):
 
 
 def draw(problem, theta, n, seed):
-    """Return draws at some parameters, their codes, and the estimate that they make."""
-    point, simulation = Point(1, theta, problem.model(theta), 1.0), Simulation(n, seed)
-    estimate = PerfectDraws().estimate(problem, point, simulation)
-    return estimate.draws(point, simulation), estimate.chains.codes().astype(float), estimate
+    """Return exact draws at some parameters, and their codes."""
+    here = look_at(problem, theta, PerfectDraws(), Simulation(n, seed))
+    return here, here.estimate.chains.codes().astype(float)
 
 
 def largest_count(n_wrong, n_fits):

@@ -4,11 +4,18 @@ import numpy as np
 
 import sparsefield as sf
 from sparsefield.datasets import make_field
+from sparsefield.gradients import Drawn, Point
 from sparsefield.inference import Cpu, OutOfReachError
 from sparsefield.objective import Problem
 
 # Options of fits that are short on purpose.
-QUICK = {"max_iter": 5, "n_chains": 200, "random_state": 0}
+QUICK_STEPS = {"max_iter": 5, "n_chains": 200}
+QUICK = {"solver": sf.Newton(**QUICK_STEPS), "random_state": 0}
+
+
+def quick(solver=sf.Newton, **own):
+    """Return the options of a fit of a few steps, with others of its solver."""
+    return {**QUICK, "solver": solver(**{**QUICK_STEPS, **own})}
 
 
 def make_problem(p=6, alpha=0.05, n=400, seed=1, strength=(0.5, 1.5), penalize_main=True):
@@ -19,6 +26,13 @@ def make_problem(p=6, alpha=0.05, n=400, seed=1, strength=(0.5, 1.5), penalize_m
 
 def make_table(p=6, n=1000, seed=1, strength=(0.7, 1.3)):
     return make_field(p, strength=strength, seed=seed).sample(n, method="perfect", seed=seed)
+
+
+def look_at(problem, theta, schedule, simulation, iteration=1):
+    """Return what is known at some parameters by the draws of a schedule, or by all states."""
+    point = Point(iteration, theta, problem.model(theta), 1.0)
+    estimate = schedule.estimate(problem, point, simulation)
+    return Drawn.at(problem, point, estimate, simulation, simulation.n_chains)
 
 
 def theta_of(found):

@@ -18,7 +18,7 @@ from sparsefield.fits import Fit
 from sparsefield.fitting._options import Options
 from sparsefield.fitting._policy import FITTING, FitPolicy
 from sparsefield.fitting._solvers import Newton
-from sparsefield.gradients import Simulation
+from sparsefield.gradients import Known, Simulation
 from sparsefield.inference import make_backend
 from sparsefield.marks import fit_newton, mark
 from sparsefield.model import PairwiseMRF
@@ -38,10 +38,8 @@ from sparsefield.objective import (
 from sparsefield.optimality import Promise, certify_slope
 from sparsefield.pseudolikelihood import solve_pseudo_likelihood
 from sparsefield.solvers import (
-    ExactStand,
     Limits,
     NewtonEnd,
-    Stand,
     follow,
     keep_if_lower,
     run_newton,
@@ -83,7 +81,7 @@ class Learner:
         The levels that count as half a row, where main effects are free.
     data : DataTerm
         What the objective takes of the rows.
-    stand : Stand, ExactStand or None
+    known : Drawn, Enumerated or None
         Draws at the last fit that had no part in choosing it, or the enumerated states that led to it, where there are
         some.
     """
@@ -95,7 +93,7 @@ class Learner:
         self._simulation = Simulation(own.n_chains, options.seed, own.persists, backend)  # of the last fit
         self._n_learned = 0
         self._take_rows(is_free=not options.penalize_main)
-        self.stand: Stand | ExactStand | None = None
+        self.known: Known | None = None
 
     def _take_rows(self, *, is_free: bool) -> None:
         """Take the rows as the objective does where main effects are free, or are not."""
@@ -108,7 +106,7 @@ class Learner:
         alpha: float,
         *,
         penalty: Penalty | None = None,
-        start: Matrix | Stand | ExactStand | None = None,
+        start: Matrix | Known | None = None,
         began: float | None = None,
         watch: Watch | None = None,
     ) -> Fit:
@@ -122,7 +120,7 @@ class Learner:
             Strength of the penalty.
         penalty : Penalty, optional
             A penalty of one's own in place of the one that the options ask for, with an alpha of its own.
-        start : ndarray of shape (n_slots, n_slots), Stand or ExactStand, optional
+        start : ndarray of shape (n_slots, n_slots), Drawn or Enumerated, optional
             Where to start, or draws or enumerated states there; what the option `init` says unless given.
         began : float, optional
             When the fit began, by `time.perf_counter`; now unless given.
@@ -140,7 +138,7 @@ class Learner:
         alpha: float,
         *,
         penalty: Penalty | None = None,
-        start: Matrix | Stand | ExactStand | None = None,
+        start: Matrix | Known | None = None,
         enough: float | None = None,
         began: float | None = None,
         watch: Watch | None = None,
@@ -157,7 +155,7 @@ class Learner:
         self,
         alpha: float,
         penalty: Penalty | None,
-        start: Matrix | Stand | ExactStand | None,
+        start: Matrix | Known | None,
         enough: float | None,
         began: float | None,
         watch: Watch | None,
@@ -182,40 +180,37 @@ class Learner:
             self._take_rows(is_free=is_free)
         problem = Problem(self.data, self.table.domain, own)
         theta: Matrix | None
+        known: Known | None = None
         if start is None:
             theta = self._find_start(problem, limits)
-        elif isinstance(start, Stand | ExactStand):
-            theta = start.theta
-        else:
+        elif isinstance(start, np.ndarray):
             theta = problem.coordinates.of_slots(start)
-        self.stand, end = None, None
+        else:
+            theta, known = start.theta, start
+        nearby = None if known is None else known.near(known.theta)
+        self.known, end = None, None
         summed = None
         if isinstance(own, Ridge) and theta is not None and options.steps.sums_out:
             given = problem, self._simulation, limits, theta, watch
             summed = solve_summed(*given, policy=policy.newton, sums=policy.sums)
         if summed is not None:
-            fit, self.stand = summed
-        elif isinstance(options.steps, Newton) and isinstance(start, ExactStand) and enough is not None:
+            fit, self.known = summed
+        elif isinstance(options.steps, Newton) and nearby is not None and enough is not None:
             sums = self._simulation.backend
-            fit, self.stand = follow(problem, sums, limits, start, enough, watch, policy=policy.newton)
+            fit, self.known = follow(problem, sums, limits, nearby, enough, watch, policy=policy.newton)
         elif isinstance(options.steps, Newton):
-            first = start if isinstance(start, Stand) else theta
-            end = self._run_newton(problem, first, self._find_gap(problem), limits, watch)
-            fit, self.stand = end.fit(), end.stand
+            drawn, gap, agreement = None if known is None else known.drawn, self._find_gap(problem), options.agreement
+            arguments = problem, options.steps.way, self._simulation, limits, theta, gap, agreement, watch
+            end = run_newton(*arguments, known=drawn, policy=policy.newton)
+            fit, self.known = end.fit(), end.known
         else:
             common = _as_arguments(limits, theta, watch)
             common |= {"step_size": options.steps.step_size, "policy": policy.proximal}
             fit = solve(problem, options.steps.way, self._simulation, **common)
             fresh = problem.with_data(self._make_data(self._simulation.seed_of(Use.ITERATION_ZERO, Use.COMPARED)))
-            both = {"policy": policy.proximal, "newton": policy.newton}
-            fit = keep_if_lower(fresh, fit, theta, self._simulation, limits, **both)
+            judges: dict[str, Any] = {"policy": policy.proximal, "newton": policy.newton}
+            fit = keep_if_lower(fresh, fit, theta, self._simulation, limits, **judges)
         return _Solved(fit, problem, limits, theta, end, kind=penalty, is_begun=start is None)
-
-    def _run_newton(
-        self, problem: Problem, start: Matrix | Stand | None, gap: float, limits: Limits, watch: Watch | None
-    ) -> NewtonEnd:
-        way, agreement, own = self.options.steps.way, self.options.agreement, self._policy.newton
-        return run_newton(problem, way, self._simulation, limits, start, gap, agreement, watch, policy=own)
 
     def _find_gap(self, problem: Problem) -> float:
         """Return how far above its optimum the objective may be."""
@@ -325,9 +320,9 @@ class Learner:
         with until(limits.end):
             if not problem.data.is_fixed:
                 return certify_slope(fit, self.rows, gap, simulation, policy=policy.gaps)
-            known = self.stand.moments if isinstance(self.stand, Stand) else None
+            drawn = None if self.known is None else self.known.drawn
             promise = Promise(problem, self.rows, gap, go_on, simulation, limits, watch, policy.gaps)
-            return promise.keep(fit, known)
+            return promise.keep(fit, None if drawn is None else drawn.moments)
 
 
 def _as_arguments(limits: Limits, start: Matrix | None, watch: Watch | None) -> dict[str, Any]:

@@ -6,9 +6,10 @@ there are.
 """
 
 from sparsefield.gradients._best import BestDraws, enumerates, negligible_bias
-from sparsefield.gradients._exact import ExactMoments
+from sparsefield.gradients._exact import ExactMoments, without_error
 from sparsefield.gradients._fixed import Fixed, Increasing
-from sparsefield.gradients._perfect import PerfectDraws
+from sparsefield.gradients._known import Drawn, Enumerated, Known
+from sparsefield.gradients._perfect import PerfectDraws, draw_exactly
 from sparsefield.gradients._proximal_step import ProximalStep
 from sparsefield.gradients._schedule import Estimate, Point, Schedule, Simulation
 from sparsefield.gradients._tay import CertificateKind, Tay
@@ -16,16 +17,21 @@ from sparsefield.gradients._tay import CertificateKind, Tay
 __all__ = [
     "BestDraws",
     "CertificateKind",
+    "Drawn",
+    "Enumerated",
     "Estimate",
     "ExactMoments",
     "Fixed",
     "Increasing",
+    "Known",
     "PerfectDraws",
     "Point",
     "ProximalStep",
     "Schedule",
     "Simulation",
     "Tay",
+    "draw_exactly",
     "enumerates",
     "negligible_bias",
+    "without_error",
 ]

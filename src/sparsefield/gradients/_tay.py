@@ -194,7 +194,7 @@ class Tay:
     def _remedy(self, point: Point) -> str:
         if self.certificate == "coalescence" or np.any(point.model.domain.n_levels > 2):
             return f"Raise max_sweeps. {LESS}"
-        return "Use bound='coalescence', or schedule='perfect'."
+        return "Use Proximal(bound='coalescence'), or schedule='perfect'."
 
 
 _MORE_CHAINS = "Raise max_chains, or use certificates of the bias alone (schedule='tay')."

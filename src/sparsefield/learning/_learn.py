@@ -167,7 +167,7 @@ def learn_with(
 
 def _relax(learner: Learner, first: Fit) -> Fit:
     """Fit the edges of a fit without its penalty; where something is wrong with that, the status has it."""
-    fit = relax(learner, first, learner.stand)
+    fit = relax(learner, first, learner.known)
     if not first.is_serious:
         return fit
     said = f"The fit whose edges are kept: {first.status.sentence} {fit.status.sentence}"

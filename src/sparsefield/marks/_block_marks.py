@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from sparsefield._kernels._local_inverses import invert_blocks
-from sparsefield._typing import Index, Mask, Matrix, Values
-from sparsefield.inference import Draws
+from sparsefield._typing import Index, Mask, Values
+from sparsefield.gradients import Drawn
 from sparsefield.marks._covariance import Covariance, least_ridge
 from sparsefield.marks._curvatures import NearCurvature, NotLocalError
 from sparsefield.marks._narrowing import Candidates
 from sparsefield.marks._optimum import Optimum, margin
 from sparsefield.marks._policy import MarksPolicy
-from sparsefield.objective import Problem, Quadratic, SparseQuadratic, find_near
+from sparsefield.objective import Quadratic, SparseQuadratic, find_near
 
 
 class BlockMargins:
@@ -25,12 +25,8 @@ class BlockMargins:
 
     Parameters
     ----------
-    problem : Problem
-        What is minimised; its penalty is a sum over parameters of slots.
-    theta : ndarray of shape (size, size)
-        The parameters of the fit.
-    draws : Draws
-        Draws at theta.
+    here : Drawn
+        Draws at the fit; its penalty is a sum over parameters of slots.
     found : Optimum
         The optimum that they lead to, without bias; its curvature is sparse.
     reach : int
@@ -39,22 +35,13 @@ class BlockMargins:
         Where blocks fail.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        theta: Matrix,
-        draws: Draws,
-        found: Optimum[NearCurvature],
-        reach: int = 1,
-        *,
-        policy: MarksPolicy,
-    ) -> None:
-        penalty = problem.penalty.weights
+    def __init__(self, here: Drawn, found: Optimum[NearCurvature], reach: int = 1, *, policy: MarksPolicy) -> None:
+        theta, draws, penalty = here.theta, here.draws, here.problem.penalty.weights
         assert penalty is not None
         self._blocks = found.quadratic
         a, b = self._blocks.first, self._blocks.second
         # Two statistics of a block are so far apart at most: either is near one of the two variables in the middle.
-        near = find_near(theta, problem.domain.slot_variables, a, b, 2 * reach + 1)
+        near = find_near(theta, here.problem.domain.slot_variables, a, b, 2 * reach + 1)
         self.candidates = Candidates.of(theta[a, b], found.theta, penalty[a, b])
         self._rows, self._n = SparseQuadratic.of(draws, a, b, near), self._blocks.n
         self._a, self._b, self._draws, self._found, self._policy = a, b, draws, found, policy

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsefield._typing import Index, Mask, Matrix, Values
+from sparsefield.gradients import Drawn
 from sparsefield.inference import Draws
 from sparsefield.marks._policy import MarksPolicy
-from sparsefield.objective import RARE, Problem, Quadratic, SparseQuadratic, find_few_near, find_near
+from sparsefield.objective import RARE, Quadratic, SparseQuadratic, find_few_near, find_near
 
 
 class NotLocalError(ArithmeticError):
@@ -40,16 +41,16 @@ def _rare(units: Values | float, n: int, variances: Values) -> Values:
     return np.asarray(np.maximum(0.0, units * RARE / n - variances))
 
 
-def whole_curvature(problem: Problem, draws: Draws, some: Mask) -> Curvature:
+def whole_curvature(here: Drawn, some: Mask) -> Curvature:
     """Return the curvature over the parameters that are marked, of shape (size, size)."""
     a, b = np.nonzero(np.triu(some))
-    return Curvature.of(draws, a, b, problem.coordinates.units[a, b])
+    return Curvature.of(here.draws, a, b, here.problem.coordinates.units[a, b])
 
 
-def near_curvature(problem: Problem, theta: Matrix, draws: Draws, a: Index, b: Index, reach: int) -> NearCurvature:
+def near_curvature(here: Drawn, a: Index, b: Index, reach: int) -> NearCurvature:
     """Return the curvature over a list of parameters, of statistics `reach` neighbours apart at most in theta."""
-    near = find_near(theta, problem.domain.slot_variables, a, b, reach)
-    return NearCurvature.of(draws, a, b, near, problem.coordinates.units[a, b])
+    near = find_near(here.theta, here.problem.domain.slot_variables, a, b, reach)
+    return NearCurvature.of(here.draws, a, b, near, here.problem.coordinates.units[a, b])
 
 
 def decrement(curvature: Curvature | NearCurvature, moves: Values, bends: Values) -> float:
@@ -63,13 +64,13 @@ def is_feasible(n_statistics: int, draws: Draws, most: int, *, policy: MarksPoli
     return n_statistics <= min(most, draws.n // policy.draws_each)
 
 
-def choose_reach(problem: Problem, theta: Matrix, some: Mask, *, policy: MarksPolicy) -> int | None:
+def choose_reach(here: Drawn, some: Mask, *, policy: MarksPolicy) -> int | None:
     """Return how far blocks reach where there are many statistics and few of them near each; None for the whole."""
     a, b = np.nonzero(np.triu(some))
-    if len(a) <= policy.whole_is_cheap or not problem.is_by_slots:
+    if len(a) <= policy.whole_is_cheap or not here.problem.is_by_slots:
         return None
     for reach in policy.reaches:
         most = min(policy.largest_share * len(a) ** 2, policy.most_each * len(a) if reach > 1 else np.inf) / 2
-        if find_few_near(theta, problem.domain.slot_variables, a, b, reach, int(most)) is not None:
+        if find_few_near(here.theta, here.problem.domain.slot_variables, a, b, reach, int(most)) is not None:
             return reach
     return None

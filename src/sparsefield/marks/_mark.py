@@ -87,7 +87,7 @@ def _find_undecided(end: NewtonEnd, *, policy: MarksPolicy) -> Mask | None:
         return None
     most = min(policy.growth**policy.most_looks * here.n_asked, policy.most_draws)
     while True:
-        marks = find_undecided(here.problem, here.theta, here.draws, here.estimate, here.counts, policy=policy)
+        marks = find_undecided(here, policy=policy)
         n = end.afford(policy.growth * here.n_asked)
         if marks is None or n <= here.n_asked or n > most:
             return marks

@@ -6,9 +6,8 @@ from contextlib import suppress
 
 import numpy as np
 
-from sparsefield._typing import Index, Mask, Matrix
-from sparsefield.gradients import Estimate, negligible_bias
-from sparsefield.inference import Draws
+from sparsefield._typing import Index, Mask
+from sparsefield.gradients import Drawn, negligible_bias
 from sparsefield.marks._block_marks import BlockMargins
 from sparsefield.marks._covariance import Covariance
 from sparsefield.marks._curvatures import Curvature, NotLocalError, choose_reach
@@ -19,19 +18,10 @@ from sparsefield.marks._policy import MARKS, MarksPolicy
 from sparsefield.marks._reweighted_optimum import find_whole_optimum
 from sparsefield.marks._sparse_optimum import find_near_optimum
 from sparsefield.marks._whole_marks import WholeMargins
-from sparsefield.objective import Problem
 from sparsefield.solvers import UNDECIDED
 
 
-def find_undecided(
-    problem: Problem,
-    theta: Matrix,
-    draws: Draws,
-    estimate: Estimate,
-    counts: float = 1.0,
-    *,
-    policy: MarksPolicy = MARKS,
-) -> Mask | None:
+def find_undecided(here: Drawn, *, policy: MarksPolicy = MARKS) -> Mask | None:
     """Mark the parameters of which draws do not settle whether they are zero in the optimum, as they are in theta.
 
     Draws at theta that had no say in it lead to an optimum which is off by their simulation error alone. It is a
@@ -43,17 +33,8 @@ def find_undecided(
 
     Parameters
     ----------
-    problem : Problem
-        What is minimised.
-    theta : ndarray of shape (size, size)
-        The parameters of the fit.
-    draws : Draws
-        Draws at theta, others than those that led there.
-    estimate : Estimate
-        Moments at theta of these draws, or of more.
-    counts : float
-        What a draw counts for: less than one where missing values take from the curvature, and add simulation error of
-        their own.
+    here : Drawn
+        The fit, with draws that had no part in choosing it.
     policy : MarksPolicy
         Tuning constants.
 
@@ -64,7 +45,8 @@ def find_undecided(
         set where the draws do not reach the optimum, and none is where moments are exact. None where nothing is known:
         of draws whose bias is not negligible, and of a penalty that is no sum over parameters or groups.
     """
-    if draws.n is None:
+    problem, theta, estimate = here.problem, here.theta, here.estimate
+    if here.draws.n is None:
         return np.zeros((problem.domain.n_slots,) * 2, dtype=bool)
     weights, certificate = problem.penalty.weights, estimate.certificate
     if weights is None or certificate is None or not estimate.is_certified:
@@ -75,7 +57,7 @@ def find_undecided(
     marks: Mask = is_free & (theta == 0)  # the optimum has no such zeros: no step has reached them
     if not weights.any():
         return problem.coordinates.spread(marks)
-    found = _find_open(problem, theta, draws, estimate, counts, policy=policy)
+    found = _find_open(here, policy=policy)
     if found is None:
         return problem.coordinates.spread(np.asarray(marks | (weights > 0)))
     a, b, is_open = found
@@ -83,30 +65,27 @@ def find_undecided(
     return problem.coordinates.spread(marks)
 
 
-def _find_open(
-    problem: Problem, theta: Matrix, draws: Draws, estimate: Estimate, counts: float, *, policy: MarksPolicy
-) -> tuple[Index, Index, Mask] | None:
+def _find_open(here: Drawn, *, policy: MarksPolicy) -> tuple[Index, Index, Mask] | None:
     """Return the parameters that may differ from zero and which of them are open; None if that is out of reach."""
-    assert estimate.certificate is not None
+    assert here.estimate.certificate is not None
     # Biases of statistics far apart may add up.
-    is_for_blocks = estimate.certificate.total == 0 and counts == 1
-    held = (theta != 0) | find_free(problem)
-    reach = choose_reach(problem, theta, held, policy=policy) if is_for_blocks else None
+    is_for_blocks = here.estimate.certificate.total == 0 and here.counts == 1
+    held = (here.theta != 0) | find_free(here.problem)
+    reach = choose_reach(here, held, policy=policy) if is_for_blocks else None
     if reach is not None:
         # Where far covariances matter, or keep steps from ending, the whole one serves, if there is memory for it.
         with suppress(NotLocalError):
-            near = find_near_optimum(problem, theta, draws, estimate, reach, policy=policy)
+            near = find_near_optimum(here, reach, policy=policy)
             if near is not None:
-                margins = BlockMargins(problem, theta, draws, near, reach, policy=policy)
+                margins = BlockMargins(here, near, reach, policy=policy)
                 return near.quadratic.first, near.quadratic.second, find_open(margins, policy=policy)
-    found = find_whole_optimum(problem, theta, draws, estimate, counts, policy=policy)
-    return None if found is None else _find_open_by_all(problem, theta, found, policy=policy)
+    found = find_whole_optimum(here, policy=policy)
+    return None if found is None else _find_open_by_all(here, found, policy=policy)
 
 
-def _find_open_by_all(
-    problem: Problem, theta: Matrix, found: Optimum[Curvature], *, policy: MarksPolicy
-) -> tuple[Index, Index, Mask]:
+def _find_open_by_all(here: Drawn, found: Optimum[Curvature], *, policy: MarksPolicy) -> tuple[Index, Index, Mask]:
     """Return the parameters that may differ from zero and which of them are open, by the whole covariance."""
+    problem, theta = here.problem, here.theta
     a, b = found.quadratic.first, found.quadratic.second
     covariance = Covariance.of(found.quadratic, is_exact=problem.coordinates.is_plain)
     weights, groups = problem.penalty.weights, problem.penalty.groups

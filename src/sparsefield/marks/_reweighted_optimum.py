@@ -8,8 +8,7 @@ import numpy as np
 
 from sparsefield._typing import Mask, Matrix, Values
 from sparsefield.certificates import Certificate
-from sparsefield.gradients import Estimate
-from sparsefield.inference import Draws
+from sparsefield.gradients import Drawn
 from sparsefield.marks._curvatures import Curvature, decrement, is_feasible, whole_curvature
 from sparsefield.marks._optimum import Optimum, find_free, margin, may_differ
 from sparsefield.marks._policy import MarksPolicy
@@ -19,61 +18,47 @@ from sparsefield.objective import Penalty, Problem, rest_variances, spans
 from sparsefield.solvers import move_gradients
 
 
-def find_whole_optimum(
-    problem: Problem, theta: Matrix, draws: Draws, estimate: Estimate, counts: float = 1.0, *, policy: MarksPolicy
-) -> Optimum[Curvature] | None:
+def find_whole_optimum(here: Drawn, *, policy: MarksPolicy) -> Optimum[Curvature] | None:
     """Find the optimum of draws with importance weights, and all that may differ from zero; None if out of reach."""
+    problem, estimate, counts = here.problem, here.estimate, here.counts
     weights, certificate = problem.penalty.weights, estimate.certificate
     assert weights is not None
     assert certificate is not None
     is_free = find_free(problem)
     variances, each = rest_variances(problem, estimate.moments, np.diagonal(is_free)), spans(problem)
     penalty, bias = problem.penalty, _bias(problem, certificate)
-    n, sizes = counts * estimate.n_chains, penalty.sizes(problem.gradient(problem.see(estimate.moments)))
-    is_held = (penalty.sizes(theta) > 0) | is_free
+    n, sizes = counts * estimate.n_chains, penalty.sizes(here.gradient)
+    is_held = (penalty.sizes(here.theta) > 0) | is_free
     # About as many as at the optimum: where these are too many, the way there is not made.
     possible = is_held | may_differ(sizes, weights, _margins(variances, each, n, bias))
-    if not is_feasible(count_once(possible), draws, policy.most_whole, policy=policy):
+    if not is_feasible(count_once(possible), here.draws, policy.most_whole, policy=policy):
         return None
     active = is_held | ((weights > 0) & (sizes > weights - np.sqrt(variances / n)))
     # No fewer draws count at the optimum than the least share of them: margins are no larger there.
     margins = _margins(variances, each, policy.least_share * n, bias)
-    found = reweight_to_optimum(problem, theta, draws, estimate, active, margins, policy=policy)
+    found = reweight_to_optimum(here, active, margins, policy=policy)
     if found is None:
         return None
     there, gradient, left = found
     left *= counts
     possible = is_held | (penalty.sizes(there) > 0)
     possible = possible | may_differ(penalty.sizes(gradient), weights, _margins(variances, each, left, bias))
-    if not is_feasible(count_once(possible), draws, policy.most_whole, policy=policy):
+    if not is_feasible(count_once(possible), here.draws, policy.most_whole, policy=policy):
         return None
-    curvature = whole_curvature(problem, draws, possible)
+    curvature = whole_curvature(here, possible)
     a, b = curvature.first, curvature.second
     return Optimum(there[a, b], gradient[a, b], curvature, left, bias, each[a, b])
 
 
 def reweight_to_optimum(
-    problem: Problem,
-    theta: Matrix,
-    draws: Draws,
-    estimate: Estimate,
-    active: Mask,
-    margins: Matrix | float = 0.0,
-    *,
-    policy: MarksPolicy,
+    here: Drawn, active: Mask, margins: Matrix | float = 0.0, *, policy: MarksPolicy
 ) -> tuple[Matrix, Matrix, float] | None:
-    """Find the optimum that draws at theta lead to, by Newton steps on the draws with importance weights.
+    """Find the optimum that draws lead to, by Newton steps on the draws with importance weights.
 
     Parameters
     ----------
-    problem : Problem
-        What is minimised.
-    theta : ndarray of shape (size, size)
-        Where the draws were made.
-    draws : Draws
+    here : Drawn
         The draws.
-    estimate : Estimate
-        Moments of these draws, or of more.
     active : ndarray of shape (size, size), bool
         What the first step is about. Others join where they violate optimality.
     margins : ndarray of shape (size, size) or float
@@ -87,8 +72,8 @@ def reweight_to_optimum(
         The optimum, the gradient of the smooth part there, and the effective sample size. None if the draws do not
         reach that far.
     """
-    steps = _WholeSteps(problem, theta, draws, estimate, active, margins, policy)
-    n = follow_weights(steps, estimate.n_chains, policy=policy)
+    steps = _WholeSteps(here, active, margins, policy)
+    n = follow_weights(steps, here.n, policy=policy)
     return None if n is None else (steps.there, steps.gradient, n)
 
 
@@ -104,27 +89,18 @@ class _WholeSteps:
 
     forgets = False
 
-    def __init__(
-        self,
-        problem: Problem,
-        theta: Matrix,
-        draws: Draws,
-        estimate: Estimate,
-        active: Mask,
-        margins: Matrix | float,
-        policy: MarksPolicy,
-    ) -> None:
-        self._problem, self._theta, self._draws, self._policy = problem, theta, draws, policy
-        self._active, self._margins, self._finest = active, margins, finest_tol(estimate.n_chains, policy=policy)
-        self._start = problem.gradient(problem.see(estimate.moments))
-        self.there, self.gradient = theta, self._start.copy()
+    def __init__(self, here: Drawn, active: Mask, margins: Matrix | float, policy: MarksPolicy) -> None:
+        self._here, self._problem, self._draws, self._policy = here, here.problem, here.draws, policy
+        self._active, self._margins, self._finest = active, margins, finest_tol(here.n, policy=policy)
+        self._start = here.gradient
+        self.there, self.gradient = here.theta, self._start.copy()
         self._grow()
 
     def begin(self) -> bool:
         """Model the objective over the working set, and say whether draws and memory allow for it."""
         if not is_feasible(count_once(self._active), self._draws, self._policy.most_whole, policy=self._policy):
             return False
-        self._model = whole_curvature(self._problem, self._draws, self._active)
+        self._model = whole_curvature(self._here, self._active)
         return True
 
     def violation(self) -> float:
@@ -140,8 +116,8 @@ class _WholeSteps:
     def move(self, moves: Values, stride: float) -> tuple[float, float]:
         """Make such a share of a step, and find gradients over the working set."""
         a, b = self._model.first, self._model.second
-        self.there = self.there + scatter(a, b, stride * moves, len(self._theta))
-        values = self._draws.along(self.there - self._theta)
+        self.there = self.there + scatter(a, b, stride * moves, len(self.there))
+        values = self._draws.along(self.there - self._here.theta)
         log_mean, share = self._draws.reweight(values)
         self._weights = np.exp(values - log_mean)
         self.gradient[a, b] = self.gradient[b, a] = self._start[a, b] + self._draws.project_onto(self._weights, a, b)

@@ -8,31 +8,28 @@ import numpy as np
 
 from sparsefield._typing import Index, Mask, Matrix, Values
 from sparsefield.data import Moments
-from sparsefield.gradients import Estimate
-from sparsefield.inference import Draws
+from sparsefield.gradients import Drawn
 from sparsefield.marks._curvatures import NearCurvature, NotLocalError, decrement, is_feasible, near_curvature
 from sparsefield.marks._optimum import Optimum, margin, may_differ
 from sparsefield.marks._policy import MarksPolicy
 from sparsefield.marks._reweighting import finest_tol, follow_weights
-from sparsefield.objective import Problem, rest_of_some, smallest_subgradient
+from sparsefield.objective import rest_of_some, smallest_subgradient
 from sparsefield.solvers import find_candidates
 
 
-def find_near_optimum(
-    problem: Problem, theta: Matrix, draws: Draws, estimate: Estimate, reach: int = 1, *, policy: MarksPolicy
-) -> Optimum[NearCurvature] | None:
+def find_near_optimum(here: Drawn, reach: int = 1, *, policy: MarksPolicy) -> Optimum[NearCurvature] | None:
     """Find the optimum of draws with importance weights, and all that may differ from zero; None if out of reach.
 
     The penalty is a sum over parameters of slots, and the draws have no bias. Steps have the covariances of statistics
     that are near each other, `reach` neighbours apart at most (`SparseSteps`), over a working set. Once the optimum
     over that is found, rough gradients of all others say which of them to look at.
     """
-    screen, n = _Screen.of(problem, theta, estimate.moments), estimate.n_chains
+    screen, n = _Screen.of(here), here.n
     a, b = screen.find(n)
-    if not is_feasible(len(a), draws, policy.most_near, policy=policy):  # about as many as at the optimum
+    if not is_feasible(len(a), here.draws, policy.most_near, policy=policy):  # about as many as at the optimum
         return None
     keep = screen.is_held(a, b) | (np.abs(screen.gradient(a, b)) > screen.pays(a, b) - screen.errors(a, b, n))
-    steps = SparseSteps(problem, theta, draws, screen, a[keep], b[keep], n, reach, policy)
+    steps = SparseSteps(here, screen, a[keep], b[keep], reach, policy)
     left = follow_weights(steps, n, policy=policy)
     return None if left is None else steps.end(left)
 
@@ -66,11 +63,13 @@ class _Screen:
     least: float
 
     @classmethod
-    def of(cls, problem: Problem, theta: Matrix, moments: Moments) -> _Screen:
+    def of(cls, here: Drawn) -> _Screen:
+        problem = here.problem
         weights, is_parameter = problem.penalty.weights, problem.coordinates.is_parameter
         assert weights is not None
         least = float(weights.min(initial=np.inf, where=is_parameter & (weights > 0)))
-        return cls(theta, moments, problem.target, weights, is_parameter, np.diagonal(weights) == 0, least)
+        is_free = np.diagonal(weights) == 0
+        return cls(here.theta, here.estimate.moments, problem.target, weights, is_parameter, is_free, least)
 
     def pays(self, a: Index, b: Index) -> Values:
         """Return what parameters pay."""
@@ -121,27 +120,16 @@ class SparseSteps:
 
     forgets = True
 
-    def __init__(
-        self,
-        problem: Problem,
-        theta: Matrix,
-        draws: Draws,
-        screen: _Screen,
-        a: Index,
-        b: Index,
-        n: int,
-        reach: int,
-        policy: MarksPolicy,
-    ) -> None:
+    def __init__(self, here: Drawn, screen: _Screen, a: Index, b: Index, reach: int, policy: MarksPolicy) -> None:
         self.a, self.b = a, b
-        self._problem, self._theta, self._draws, self._screen, self._n = problem, theta, draws, screen, n
-        self._reach, self._policy, self._finest = reach, policy, finest_tol(n, policy=policy)
-        self._there, self._gradient = theta[a, b], screen.gradient(a, b)
+        self._here, self._theta, self._draws, self._screen = here, here.theta, here.draws, screen
+        self._reach, self._policy, self._finest = reach, policy, finest_tol(here.n, policy=policy)
+        self._there, self._gradient = self._theta[a, b], screen.gradient(a, b)
         self._stride = 1.0  # the share of the last step that was made
         # What draws have along the way, and the objective at its end, less what it has in common everywhere.
-        self._values, self._objective = np.zeros(draws.n or 0), float(screen.pays(a, b) @ np.abs(self._there))
+        self._values, self._objective = np.zeros(self._draws.n or 0), float(screen.pays(a, b) @ np.abs(self._there))
         # Gradients of the others: what draws have moved them by when their weights were last looked at.
-        self._weights, self._seen = np.ones(draws.n or 0), np.ones(draws.n or 0)
+        self._weights, self._seen = np.ones(self._draws.n or 0), np.ones(self._draws.n or 0)
         self._moved: Matrix | None = None
         self._error = 0.0
 
@@ -205,7 +193,7 @@ class SparseSteps:
             rough += self._moved
         self._moved, self._error, self._seen = rough, self._error + error, self._weights
         # No fewer draws count at the optimum than the least share of them: margins are no larger there.
-        a, b = self._screen.find(self._policy.least_share * self._n, self._moved, self._error)
+        a, b = self._screen.find(self._policy.least_share * self._here.n, self._moved, self._error)
         is_other = np.isin(self._key(a, b), self._key(self.a, self.b), invert=True)
         a, b = a[is_other], b[is_other]
         gradient = self._find_gradient(a, b)
@@ -230,7 +218,7 @@ class SparseSteps:
         return Optimum(there[keep], gradient[keep], self._find_curvature(a, b), n, 0.0, np.ones(len(a)))
 
     def _find_curvature(self, a: Index, b: Index) -> NearCurvature:
-        return near_curvature(self._problem, self._theta, self._draws, a, b, self._reach)
+        return near_curvature(self._here, a, b, self._reach)
 
     def _find_gradient(self, a: Index, b: Index) -> Values:
         return self._screen.gradient(a, b) + self._draws.project_onto(self._weights, a, b)

@@ -128,7 +128,7 @@ def assess(
         return replace(bound_gap(problem, theta, backend=backend), subgradient=_largest_entry(problem, model, backend))
     risk = policy.entropy * (1 - confidence) / USES
     try:
-        here = Means(problem, model, simulation, Use.HERE, risk, policy=policy)
+        here = Means.of(problem, model, simulation, Use.HERE, risk, policy=policy)
     except OutOfReachError:
         return GapBound(kind="proven", confidence=confidence, why=_OUT_OF_REACH)
     # The data themselves are feasible only where the penalty is a norm.
@@ -140,7 +140,7 @@ def assess(
     found = bound_gap(problem, theta, n_draws=n_draws, confidence=left, **options)
     return replace(
         found.or_proven(by_entropy),
-        subgradient=_bound_entry(problem, here),
+        subgradient=_bound_entry(here),
         confidence=confidence,
         n_draws=n_draws + n_second + found.n_draws,
     )
@@ -161,15 +161,16 @@ def assess_slope(
         return GapBound(kind="exact", subgradient=entry, why=_NOT_CONVEX)
     none = GapBound(kind="proven", confidence=confidence, why=_OUT_OF_REACH)
     try:
-        here = Means(problem, model, simulation, Use.HERE, (1 - confidence) / USES, policy=policy)
+        here = Means.of(problem, model, simulation, Use.HERE, (1 - confidence) / USES, policy=policy)
     except OutOfReachError:
         return none
-    return replace(none, subgradient=_bound_entry(problem, here), n_draws=simulation.n_chains, why=_NOT_CONVEX)
+    return replace(none, subgradient=_bound_entry(here), n_draws=simulation.n_chains, why=_NOT_CONVEX)
 
 
-def _bound_entry(problem: Problem, here: Means) -> float:
+def _bound_entry(here: Means) -> float:
     """Bound the largest entry of the smallest subgradient, from draws: by the largest norm of a group of them."""
-    violation = problem.subgradient(here.theta, here.batch.gradient)
+    problem = here.drawn.problem
+    violation = problem.subgradient(here.drawn.theta, here.drawn.gradient)
     return float((problem.penalty.sizes(violation) + here.errors).max(initial=0.0))
 
 

@@ -7,11 +7,12 @@ from scipy.special import ndtri
 
 from sparsefield._typing import Matrix, Values
 from sparsefield.data import Moments, count
+from sparsefield.gradients import Drawn
 from sparsefield.model import scatter
 from sparsefield.objective import Problem, count_statements, widths
 from sparsefield.optimality._decrement import Tail, bound_divergence, bound_powers, find_excess, spill
 from sparsefield.optimality._dual_point import RefusalError, Targets, count_targets, mean_error
-from sparsefield.optimality._fresh_draws import Batch, Factored, bound_reach
+from sparsefield.optimality._fresh_draws import Factored, bound_reach, n_seen
 from sparsefield.optimality._gap_bound import GapBound
 from sparsefield.optimality._hotelling import limit_decrement, remove_errors, widen_limit
 from sparsefield.optimality._policy import GAPS, GapPolicy
@@ -47,19 +48,18 @@ def draws_for_targets(problem: Problem, theta: Matrix, moments: Moments | None, 
 
 
 def judge(
-    problem: Problem,
-    theta: Matrix,
     targets: Targets,
-    chose: Batch,
-    fresh: Batch,
+    chose: Drawn,
+    fresh: Drawn,
     risk: float,
     *,
     policy: GapPolicy = GAPS,
 ) -> tuple[GapBound, Targets | None]:
-    """Bound the gap at theta from draws that are independent of the targets and of the draws that these come from.
+    """Bound the gap where fresh draws are, which are independent of the targets and of the draws that these come from.
 
     Where a zero near its penalty is all that is in the way, also return targets for a second try on other draws.
     """
+    problem, theta = fresh.problem, fresh.theta
     check_draws(targets, fresh, policy=policy)
     factored = _factor_covariance(targets, fresh, policy)
     v = fresh.gradient[targets.first, targets.second] + targets.t
@@ -92,7 +92,7 @@ def judge(
     return GapBound(cost + divergence, estimate=estimate), None
 
 
-def _factor_covariance(targets: Targets, batch: Batch, policy: GapPolicy) -> Factored:
+def _factor_covariance(targets: Targets, batch: Drawn, policy: GapPolicy) -> Factored:
     """Return the covariance of the statistics of S over draws, RefusalError where they do not tell all apart."""
     try:
         return Factored(batch.covariance(targets.first, targets.second), policy=policy)
@@ -101,7 +101,7 @@ def _factor_covariance(targets: Targets, batch: Batch, policy: GapPolicy) -> Fac
 
 
 def _bound_tails(
-    h: Values, limit: float, targets: Targets, fresh: Batch, factored: Factored, risk: float
+    h: Values, limit: float, targets: Targets, fresh: Drawn, factored: Factored, risk: float
 ) -> tuple[float, float]:
     """Bound the divergence, and how far negative states move the moments outside S, as a share of their ranges.
 
@@ -116,15 +116,15 @@ def _bound_tails(
     return divergence, spill(tail, excess) if np.isfinite(excess) else np.inf
 
 
-def check_draws(targets: Targets, batch: Batch, *, policy: GapPolicy = GAPS) -> None:
+def check_draws(targets: Targets, batch: Drawn, *, policy: GapPolicy = GAPS) -> None:
     """Refuse draws that are too few for the statistics of S."""
     each = policy.judging_draws_each
     if batch.n < each * targets.n:
         wanted = f"use more than {each} for each, from n_draws={each * targets.n} on"
         raise RefusalError(f"{batch.n} draws are too few for {targets.n} statistics: {wanted}")
-    n_seen = batch.n_seen(targets.first, targets.second)
-    if n_seen < policy.least_seen:
+    seen = n_seen(batch, targets.first, targets.second)
+    if seen < policy.least_seen:
         # Draws in proportion, and half as many again for chance.
-        wanted = "" if n_seen == 0 else f", about n_draws={1.5 * batch.n * policy.least_seen / n_seen:.2g}"
-        seen = f"one of them in {count(int(n_seen), 'draw')} of {batch.n}"
-        raise RefusalError(f"statistics of the support are hardly ever seen, {seen}: use more draws{wanted}")
+        wanted = "" if seen == 0 else f", about n_draws={1.5 * batch.n * policy.least_seen / seen:.2g}"
+        said = f"one of them in {count(int(seen), 'draw')} of {batch.n}"
+        raise RefusalError(f"statistics of the support are hardly ever seen, {said}: use more draws{wanted}")

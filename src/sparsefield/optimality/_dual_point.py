@@ -10,9 +10,9 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import ndtri
 
 from sparsefield._typing import Index, Matrix, Values
+from sparsefield.gradients import Drawn
 from sparsefield.model import count_once, scatter, sum_once
 from sparsefield.objective import RARE, Penalty, Problem, Quadratic, count_statements, members_of, rest_variances, spans
-from sparsefield.optimality._fresh_draws import Batch
 from sparsefield.optimality._policy import GAPS, GapPolicy
 from sparsefield.solvers import move_gradients
 
@@ -88,12 +88,13 @@ def count_targets(problem: Problem, theta: Matrix, gradient: Matrix, z: float, n
     return count_once(inside | near)
 
 
-def choose_targets(problem: Problem, theta: Matrix, batch: Batch, z: float, *, policy: GapPolicy = GAPS) -> Targets:
+def choose_targets(batch: Drawn, z: float, *, policy: GapPolicy = GAPS) -> Targets:
     """Choose S and t by a proximal Newton step on a batch of draws.
 
     S has all parameters that are not zero or free, and those zeros whose gradients after the step the draws that judge,
     as many as these, could find beyond their penalties. Raises RefusalError where these are too many.
     """
+    problem, theta = batch.problem, batch.theta
     penalty, weights = problem.penalty, problem.penalty.weights
     if weights is None:
         raise RefusalError("the penalty is not a sum over parameters")
@@ -102,12 +103,12 @@ def choose_targets(problem: Problem, theta: Matrix, batch: Batch, z: float, *, p
     most = policy.most_active
     if count_once(inside) > most:
         raise RefusalError(f"{count_once(inside)} parameters are not zero or free, of at most {most}")
-    rest = rest_variances(problem, batch.slots, np.diagonal(inside))
+    rest = rest_variances(problem, batch.estimate.moments, np.diagonal(inside))
     margin = _margin(problem, rest, z, batch.n)
     active = inside | (is_real & (penalty.sizes(batch.gradient) + margin > weights))
     for _ in range(policy.most_rounds):
-        quadratic, move = _find_step(problem, theta, batch, active, policy)
-        gradients = _gradients_after(problem, batch, move, active, margin)
+        quadratic, move = _find_step(batch, active, policy)
+        gradients = _gradients_after(batch, move, active, margin)
         more = is_real & ~active & (penalty.sizes(gradients) + margin > weights)
         if not more.any():
             break
@@ -121,9 +122,9 @@ def choose_targets(problem: Problem, theta: Matrix, batch: Batch, z: float, *, p
     return Targets(a, b, t[a, b], penalty, is_real & ~chosen, rest, move, decrement)
 
 
-def _gradients_after(problem: Problem, batch: Batch, move: Matrix, active: NDArray[np.bool_], margin: Matrix) -> Matrix:
+def _gradients_after(batch: Drawn, move: Matrix, active: NDArray[np.bool_], margin: Matrix) -> Matrix:
     """Return the gradients after a step, rough ones of statistics that are further than a margin from penalties."""
-    penalty, weights = problem.penalty, problem.penalty.weights
+    penalty, weights = batch.problem.penalty, batch.problem.penalty.weights
     assert weights is not None
 
     def find_near(rough: Matrix, error: float) -> NDArray[np.bool_]:
@@ -155,15 +156,14 @@ def _margin(problem: Problem, rest: Matrix, z: float, n: float) -> Matrix:
     return np.asarray(mean_error(problem, rest, z, n) + spare * np.sqrt(rest * (2 / n)))
 
 
-def _find_step(
-    problem: Problem, theta: Matrix, batch: Batch, active: NDArray[np.bool_], policy: GapPolicy
-) -> tuple[Quadratic, Matrix]:
+def _find_step(batch: Drawn, active: NDArray[np.bool_], policy: GapPolicy) -> tuple[Quadratic, Matrix]:
     """Minimise the quadratic model over the active statistics."""
+    problem, theta = batch.problem, batch.theta
     a, b = np.nonzero(np.triu(active))
     most = policy.most_active
     if len(a) > most:
         raise RefusalError(f"{len(a)} statistics are near their penalties, of at most {most}: use more draws")
-    quadratic = Quadratic.of(batch.draws, a, b, problem.coordinates.units[a, b])
+    quadratic = batch.curvature(a, b)
     tol = policy.inner_noise * 0.5 / np.sqrt(batch.n)
     moves, _ = problem.penalty.minimise(quadratic, theta, batch.gradient, tol=tol, max_epochs=policy.most_epochs)
     return quadratic, scatter(a, b, moves, len(theta))

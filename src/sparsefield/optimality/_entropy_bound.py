@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,11 +10,10 @@ from sparsefield._seeds import Use
 from sparsefield._typing import Matrix
 from sparsefield.certificates import Disagreement
 from sparsefield.data import CountedTable, Rows, distinct_rows
-from sparsefield.gradients import BestDraws, Simulation
-from sparsefield.inference import ChainStates, OutOfReachError
+from sparsefield.gradients import BestDraws, Drawn, Estimate, Point, Simulation, draw_exactly
+from sparsefield.inference import OutOfReachError
 from sparsefield.model import PairwiseMRF, count_once, count_statistics, sum_once
 from sparsefield.objective import L1, Group, Problem, count_statements, describe_penalty, extremes
-from sparsefield.optimality._fresh_draws import Batch
 from sparsefield.optimality._mean_errors import bound_errors, pull_bounds
 from sparsefield.optimality._policy import GAPS, GapPolicy
 from sparsefield.solvers import WatchSteps as Watch
@@ -56,42 +55,42 @@ def bound_by_entropy(
     """
     second = _fit_tighter(problem, here, simulation, risk, watch, policy)
     others = [here] if second is None else [here, second]
-    return min(_bound_gap(problem, here, there, entropy) for there in others), sum(own.batch.n for own in others[1:])
+    return min(_bound_gap(here, there, entropy) for there in others), sum(own.drawn.n for own in others[1:])
 
 
-def _bound_gap(problem: Problem, here: Means, there: Means, entropy: float) -> float:
+def _bound_gap(here: Means, there: Means, entropy: float) -> float:
     """Bound g(here) - H(P) from above, P the field of `there` with as much of the data mixed in as it takes."""
-    domain, data = problem.domain, problem.target
+    problem, theta = here.drawn.problem, here.drawn.theta
     # Free parameters are equalities, which only the data meet.
-    excess = problem.penalty.largest_dual_norm(there.batch.gradient, there.errors)
+    excess = problem.penalty.largest_dual_norm(there.drawn.gradient, there.errors)
     mixed = max(0.0, 1 - problem.penalty.alpha / max(excess, 1e-300))
-    largest = float(np.log(domain.n_levels).sum())
-    gap = here.upper(here.theta - there.theta) + there.upper(there.theta) - sum_once(here.theta * data)
-    return max(0.0, gap + problem.penalty.value(here.theta) + mixed * (largest - entropy))
+    largest = float(np.log(problem.domain.n_levels).sum())
+    gap = here.upper(theta - there.drawn.theta) + there.upper(there.drawn.theta) - sum_once(theta * problem.target)
+    return max(0.0, gap + problem.penalty.value(theta) + mixed * (largest - entropy))
 
 
+@dataclass(frozen=True, eq=False)
 class Means:
-    """Moments of a model from fresh draws, with bounds on their errors that hold together.
+    """Fresh draws, with bounds on the errors of their means that hold together.
 
     Parameters
     ----------
-    problem : Problem
-        Which says of what features the moments are.
-    model : PairwiseMRF
-        The model.
-    simulation : Simulation
-        How many draws, where their random numbers start, and what makes them; OutOfReachError where these can be had in
-        no way.
-    use : Use
-        What they are for.
+    drawn : Drawn
+        The draws.
+    bias, errors : ndarray of shape (size, size)
+        Bounds on what the means of features are off by: the bias of the draws, and that with their simulation error.
     risk : float
         Probability with which the bounds may fail.
-    policy : GapPolicy
-        How long Gibbs chains are swept where there are no exact draws.
     """
 
-    def __init__(
-        self,
+    drawn: Drawn
+    bias: Matrix
+    errors: Matrix
+    risk: float
+
+    @classmethod
+    def of(
+        cls,
         problem: Problem,
         model: PairwiseMRF,
         simulation: Simulation,
@@ -99,40 +98,41 @@ class Means:
         risk: float,
         *,
         policy: GapPolicy = GAPS,
-    ) -> None:
-        self._problem, self._risk, self.theta = problem, risk, problem.theta(model)
-        chains, bias = _draw(model, simulation, use, policy)
-        self.batch, self._bias = Batch(problem, chains), pull_bounds(problem, bias)
-        self.errors = bound_errors(problem, model, self.batch.slots, risk).means + self._bias
+    ) -> Means:
+        """Draw from a model; OutOfReachError where draws can be had in no way."""
+        point = Point(Use.ITERATION_ZERO, problem.theta(model), model, 1.0)
+        estimate = _estimate(point, simulation, use, policy)
+        assert estimate.certificate is not None
+        bias = pull_bounds(problem, estimate.certificate.pair)
+        errors = bound_errors(problem, model, estimate.moments, risk).means + bias
+        return cls(Drawn.at(problem, point, estimate, simulation, simulation.n_chains), bias, errors, risk)
 
     def upper(self, weights: Matrix) -> float:
         """Bound from above the expectation of the statistics times weights (Maurer and Pontil 2009, Theorem 4)."""
-        values, n = self.batch.draws.along(weights), self.batch.n
-        low, high = extremes(self._problem)
+        values, n = self.drawn.draws.along(weights), self.drawn.n
+        low, high = extremes(self.drawn.problem)
         width = sum_once(np.abs(weights) * (high - low))
-        tail = np.log(2 / self._risk)
+        tail = np.log(2 / self.risk)
         error = np.sqrt(2 * values.var(ddof=1) * tail / n) + 7 * width * tail / (3 * (n - 1))
-        return float(values.mean() + error + sum_once(np.abs(weights) * self._bias))
+        return float(values.mean() + error + sum_once(np.abs(weights) * self.bias))
 
 
-def _draw(model: PairwiseMRF, simulation: Simulation, use: Use, policy: GapPolicy) -> tuple[ChainStates, Matrix]:
-    """Return draws and bounds on their biases: exact ones, or those of Gibbs chains that are swept long enough."""
-    domain, n, backend = model.domain, simulation.n_chains, simulation.backend
-    seed = simulation.seed_of(Use.ITERATION_ZERO, use)
+def _estimate(point: Point, simulation: Simulation, use: Use, policy: GapPolicy) -> Estimate:
+    """Return moments with bounds on their biases: of exact draws, or of Gibbs chains that are swept long enough."""
     try:
-        chains, _ = backend.draw(model, n, seed=seed, max_sweeps=policy.most_sweeps)
-        return chains, np.zeros((domain.n_slots, domain.n_slots))
+        return draw_exactly(point, simulation, use, max_sweeps=policy.most_sweeps)
     except OutOfReachError:
+        model, n, backend = point.model, simulation.n_chains, simulation.backend
         far = Disagreement(model)
         ahead = far.next_biases(policy.most_gibbs_sweeps)
-        enough = np.flatnonzero(ahead <= policy.small_bias * np.sqrt(count_statistics(domain) / n))
+        enough = np.flatnonzero(ahead <= policy.small_bias * np.sqrt(count_statistics(model.domain) / n))
         if len(enough) == 0:
             raise
         n_sweeps = int(enough[0]) + 1
         far.sweep(n_sweeps)
-        chains = backend.chains(domain, n, seed=seed)
+        chains = backend.chains(model.domain, n, seed=simulation.seed_of(point.iteration, use))
         chains.sweep(backend.prepare(model), n_sweeps)
-        return chains, far.certificate().pair
+        return Estimate(chains.moments(), n_sweeps, "negligible bias", chains, far.certificate())
 
 
 def _fit_tighter(
@@ -155,12 +155,12 @@ def _fit_tighter(
     tighter = replace(problem, penalty=kind(problem.domain, alpha - margin, 1.0))
     seed = simulation.seed_of(Use.ITERATION_ZERO, Use.TIGHTER_FIT)
     fewer = Simulation(max(1, n_draws // 4), seed, backend=simulation.backend)
-    gap = max(1, count_once(here.theta)) / (2 * n_draws)
-    second = solve_newton(tighter, BestDraws(), fewer, start=here.theta, gap=gap, max_iter=6, watch=watch)
+    gap = max(1, count_once(here.drawn.theta)) / (2 * n_draws)
+    second = solve_newton(tighter, BestDraws(), fewer, start=here.drawn.theta, gap=gap, max_iter=6, watch=watch)
     if second.status.code == "interrupted":
         raise KeyboardInterrupt
     try:
-        return Means(problem, second.model, simulation, Use.TIGHTER, risk, policy=policy)
+        return Means.of(problem, second.model, simulation, Use.TIGHTER, risk, policy=policy)
     except OutOfReachError:
         return None
 

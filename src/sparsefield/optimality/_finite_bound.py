@@ -6,16 +6,16 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigvalsh
 from scipy.optimize import brentq
 
-from sparsefield._typing import Matrix
-from sparsefield.objective import Problem, extremes, largest_variances, spans, variances_of
+from sparsefield.gradients import Drawn
+from sparsefield.objective import extremes, largest_variances, spans, variances_of
 from sparsefield.optimality._dual_point import Targets
-from sparsefield.optimality._fresh_draws import Batch
+from sparsefield.optimality._fresh_draws import n_seen
 from sparsefield.optimality._mean_errors import bound_errors
 
 _USES = 4  # statements that must hold together: on an eigenvalue, a covariance, a norm, and all means
 
 
-def prove_gap(problem: Problem, theta: Matrix, targets: Targets, chose: Batch, fresh: Batch, risk: float) -> float:
+def prove_gap(targets: Targets, chose: Drawn, fresh: Drawn, risk: float) -> float:
     """Bound the gap at theta from draws that are independent of the targets; infinite where they are too few.
 
     With D >= delta and L at least the reach, and D L <= 1, the feasible distribution p (1 + h) exists since
@@ -25,24 +25,25 @@ def prove_gap(problem: Problem, theta: Matrix, targets: Targets, chose: Batch, f
     # The norm of k means alone is about sqrt(k / n), and the reach is sqrt(k) at least.
     if fresh.n < targets.n**2:
         return np.inf
-    targets = _widen(problem, targets, chose, risk)
+    targets = _widen(targets, chose, risk)
     if fresh.n < targets.n**2:  # there are more of them now
         return np.inf
     if targets.n == 0:
         reach, delta = 0.0, 0.0
     else:
-        reach, delta = _bound_delta(problem, targets, chose, fresh, t)
+        reach, delta = _bound_delta(targets, chose, fresh, t)
     largest = delta * reach
-    if not largest <= 1 or not _is_feasible(problem, theta, targets, fresh, delta, risk / _USES):
+    if not largest <= 1 or not _is_feasible(targets, fresh, delta, risk / _USES):
         return np.inf
     divergence = min(np.log1p(delta**2), delta**2 / 2 * (1 + largest / 3 + 2 * largest**2 / 3))
-    return float(targets.slackness(problem, theta) + divergence)
+    return float(targets.slackness(fresh.problem, fresh.theta) + divergence)
 
 
-def _widen(problem: Problem, targets: Targets, chose: Batch, risk: float) -> Targets:
+def _widen(targets: Targets, chose: Drawn, risk: float) -> Targets:
     """Return targets with all statistics that are too near to their penalties to be left out without a look at H."""
+    problem = chose.problem
     gradients = chose.gradient + chose.draws.project(chose.draws.along(targets.move))
-    deviations = np.sqrt(np.maximum(largest_variances(problem, chose.slots), spans(problem) ** 2 / chose.n))
+    deviations = np.sqrt(np.maximum(largest_variances(problem, chose.estimate.moments), spans(problem) ** 2 / chose.n))
     # What D will be about: the step, and the norm of the simulation error of k means and of its deviations from that.
     error = np.sqrt(max(1, targets.n) / chose.n) + np.sqrt(2 * np.log(_USES / risk) / chose.n)
     far = np.sqrt(targets.decrement) + 2 * error
@@ -50,7 +51,7 @@ def _widen(problem: Problem, targets: Targets, chose: Batch, risk: float) -> Tar
     return targets.with_more(targets.find_near(chose.gradient, deviations * (far + sharp)), gradients)
 
 
-def _bound_delta(problem: Problem, targets: Targets, chose: Batch, fresh: Batch, t: float) -> tuple[float, float]:
+def _bound_delta(targets: Targets, chose: Drawn, fresh: Drawn, t: float) -> tuple[float, float]:
     """Bound the reach and the decrement, each but for a probability of exp(-t).
 
     The statistics are divided by standard deviations that other draws show, which leaves reach and decrement as they
@@ -59,10 +60,10 @@ def _bound_delta(problem: Problem, targets: Targets, chose: Batch, fresh: Batch,
     error of their means is at most sqrt(k / n) on average, and above that by Bousquet's (2002) inequality.
     """
     a, b, k, n = targets.first, targets.second, targets.n, fresh.n
-    if k >= n or min(chose.n_seen(a, b), fresh.n_seen(a, b)) < 1:
+    if k >= n or min(n_seen(chose, a, b), n_seen(fresh, a, b)) < 1:
         return np.inf, np.inf
     deviations = np.sqrt(variances_of(chose.moments)[a, b])
-    low, high = extremes(problem)
+    low, high = extremes(fresh.problem)
     covariance = fresh.covariance(a, b) * ((n - 1) / n) / np.outer(deviations, deviations)
     range2 = float(((high - low)[a, b] ** 2 / deviations**2).sum())
     least = _least_mean(float(eigvalsh(covariance, subset_by_index=[0, 0])[0]), range2, n, t)
@@ -87,7 +88,7 @@ def _least_mean(seen: float, largest: float, n: int, t: float) -> float:
     return float(brentq(average, 0.0, seen)) if seen > 0 and average(0.0) < 0 else 0.0
 
 
-def _is_feasible(problem: Problem, theta: Matrix, targets: Targets, fresh: Batch, delta: float, risk: float) -> bool:
+def _is_feasible(targets: Targets, fresh: Drawn, delta: float, risk: float) -> bool:
     """Say whether all moments outside S are within their penalties: h moves each by delta standard deviations."""
-    errors = bound_errors(problem, problem.model(theta), fresh.slots, risk)
+    errors = bound_errors(fresh.problem, fresh.problem.model(fresh.theta), fresh.estimate.moments, risk)
     return not bool(targets.find_near(fresh.gradient, errors.means + delta * errors.deviations).any())

@@ -1,14 +1,17 @@
-"""A batch of draws at some parameters, as a certificate of the gap asks for it."""
+"""Fresh draws at some parameters, and what a certificate of the gap asks of them."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, cholesky, eigh
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from sparsefield._kernels._bytes import BLOCK
+from sparsefield._seeds import Use
 from sparsefield._typing import Index, Matrix, Values
-from sparsefield.inference import Backend, ChainStates
+from sparsefield.gradients import Drawn, Point, Simulation, draw_exactly
 from sparsefield.model import scatter
 from sparsefield.objective import Problem, extremes, rarest_share
 from sparsefield.optimality._policy import GAPS, GapPolicy
@@ -17,59 +20,25 @@ from sparsefield.optimality._policy import GAPS, GapPolicy
 _EIGENVALUE_TOL, _BELOW = 1e-3, 0.01
 
 
-class Batch:
-    """Draws at some parameters: their moments, and what a certificate asks of the statistics of each draw.
+def draw_fresh(problem: Problem, theta: Matrix, simulation: Simulation, use: int, *, policy: GapPolicy = GAPS) -> Drawn:
+    """Make exact draws at theta, fewer where memory allows no more; OutOfReachError where there can be none."""
+    most = policy.most_bits if np.all(problem.domain.n_levels <= 2) else policy.most_cells
+    n = min(simulation.n_chains, max(BLOCK, most // max(1, problem.domain.n_slots)))
+    point = Point(Use.ITERATION_ZERO, theta, problem.model(theta), 1.0)
+    estimate = draw_exactly(point, replace(simulation, n_chains=n), use, max_sweeps=policy.most_sweeps)
+    return Drawn.at(problem, point, estimate, simulation, n)
 
-    Parameters
-    ----------
-    problem : Problem
-        Whose gap is certified.
-    chains : ChainStates
-        The draws.
-    """
 
-    def __init__(self, problem: Problem, chains: ChainStates) -> None:
-        self.n, self.draws = chains.n_chains, problem.coordinates.draws(chains.draws())
-        self._problem, self.slots = problem, chains.moments()
-        self.moments = problem.see(self.slots)
-        self.pair = self.moments.pair
-        self.gradient = self.pair - problem.target
+def furthest(batch: Drawn, a: Index, b: Index) -> Values:
+    """Return how far some statistics can be from their means."""
+    low, high = extremes(batch.problem)
+    means = batch.moments.pair[a, b]
+    return np.asarray(np.maximum(means - low[a, b], high[a, b] - means))
 
-    @classmethod
-    def draw(
-        cls, problem: Problem, theta: Matrix, n: int, seed: int, backend: Backend, *, policy: GapPolicy = GAPS
-    ) -> Batch:
-        """Make exact draws at theta, fewer where memory allows no more; OutOfReachError where there can be none."""
-        most = policy.most_bits if np.all(problem.domain.n_levels <= 2) else policy.most_cells
-        n = min(n, max(BLOCK, most // max(1, problem.domain.n_slots)))
-        chains, _ = backend.draw(problem.model(theta), n, seed=seed, max_sweeps=policy.most_sweeps)
-        return cls(problem, chains)
 
-    def covariance(self, a: Index, b: Index) -> Matrix:
-        """Return the covariance of the statistics s_a s_b, (k, k), with the divisor n - 1."""
-        products, scale, _ = self.draws.second_moments(a, b)
-        means = self.pair[a, b]
-        found = scale * products
-        del products
-        for line, mean in zip(found, means, strict=True):  # no further matrix of this size
-            line -= mean * means
-        found *= self.n / (self.n - 1)
-        return np.asarray(found)
-
-    def along(self, move: Matrix) -> Values:
-        """Return the inner product of a move and the statistics of each draw, less its mean."""
-        values = self.draws.along(move)
-        return np.asarray(values - values.mean())
-
-    def furthest(self, a: Index, b: Index) -> Values:
-        """Return how far some statistics can be from their means."""
-        low, high = extremes(self._problem)
-        means = self.pair[a, b]
-        return np.asarray(np.maximum(means - low[a, b], high[a, b] - means))
-
-    def n_seen(self, a: Index, b: Index) -> float:
-        """Return how often the rarest event was seen that one of some statistics is about."""
-        return self.n * rarest_share(self._problem, self.slots, a, b)
+def n_seen(batch: Drawn, a: Index, b: Index) -> float:
+    """Return how often the rarest event was seen that one of some statistics is about."""
+    return batch.n * rarest_share(batch.problem, batch.estimate.moments, a, b)
 
 
 class Factored:
@@ -118,7 +87,7 @@ class Factored:
         return least, vectors[:, 0]
 
 
-def bound_reach(factored: Factored, batch: Batch, a: Index, b: Index, z: float) -> float:
+def bound_reach(factored: Factored, batch: Drawn, a: Index, b: Index, z: float) -> float:
     """Bound |H^-1/2 (s - mu)| over all states, as far as the least eigenvalue of H is known from draws.
 
     With D the standard deviations and R the correlations, it is |R^-1/2 D^-1 (s - mu)|, at most the root of
@@ -130,9 +99,9 @@ def bound_reach(factored: Factored, batch: Batch, a: Index, b: Index, z: float) 
         return 0.0
     deviations = factored.deviations
     least, vector = factored.bound_least()
-    squares = batch.along(scatter(a, b, vector / deviations, len(batch.pair))) ** 2
+    squares = batch.along(scatter(a, b, vector / deviations, len(batch.theta))) ** 2
     relative = z * squares.std() / (np.sqrt(batch.n) * squares.mean())
     if relative >= 1 or least <= 0:
         return np.inf
-    largest = (batch.furthest(a, b) ** 2 / deviations**2).sum()
+    largest = (furthest(batch, a, b) ** 2 / deviations**2).sum()
     return float(np.sqrt(largest / (least * (1 - relative))))

@@ -13,7 +13,7 @@ from sparsefield.inference import MOST_ENTRIES, Backend, Cpu
 from sparsefield.objective import Problem
 from sparsefield.optimality._exact_gap import bound_by_states, can_enumerate, polish, rounding
 from sparsefield.optimality._gap_bound import GapBound
-from sparsefield.optimality._gap_by_draws import Walk
+from sparsefield.optimality._gap_by_draws import walk_to_gap
 from sparsefield.optimality._policy import GAPS, GapPolicy
 
 
@@ -77,7 +77,7 @@ def bound_gap(
     if can_enumerate(problem, max_states):
         return _enumerate_gap(problem, theta, backend)
     simulation = Simulation(n_draws, seed, backend=backend)
-    found = Walk(problem.linearised(theta), theta, simulation, confidence, policy=policy).run()
+    found = walk_to_gap(problem.linearised(theta), theta, simulation, confidence, policy=policy)
     # That the linear problem is lower elsewhere does not say that this one is.
     return found if problem.penalty.bends is None else replace(found, lower=0.0)
 

@@ -1,6 +1,5 @@
 """Solvers: one loop for gradient and Newton steps, on draws or on states."""
 
-from sparsefield.solvers._decrease import Stand
 from sparsefield.solvers._draw_budget import least_draws
 from sparsefield.solvers._edge_errors import UNDECIDED, find_edge_errors, find_spread, mark_quantile
 from sparsefield.solvers._loop import Limits, run, stalled
@@ -10,7 +9,7 @@ from sparsefield.solvers._newton_solve import NewtonEnd, check_gap, run_newton, 
 from sparsefield.solvers._newton_step import find_move
 from sparsefield.solvers._proximal_gradient import State, begin, check_step_size, solve, step
 from sparsefield.solvers._proximal_policy import PROXIMAL, ProximalPolicy
-from sparsefield.solvers._quasi_newton import ExactStand, follow
+from sparsefield.solvers._quasi_newton import follow
 from sparsefield.solvers._rough_gradients import move_gradients
 from sparsefield.solvers._safeguard import keep_if_lower
 from sparsefield.solvers._sparse_step import find_candidates
@@ -21,12 +20,10 @@ __all__ = [
     "PROXIMAL",
     "SUMS",
     "UNDECIDED",
-    "ExactStand",
     "Limits",
     "NewtonEnd",
     "NewtonPolicy",
     "ProximalPolicy",
-    "Stand",
     "State",
     "SumsPolicy",
     "WatchSteps",

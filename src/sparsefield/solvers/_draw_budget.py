@@ -9,9 +9,9 @@ import numpy as np
 from scipy.special import chdtrc, ndtr
 
 from sparsefield._typing import Matrix, Values
+from sparsefield.gradients import Drawn
 from sparsefield.model import MOST_AT_ONCE, count_once, row_parts, tally_sizes
 from sparsefield.objective import Problem, rest_variances
-from sparsefield.solvers._decrease import Stand
 from sparsefield.solvers._edge_errors import EdgeErrors, find_edge_errors, mark_quantile
 from sparsefield.solvers._newton_policy import NEWTON, NewtonPolicy
 from sparsefield.solvers._newton_step import Move
@@ -88,7 +88,7 @@ def begin_budget(
     return Budget(least, _enough_for_covariance(n_first, theta, policy))
 
 
-def plan_draws(budget: Budget, here: Stand, move: Move, gap: float, *, policy: NewtonPolicy = NEWTON) -> Budget:
+def plan_draws(budget: Budget, here: Drawn, move: Move, gap: float, *, policy: NewtonPolicy = NEWTON) -> Budget:
     """Return how many draws there are where a move leads: all that are wanted after a short step, else so many more.
 
     Draws of missing values add their simulation error, to a gradient that counts for more.
@@ -102,7 +102,7 @@ def plan_draws(budget: Budget, here: Stand, move: Move, gap: float, *, policy: N
 
 
 def seek_agreement(
-    budget: Budget, here: Stand, move: Move, share: float, *, policy: NewtonPolicy = NEWTON
+    budget: Budget, here: Drawn, move: Move, share: float, *, policy: NewtonPolicy = NEWTON
 ) -> tuple[Budget, bool]:
     """Return a budget until another seed would find this share of the edges, and whether there are draws enough here.
 

@@ -9,8 +9,8 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import ndtri
 
 from sparsefield._typing import Index, Matrix, Values
+from sparsefield.gradients import Drawn
 from sparsefield.objective import SparseQuadratic, members_of
-from sparsefield.solvers._decrease import Stand
 from sparsefield.solvers._newton_step import Move
 
 # This is the confidence with which each parameter that is not marked is zero, or not: a convention. With 0.9, 0.99 and
@@ -49,7 +49,7 @@ class EdgeErrors(NamedTuple):
     sizes: Values
 
 
-def find_edge_errors(here: Stand, move: Move) -> EdgeErrors | None:
+def find_edge_errors(here: Drawn, move: Move) -> EdgeErrors | None:
     """Return how simulation error moves the edges of a fit; None if it has none.
 
     A parameter that is not zero has a variance from the inverse of the covariance over all that are not zero, and the
@@ -59,7 +59,7 @@ def find_edge_errors(here: Stand, move: Move) -> EdgeErrors | None:
 
     Parameters
     ----------
-    here : Stand
+    here : Drawn
         The fit, with draws that had no part in choosing it.
     move : Move
         The step that these suggest, for its curvature.
@@ -87,7 +87,7 @@ def find_edge_errors(here: Stand, move: Move) -> EdgeErrors | None:
     return _errors_of_groups(values, covariance, inverse, weights[a, b][some], members)
 
 
-def find_spread(edges: EdgeErrors | None, here: Stand) -> float:
+def find_spread(edges: EdgeErrors | None, here: Drawn) -> float:
     """Return by how much weights of another seed differ at most, 99 times out of 100 for each of them.
 
     Missing values take their share of the curvature, and add the simulation error of their own draws.

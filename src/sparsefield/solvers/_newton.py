@@ -9,11 +9,11 @@ import numpy as np
 
 from sparsefield._typing import Matrix
 from sparsefield.fits import NewtonStep, Status
-from sparsefield.gradients import Point, Schedule, Simulation
+from sparsefield.gradients import Drawn, Point, Schedule, Simulation
 from sparsefield.model import count_once
 from sparsefield.objective import Problem
 from sparsefield.solvers._batched_estimate import estimate_in_batches
-from sparsefield.solvers._decrease import Fall, Gain, Stand, make_stand, measure_decrease, measure_fall, missing_share
+from sparsefield.solvers._decrease import Fall, Gain, measure_decrease, measure_fall, missing_share
 from sparsefield.solvers._draw_budget import Budget, begin_budget, grow, is_enough, plan_draws, seek_agreement
 from sparsefield.solvers._loop import Limits
 from sparsefield.solvers._newton_policy import NewtonPolicy
@@ -57,9 +57,9 @@ class NewtonState:
         The parameters.
     budget : Budget
         How many draws there are.
-    known : Stand, optional
+    known : Drawn, optional
         Draws at the start that are at hand.
-    here : Stand, optional
+    here : Drawn, optional
         Draws at theta, once they are made.
     move : Move, optional
         The step that these suggest, as far as it is to be made next.
@@ -67,8 +67,6 @@ class NewtonState:
         What was gained since the start.
     n_looks : int
         How often draws were made, with those that are to be made now: the number of their seeds.
-    n_cuts : int
-        How often the step was taken back.
     reach : int, optional
         How far the statistics of sparse curvatures are apart, as long as steps find them right.
     has_retried : bool
@@ -82,12 +80,11 @@ class NewtonState:
     problem: Problem
     theta: Matrix
     budget: Budget
-    known: Stand | None = None
-    here: Stand | None = None
+    known: Drawn | None = None
+    here: Drawn | None = None
     move: Move | None = None
     gain: Gain | None = None
     n_looks: int = 0
-    n_cuts: int = 0
     reach: int | None = NEAREST
     has_retried: bool = False
     is_settled: bool = False
@@ -99,7 +96,7 @@ class NewtonState:
         return self.theta if self.here is None or self.move is None else self.here.theta + self.move.made
 
     @property
-    def last(self) -> tuple[Stand, Move] | None:
+    def last(self) -> tuple[Drawn, Move] | None:
         """Draws at theta, and the step that they suggest."""
         return None if self.here is None or self.move is None else (self.here, self.move)
 
@@ -114,7 +111,7 @@ class Arrival:
 
     Parameters
     ----------
-    there : Stand
+    there : Drawn
         The draws.
     fall : Fall, optional
         By how much the step lowered the objective, if one was made.
@@ -122,15 +119,14 @@ class Arrival:
         Draws that chose the step, where it was a whole one that is kept.
     """
 
-    there: Stand
+    there: Drawn
     fall: Fall | None
     n_whole: int | None = None
 
 
-def init(task: NewtonTask, problem: Problem, start: Matrix | Stand | None) -> NewtonState:
-    """Return the state before any draws, of steps that begin at some parameters, or at draws there."""
-    known = start if isinstance(start, Stand) else None
-    theta = check_start(problem, start.theta if isinstance(start, Stand) else start)
+def init(task: NewtonTask, problem: Problem, start: Matrix | None, known: Drawn | None = None) -> NewtonState:
+    """Return the state before any draws, of steps that begin at some parameters, or at draws there that are known."""
+    theta = check_start(problem, start if known is None else known.theta)
     budget = begin_budget(
         problem,
         theta,
@@ -162,7 +158,7 @@ def look(task: NewtonTask, state: NewtonState) -> tuple[NewtonState, Arrival]:
         n_whole = before.n_asked if move.share == 1 else None
     gain = Gain(there.theta, there.problem, there.n_asked) if state.gain is None else state.gain
     gain = gain if fall is None else gain.add(fall)
-    return replace(state, theta=there.theta, here=None, move=None, gain=gain, n_cuts=0), Arrival(there, fall, n_whole)
+    return replace(state, theta=there.theta, here=None, move=None, gain=gain), Arrival(there, fall, n_whole)
 
 
 def step(task: NewtonTask, state: NewtonState, arrival: Arrival) -> tuple[NewtonState, NewtonStep]:
@@ -202,7 +198,7 @@ def afford(task: NewtonTask, state: NewtonState, n: int) -> int:
     return n if state.here is None else state.budget.afford(n, state.here.n_asked, seconds)
 
 
-def draw(task: NewtonTask, state: NewtonState, theta: Matrix, n: int) -> tuple[NewtonState, Stand]:
+def draw(task: NewtonTask, state: NewtonState, theta: Matrix, n: int) -> tuple[NewtonState, Drawn]:
     """Make draws at some parameters, unless as many are known."""
     known, problem = state.known, state.problem
     if known is not None and known.n_asked >= n:
@@ -214,7 +210,7 @@ def draw(task: NewtonTask, state: NewtonState, theta: Matrix, n: int) -> tuple[N
     simulation = replace(task.simulation, n_chains=n)
     estimate = estimate_in_batches(problem, point, task.schedule, simulation, policy=task.policy)
     budget = replace(state.budget, pace=(time.perf_counter() - clock) / n)
-    there = make_stand(problem, point, estimate, task.simulation, n)
+    there = Drawn.at(problem, point, estimate, task.simulation, n)
     return replace(state, problem=problem, known=None, budget=budget), there
 
 
@@ -232,13 +228,13 @@ def return_unless_lower(task: NewtonTask, state: NewtonState, status: Status) ->
     return replace(state, theta=gain.theta, here=None, move=None), status
 
 
-def _find_move(task: NewtonTask, state: NewtonState, there: Stand) -> tuple[Stand, Move]:
+def _find_move(task: NewtonTask, state: NewtonState, there: Drawn) -> tuple[Drawn, Move]:
     """Find the step that the draws at some parameters suggest, and what missing values take from the curvature."""
-    move = find_move(there.problem, there.draws, there.theta, there.moments, state.reach, policy=task.policy)
+    move = find_move(there, state.reach, policy=task.policy)
     return replace(there, missing=missing_share(there, move, policy=task.policy)), move
 
 
-def _complete_anew(state: NewtonState, before: Stand | Gain) -> tuple[NewtonState, Problem]:
+def _complete_anew(state: NewtonState, before: Drawn | Gain) -> tuple[NewtonState, Problem]:
     """Draw the missing values before a step again: those that chose it speak for it, since it fits their errors."""
     if np.isinf(before.problem.data.n_effective):
         return state, before.problem
@@ -246,7 +242,7 @@ def _complete_anew(state: NewtonState, before: Stand | Gain) -> tuple[NewtonStat
     return replace(state, problem=state.problem.with_data(data)), before.problem.with_data(data)
 
 
-def _is_spent(task: NewtonTask, here: Stand, arrival: Arrival) -> bool:
+def _is_spent(task: NewtonTask, here: Drawn, arrival: Arrival) -> bool:
     """Say whether a whole step gained no more than its simulation error, where seeds are to agree.
 
     No further one is made then, since draws are soon to be many: where thousands of zeros are near their penalties,
@@ -261,11 +257,10 @@ def _take_back(task: NewtonTask, state: NewtonState, fall: Fall) -> NewtonState:
     """Stay, with more draws: where chance explains that a step led up, find another one, else make it shorter."""
     assert state.move is not None  # as there was a step
     policy, n = task.policy, state.budget.n_next
-    move = replace(state.move, share=0.0) if fall.is_chance else state.move.cut(policy)
-    n_cuts = state.n_cuts + 1
+    move = state.move.taken_back(0.0 if fall.is_chance else policy.cut)
     budget = replace(state.budget, n_next=grow(n, 2 * n, policy))
-    ending = Ending("stalled") if n_cuts >= policy.most_cuts else None
-    return replace(state, move=move, n_cuts=n_cuts, budget=budget, ending=ending)
+    ending = Ending("stalled") if move.is_stalled(policy) else None
+    return replace(state, move=move, budget=budget, ending=ending)
 
 
 def decide(task: NewtonTask, state: NewtonState, left: float) -> NewtonState:
@@ -273,7 +268,7 @@ def decide(task: NewtonTask, state: NewtonState, left: float) -> NewtonState:
 
     What is left is the norm of the smallest subgradient. A step that was taken back is made shorter whatever it is.
     """
-    if state.here is None or state.move is None or state.n_cuts > 0:
+    if state.here is None or state.move is None or state.move.n_cuts > 0:
         return state
     here, move, policy, n = state.here, state.move, task.policy, state.here.n_asked
     is_optimal = left <= task.limits.tol
@@ -284,7 +279,7 @@ def decide(task: NewtonTask, state: NewtonState, left: float) -> NewtonState:
         return replace(state, theta=state.ahead, ending=Ending("optimal" if is_optimal else "stalled", left))
     if is_optimal:
         return replace(state, ending=Ending("optimal", left))
-    is_limited = not here.estimate.is_exact and here.estimate.n_chains < n  # by the schedule, which makes no more
+    is_limited = not here.estimate.is_exact and here.n < n  # by the schedule, which makes no more
     if move.share > 0 or not (is_limited or is_enough(n, state.budget.wanted, policy)):
         return state
     state, is_lower = _is_lower(task, state)
@@ -305,7 +300,7 @@ def decide(task: NewtonTask, state: NewtonState, left: float) -> NewtonState:
     return replace(state, ending=Ending("simulation error", left, is_limited))
 
 
-def _is_within_error(here: Stand, move: Move) -> bool:
+def _is_within_error(here: Drawn, move: Move) -> bool:
     """Say whether a step promises no more than the errors of the draws that led here and of those that suggest it.
 
     From what as many draws led to, a step is promised the simulation error of both, on average and but for a standard
@@ -341,8 +336,6 @@ def _return_to_start(task: NewtonTask, state: NewtonState, n: int) -> NewtonStat
     return replace(state, here=here, move=move, reach=move.reach, ending=ending)
 
 
-def _describe(state: NewtonState, stand: Stand, fall: Fall | None, move: Move | None) -> NewtonStep:
-    problem, theta = stand.problem, stand.theta
-    objective = find_objective(problem, theta, stand.estimate.states)
-    decrease = None if fall is None else fall.decrease
-    return describe_newton(state.n_looks, stand.estimate, problem, stand.moments, theta, objective, decrease, move)
+def _describe(state: NewtonState, there: Drawn, fall: Fall | None, move: Move | None) -> NewtonStep:
+    objective = find_objective(there.problem, there.theta, there.estimate.states)
+    return describe_newton(state.n_looks, there, objective, fall, move)

@@ -10,10 +10,9 @@ import numpy as np
 
 from sparsefield._typing import Matrix
 from sparsefield.fits import Fit, Status, StepInfo
-from sparsefield.gradients import Schedule, Simulation
+from sparsefield.gradients import Drawn, Known, Schedule, Simulation
 from sparsefield.inference import check_request
 from sparsefield.objective import Problem, describe_penalty
-from sparsefield.solvers._decrease import Stand
 from sparsefield.solvers._loop import Limits, Watch, run
 from sparsefield.solvers._newton import (
     NewtonState,
@@ -30,7 +29,6 @@ from sparsefield.solvers._newton import (
 from sparsefield.solvers._newton_policy import NEWTON, NewtonPolicy
 from sparsefield.solvers._newton_status import add_advice
 from sparsefield.solvers._newton_step import Move
-from sparsefield.solvers._quasi_newton import ExactStand
 
 
 def solve_newton(
@@ -104,10 +102,10 @@ class NewtonEnd:
         The trace.
     status : Status
         How they ended.
-    last : (Stand, Move), optional
+    last : (Drawn, Move), optional
         Draws at the end, or exact moments there, and the step that they suggest; nothing where there were none.
     more : callable
-        Makes so many draws at a stand, which may be more than it has.
+        Makes so many draws at the end, which may be more than there are.
     afford : callable
         Returns so many draws, or as many as there is time for.
     """
@@ -116,19 +114,17 @@ class NewtonEnd:
     theta: Matrix
     steps: tuple[StepInfo, ...]
     status: Status
-    last: tuple[Stand, Move] | None
-    more: Callable[[Stand, int], Stand]
+    last: tuple[Drawn, Move] | None
+    more: Callable[[Drawn, int], Drawn]
     afford: Callable[[int], int]
 
     @property
-    def stand(self) -> Stand | ExactStand | None:
+    def known(self) -> Known | None:
         """Return the draws at the end, where there are some, or the states that were enumerated last."""
         if self.last is None:
             return None
         here, _ = self.last
-        if here.is_exact and here.estimate.states is not None and here.problem.data.is_fixed:
-            return ExactStand(self.theta, here.estimate.states, here.theta)
-        return here if np.array_equal(here.theta, self.theta) else None
+        return here.near(self.theta) or (here if np.array_equal(here.theta, self.theta) else None)
 
     def fit(self) -> Fit:
         """Return the fit, of which nothing is marked yet."""
@@ -141,18 +137,19 @@ def run_newton(
     schedule: Schedule,
     simulation: Simulation,
     limits: Limits,
-    start: Matrix | Stand | None,
+    start: Matrix | None,
     gap: float,
     agreement: float | None,
     watch: Watch | None,
     *,
+    known: Drawn | None = None,
     policy: NewtonPolicy = NEWTON,
 ) -> NewtonEnd:
-    """Make Newton steps as `solve_newton` does, and return their end. A start may be draws where it begins (Stand)."""
+    """Make Newton steps as `solve_newton` does, and return their end; from draws that are known, where there are."""
     check_request(simulation.n_chains, simulation.seed)
     check_gap(gap)
     task = NewtonTask(schedule, simulation, limits, float(gap), agreement, policy)
-    method = _NewtonSteps(task, init(task, problem, start))
+    method = _NewtonSteps(task, init(task, problem, start, known))
     steps, status = run(method, limits, watch)
     method.state, status = return_unless_lower(task, method.state, status)
     state = method.state
@@ -186,7 +183,7 @@ class _NewtonSteps:
         self.state = decide(self._task, self.state, steps[-1].violation)
         return end(self._task, self.state, len(steps))
 
-    def look_again(self, here: Stand, n: int) -> Stand:
+    def look_again(self, here: Drawn, n: int) -> Drawn:
         """Make so many draws where there are some, with random numbers of their own."""
         self.state = self.state.turned()
         self.state, there = draw(self._task, self.state, here.theta, n)

@@ -11,7 +11,7 @@ import numpy as np
 from sparsefield._rounding import at_most
 from sparsefield.data import count
 from sparsefield.fits import Status, StepInfo
-from sparsefield.solvers._decrease import Stand
+from sparsefield.gradients import Drawn
 from sparsefield.solvers._loop import stalled
 from sparsefield.solvers._newton_step import Move
 
@@ -38,7 +38,7 @@ class Ending:
     is_limited: bool = False
 
 
-def say_ending(ending: Ending, here: Stand, move: Move, k: int) -> Status:
+def say_ending(ending: Ending, here: Drawn, move: Move, k: int) -> Status:
     """Say how k Newton steps have ended, by the draws at their end and the step that these suggest."""
     if ending.kind == "stalled":
         return stalled(k)
@@ -59,7 +59,7 @@ def add_advice(status: Status, steps: Sequence[StepInfo]) -> Status:
     return Status("not certified", said.rstrip())
 
 
-def _say_gap(here: Stand, move: Move, k: int, *, is_limited: bool) -> Status:
+def _say_gap(here: Drawn, move: Move, k: int, *, is_limited: bool) -> Status:
     """Say how far the objective is above its optimum, measured on the draws here.
 
     The predicted decrease is half a non-central chi-square over n: its mean is the gap plus nonzeros / (2 n), and its

@@ -9,10 +9,10 @@ from functools import partial
 import numpy as np
 
 from sparsefield._typing import Matrix, Values
-from sparsefield.data import Moments
+from sparsefield.gradients import Drawn, Known
 from sparsefield.inference import Draws
 from sparsefield.model import count_once, inner_once, scatter, sum_once
-from sparsefield.objective import RARE, Problem, Quadratic, SparseQuadratic, choose_active, variances_of
+from sparsefield.objective import RARE, Quadratic, SparseQuadratic, choose_active, variances_of
 from sparsefield.solvers._newton_policy import NEWTON, NewtonPolicy
 from sparsefield.solvers._sparse_step import NEAREST, WIDEST, NearStep, find_near_step
 
@@ -45,6 +45,8 @@ class Move:
         What the step was made with.
     reach : int, optional
         How far the statistics of the next curvature may be apart; None where it is to be dense.
+    n_cuts : int
+        How often it was taken back.
     """
 
     whole: Matrix
@@ -55,15 +57,20 @@ class Move:
     curvature: float
     quadratic: Quadratic | SparseQuadratic
     reach: int | None = None
+    n_cuts: int = 0
 
     @property
     def made(self) -> Matrix:
         """The part of the step that is made."""
         return self.whole if self.share == 1 else self.share * self.whole
 
-    def cut(self, policy: NewtonPolicy) -> Move:
-        """Return a shorter part of the step, where this one led up (backtracking)."""
-        return replace(self, share=policy.cut * self.share)
+    def taken_back(self, left: float) -> Move:
+        """Return what is left of the step where this part of it led up (backtracking)."""
+        return replace(self, share=left * self.share, n_cuts=self.n_cuts + 1)
+
+    def is_stalled(self, policy: NewtonPolicy) -> bool:
+        """Say whether no part of the step that is worth making leads down."""
+        return self.n_cuts >= policy.most_cuts
 
 
 def leads_down(decrease: float, error: float = 0.0) -> bool:
@@ -71,44 +78,31 @@ def leads_down(decrease: float, error: float = 0.0) -> bool:
     return decrease >= (0.0 if error else -ROUNDING)
 
 
-def find_move(
-    problem: Problem,
-    draws: Draws,
-    theta: Matrix,
-    moments: Moments,
-    reach: int | None = NEAREST,
-    *,
-    policy: NewtonPolicy = NEWTON,
-) -> Move:
+def find_move(here: Drawn, reach: int | None = NEAREST, *, policy: NewtonPolicy = NEWTON) -> Move:
     """Minimise the quadratic model of the objective, and go as far that way as the draws speak and the objective falls.
 
     Where there are many parameters the curvature is sparse, as long as the draws find it right along the step.
 
     Parameters
     ----------
-    problem : Problem
-        What is minimised.
-    draws : Draws
-        Draws at theta.
-    theta : ndarray of shape (n_slots, n_slots)
-        Where.
-    moments : Moments
-        Moments of the features at theta.
+    here : Drawn
+        Where, and draws there.
     reach : int, optional
         How many neighbours apart statistics may be in a sparse curvature; None where it is dense.
     policy : NewtonPolicy
         Tuning constants.
     """
+    problem, draws, theta, moments = here.problem, here.draws, here.theta, here.moments
     tol = partial(_inner_tol, draws, policy)
     while reach is not None:
-        near = find_near_step(problem, draws, theta, moments, reach, tol, policy=policy)
+        near = find_near_step(here, reach, tol, policy=policy)
         if near is None:
             break
-        made = _go_near(near, problem, draws, moments, policy)
+        made = _go_near(near, here, policy)
         if made is not None:
             return replace(made, reach=reach)
         reach = reach + 1 if reach < WIDEST else None
-    move = find_whole(problem, draws, theta, moments, policy=policy)
+    move = find_whole(here, policy=policy)
     a, b = move.quadratic.first, move.quadratic.second
     # Where further draws than those at hand are behind the moments, they shift the mean of all that is reweighted.
     shift = float(move.whole[a, b] @ (moments.pair[a, b] - move.quadratic.means))
@@ -121,8 +115,9 @@ def find_move(
     return replace(move, share=share, decrease=decrease, effective=effective, reach=reach)
 
 
-def _go_near(near: NearStep, problem: Problem, draws: Draws, moments: Moments, policy: NewtonPolicy) -> Move | None:
+def _go_near(near: NearStep, here: Drawn, policy: NewtonPolicy) -> Move | None:
     """Go as far along a step with a sparse curvature as the draws speak; None where they find that curvature wrong."""
+    problem, draws, moments = here.problem, here.draws, here.moments
     a, b = near.quadratic.first, near.quadratic.second
     made = near.moves != 0
     values = draws.along_some(near.moves[made], a[made], b[made])
@@ -137,32 +132,17 @@ def _go_near(near: NearStep, problem: Problem, draws: Draws, moments: Moments, p
     return Move(whole, share, predicted + near.missed, decrease, effective, bend, near.quadratic)
 
 
-def find_whole(
-    problem: Problem,
-    draws: Draws,
-    theta: Matrix,
-    moments: Moments,
-    correct: Callable[[Quadratic], Quadratic] | None = None,
-    *,
-    policy: NewtonPolicy = NEWTON,
-) -> Move:
+def find_whole(here: Known, *, policy: NewtonPolicy = NEWTON) -> Move:
     """Minimise the quadratic model of the objective, and go all the way.
 
     Parameters
     ----------
-    problem : Problem
-        What is minimised.
-    draws : Draws
-        Draws at theta, or near it: their covariance is the curvature.
-    theta : ndarray of shape (n_slots, n_slots)
-        Where.
-    moments : Moments
-        Moments of the features at theta.
-    correct : callable, optional
-        Returns a curvature that is nearer to that at theta.
+    here : Drawn or Enumerated
+        Where, and the curvature there or nearby.
     policy : NewtonPolicy
         Tuning constants.
     """
+    problem, draws, theta, moments = here.problem, here.draws, here.theta, here.moments
     penalty = problem.penalty
     gradient = moments.pair - problem.target
     violation = penalty.subgradient(theta, gradient)
@@ -171,8 +151,7 @@ def find_whole(
         most = min(most, max(1, draws.n // policy.draws_each))
     active = choose_active(theta, penalty.sizes(violation), lambda some: count_once(some) <= most, penalty.groups)
     a, b = np.nonzero(np.triu(active))
-    quadratic = Quadratic.of(draws, a, b, problem.coordinates.units[a, b])
-    quadratic = quadratic if correct is None else correct(quadratic)
+    quadratic = here.curvature(a, b)
     tol = _inner_tol(draws, policy, np.abs(violation[a, b]).max(initial=0.0))
     moves, bends = penalty.minimise(quadratic, theta, gradient, tol=tol, max_epochs=policy.most_epochs)
     whole = scatter(a, b, moves, len(theta))

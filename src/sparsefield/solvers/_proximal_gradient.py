@@ -14,12 +14,12 @@ from sparsefield._typing import Matrix
 from sparsefield.certificates import Disagreement
 from sparsefield.data import count
 from sparsefield.fits import Fit, GradientStep, Status, StepInfo
-from sparsefield.gradients import Estimate, Point, ProximalStep, Schedule, Simulation
+from sparsefield.gradients import Drawn, Estimate, Point, ProximalStep, Schedule, Simulation
 from sparsefield.inference import ChainStates
 from sparsefield.model import norm, sum_once
 from sparsefield.objective import RARE, DataTerm, Problem, describe_penalty, variances_of
-from sparsefield.solvers._decrease import log_ratio
 from sparsefield.solvers._loop import Limits, Watch, run
+from sparsefield.solvers._newton_policy import NEWTON
 from sparsefield.solvers._newton_step import ROUNDING
 from sparsefield.solvers._proximal_policy import PROXIMAL, ProximalPolicy
 from sparsefield.solvers._step_info import check_start, describe, is_small
@@ -143,9 +143,7 @@ def _has_risen(
     error = sum_once(np.abs(step) * np.sqrt(variances / n))
     if not estimate.is_exact and slope <= policy.standard_errors * error:
         return False
-    decrease, variance = log_ratio(
-        step, moments, estimate.n_chains, problem.coordinates.draws(estimate.draws(point, simulation))
-    )
+    decrease, variance = Drawn.at(problem, point, estimate, simulation, n).log_fall(step, NEWTON.least_share)
     return bool(known + decrease < -policy.standard_errors * np.sqrt(variance) - ROUNDING)
 
 

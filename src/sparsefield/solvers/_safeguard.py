@@ -9,10 +9,10 @@ import numpy as np
 from sparsefield._deadline import OutOfTimeError, until
 from sparsefield._typing import Matrix
 from sparsefield.fits import Fit, Status
-from sparsefield.gradients import BestDraws, Point, Simulation
+from sparsefield.gradients import BestDraws, Drawn, Point, Simulation
 from sparsefield.objective import Problem
 from sparsefield.solvers._batched_estimate import estimate_in_batches
-from sparsefield.solvers._decrease import make_stand, measure_decrease
+from sparsefield.solvers._decrease import measure_decrease
 from sparsefield.solvers._loop import Limits
 from sparsefield.solvers._newton_policy import NEWTON, NewtonPolicy
 from sparsefield.solvers._newton_status import RETURNED
@@ -82,7 +82,7 @@ def _is_lower(
         before = problem.with_data(problem.data.given(problem.model(first), n))
         point = Point(n_made + attempt, theta, problem.model(theta), 1.0)
         estimate = estimate_in_batches(problem, point, BestDraws(), replace(simulation, n_chains=n), policy=newton)
-        there = make_stand(problem, point, estimate, simulation, n)
+        there = Drawn.at(problem, point, estimate, simulation, n)
         decrease, error = measure_decrease(first, before, there, policy=newton)
         if abs(decrease) > newton.surely * error or n >= newton.most_draws:
             break

@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._typing import Index, Matrix, Values
-from sparsefield.data import Moments
-from sparsefield.inference import Draws
+from sparsefield.gradients import Drawn
 from sparsefield.objective import (
     RARE,
-    Problem,
     SparseQuadratic,
     count_zeros,
     find_few_near,
@@ -77,14 +75,7 @@ class NearStep:
 
 
 def find_near_step(
-    problem: Problem,
-    draws: Draws,
-    theta: Matrix,
-    moments: Moments,
-    reach: int,
-    tol: Callable[[float], float],
-    *,
-    policy: NewtonPolicy = NEWTON,
+    here: Drawn, reach: int, tol: Callable[[float], float], *, policy: NewtonPolicy = NEWTON
 ) -> NearStep | None:
     """Minimise the quadratic model over all that is not zero or should not be, with a sparse curvature.
 
@@ -92,8 +83,8 @@ def find_near_step(
 
     Parameters
     ----------
-    problem, draws, theta, moments
-        As of `find_move`.
+    here : Drawn
+        Where, and draws there.
     reach : int
         How many neighbours apart the variables of two statistics may be.
     tol : callable
@@ -101,6 +92,7 @@ def find_near_step(
     policy : NewtonPolicy
         Tuning constants.
     """
+    problem, draws, theta, moments = here.problem, here.draws, here.theta, here.moments
     penalty, units = problem.penalty, problem.coordinates.units
     if penalty.weights is None or not problem.is_by_slots or draws.n is None:
         return None

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparsefield._typing import Matrix
-from sparsefield.data import Moments
 from sparsefield.fits import NewtonStep
-from sparsefield.gradients import Estimate
+from sparsefield.gradients import Estimate, Known
 from sparsefield.inference import States, count_states
 from sparsefield.model import count_once, inner_once, norm, norm_of_rows
 from sparsefield.objective import Problem, variances_of
+from sparsefield.solvers._decrease import Fall
 from sparsefield.solvers._newton_step import Move
 
 # Fields up to this size have their objective computed in every iteration. That takes 0.5 ms with 2^10 states and 1.7 ms
@@ -77,21 +77,15 @@ def describe(iteration: int, estimate: Estimate, problem: Problem, violation: Ma
 
 
 def describe_newton(
-    iteration: int,
-    estimate: Estimate,
-    problem: Problem,
-    moments: Moments,
-    theta: Matrix,
-    objective: float | None,
-    decrease: float | None,
-    move: Move | None,
+    iteration: int, here: Known, objective: float | None, fall: Fall | None, move: Move | None
 ) -> NewtonStep:
     """Return a row of the trace: where a step led, which lowered the objective so much, and the next move from there.
 
-    Without a move the step was taken back. Moments are those of the features.
+    Without a move the step was taken back.
     """
-    violation = problem.violation(theta, moments)
-    said = describe(iteration, estimate, problem, violation, theta)
+    assert here.estimate is not None  # since it was looked at
+    violation = here.problem.violation(here.theta, here.moments)
+    said = describe(iteration, here.estimate, here.problem, violation, here.theta)
     if move is None:
         said["reason"] += "; taken back, since the objective is no lower here"
     return NewtonStep(
@@ -100,7 +94,7 @@ def describe_newton(
         subgradient_norm=norm(violation),
         share=0.0 if move is None else move.share,
         predicted=None if move is None else move.predicted,
-        decrease=decrease,
+        decrease=None if fall is None else fall.decrease,
         effective=None if move is None else move.effective,
     )
 

@@ -9,13 +9,13 @@ import numpy as np
 from sparsefield._typing import Matrix
 from sparsefield.data import MISSING, Moments
 from sparsefield.fits import Fit
-from sparsefield.gradients import Simulation
+from sparsefield.gradients import Enumerated, Simulation
 from sparsefield.inference import ELIMINATION, Backend, Draws, Field, Given, count_states
 from sparsefield.model import PairwiseMRF
 from sparsefield.objective import Completed, Problem, Ridge
 from sparsefield.solvers._loop import Limits, Watch
 from sparsefield.solvers._newton_policy import NEWTON, NewtonPolicy
-from sparsefield.solvers._quasi_newton import ExactStand, follow
+from sparsefield.solvers._quasi_newton import follow
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def solve_summed(
     *,
     policy: NewtonPolicy = NEWTON,
     sums: SumsPolicy = SUMS,
-) -> tuple[Fit, ExactStand] | None:
+) -> tuple[Fit, Enumerated] | None:
     """Minimise a ridge on a support with exact gradients; None where variables of the support cannot be summed out.
 
     None too where all states are enumerated in less time.
@@ -125,8 +125,8 @@ def solve_summed(
     start = np.where(penalty.weights > 0, 0.0, start)  # else they would count in the objective and not in the sums
     n = min(sums.most_draws, max(sums.fewest_draws, sums.draws_each * penalty.n_parameters))
     exact = SummedOut(whole, simulation.backend, n, simulation.seed)
-    first = ExactStand(start, exact.states(problem.model(start)), start)
-    fit, stand = follow(problem, exact, limits, first, 0.0, watch, rows, policy=policy)
+    first = Enumerated(problem, start, exact.states(problem.model(start)), start)
+    fit, known = follow(problem, exact, limits, first, 0.0, watch, rows, policy=policy)
     is_done = fit.status.code == "converged"
     none = np.zeros((problem.domain.n_slots,) * 2, dtype=bool)
-    return replace(fit, undecided=none if is_done else None, spread=0.0 if is_done else None), stand
+    return replace(fit, undecided=none if is_done else None, spread=0.0 if is_done else None), known

@@ -18,15 +18,15 @@ from sparsefield._typing import Matrix
 from sparsefield.data import Rows, Table, TableError, count
 from sparsefield.fits import Fit
 from sparsefield.fitting import Learner, Newton, Options
+from sparsefield.gradients import Enumerated, Known
 from sparsefield.model import PairwiseMRF, as_theta, independent_theta
 from sparsefield.objective import find_nonzero
 from sparsefield.pseudolikelihood import Filling, solve_pseudo_likelihood
 from sparsefield.selection.choices._degrees_of_freedom import count_nonzero
 from sparsefield.selection.choices._null_edges import largest_error
 from sparsefield.selection.paths._alpha_max import largest_alpha
-from sparsefield.selection.paths._likelihoods import Known, Likelihood, Likelihoods
+from sparsefield.selection.paths._likelihoods import Likelihood, Likelihoods
 from sparsefield.selection.paths._relax import free
-from sparsefield.solvers import ExactStand
 from sparsefield.tables import read_rows
 
 # A path ends where sampling error makes edges of about a third of all pairs: at the largest standard error of a pair's
@@ -119,7 +119,7 @@ class _Way(Protocol):
     """What fits one penalty after the other."""
 
     @property
-    def stand(self) -> Known:
+    def known(self) -> Known | None:
         """Draws at the last fit, or its enumerated states, where there are some."""
         ...
 
@@ -196,9 +196,9 @@ def path(
     is_whole = False
     with until(np.inf if max_seconds is None else began + max_seconds), suppress(OutOfTimeError):
         for fit, took in _fit_each(way, wanted):
-            own = None if known_by is None else known_by.of(fit, way.stand)
+            own = None if known_by is None else known_by.of(fit, way.known)
             if relax:
-                others.append(beside.of(fit, way.stand, known_by))
+                others.append(beside.of(fit, way.known, known_by))
             rows.append((fit, own, took))
             if watch is not None:
                 watch(len(rows), len(wanted), fit)
@@ -235,13 +235,13 @@ class _ByLikelihood:
         self._learner = learner
         self._last: Matrix | None = independent_start(learner)
         self._enough = find_enough(learner)
-        self.stand: Known = None
+        self.known: Known | None = None
 
     def learn(self, alpha: float) -> Fit:
         """Fit, from where the last fit ended, with the draws or the enumerated states there."""
-        start = self._last if self.stand is None else self.stand
+        start = self._last if self.known is None else self.known
         fit = self._learner.solve(alpha, start=start, enough=self._enough)
-        self._last, self.stand = as_theta(fit.model), self._learner.stand
+        self._last, self.known = as_theta(fit.model), self._learner.known
         return fit
 
 
@@ -252,7 +252,7 @@ class _ByPseudoLikelihood:
     of their own edges of a path would come and go, and its choice would depend on the seed.
     """
 
-    stand = None
+    known = None
 
     def __init__(self, learner: Learner) -> None:
         self._learner = learner
@@ -289,30 +289,29 @@ class _Relaxed:
         self._enough = find_enough(learner)
         self._support: NDArray[np.bool_] | None = None
         self._found: tuple[Fit, Likelihood | None] | None = None
-        self._last: ExactStand | None = None
+        self._last: Enumerated | None = None
 
-    def of(self, fit: Fit, stand: Known, likelihoods: Likelihoods | None) -> tuple[Fit, Likelihood | None]:
+    def of(self, fit: Fit, known: Known | None, likelihoods: Likelihoods | None) -> tuple[Fit, Likelihood | None]:
         """Return the relaxed fit and its log-likelihood."""
         support = fit.model.interactions != 0
         if self._found is None or self._support is None or not np.array_equal(support, self._support):
-            penalty, known = free(self._learner, fit), self._find_start(fit, stand)
-            start = as_theta(fit.model) if known is None else known
+            penalty, begin = free(self._learner, fit), self._find_start(fit, known)
+            start = as_theta(fit.model) if begin is None else begin
             found = self._learner.solve(penalty.alpha, penalty=penalty, start=start, enough=self._enough)
-            self._support, own = support, self._learner.stand
-            if isinstance(own, ExactStand):
-                self._last = own
+            self._support, own = support, self._learner.known
+            nearby = None if own is None else own.near(own.theta)
+            self._last = self._last if nearby is None else nearby
             self._found = found, None if likelihoods is None else likelihoods.beside(found, own)
         return self._found
 
-    def _find_start(self, fit: Fit, stand: Known) -> Known:
+    def _find_start(self, fit: Fit, known: Known | None) -> Known | None:
         """Return where to start: of enumerated tables at the last relaxed fit, as far as the support has its edges."""
         last = self._last
-        if last is None or not isinstance(stand, ExactStand):
-            return stand
+        if last is None or known is None or known.drawn is not None:
+            return known
         kept = find_nonzero(self._learner.make_penalty(1.0), fit.model)
         np.fill_diagonal(kept, val=True)
-        theta = np.where(kept, last.theta, 0.0)
-        return last if np.array_equal(theta, last.theta) else replace(last, theta=theta, moments=None)
+        return last.near(np.where(kept, last.theta, 0.0))
 
 
 def check_objective(objective: str, table: Table | None = None) -> None:

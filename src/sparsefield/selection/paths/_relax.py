@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from sparsefield.fits import Fit
 from sparsefield.fitting import Learner
+from sparsefield.gradients import Known
 from sparsefield.model import as_theta
 from sparsefield.objective import Group, GroupSupport, Support
-from sparsefield.solvers import ExactStand, Stand
 
 
-def relax(learner: Learner, fit: Fit, stand: Stand | ExactStand | None = None) -> Fit:
+def relax(learner: Learner, fit: Fit, known: Known | None = None) -> Fit:
     """Fit the edges of a fit again, free of the penalty that shrinks them, and no others.
 
     Parameters
@@ -20,7 +20,7 @@ def relax(learner: Learner, fit: Fit, stand: Stand | ExactStand | None = None) -
         The table.
     fit : Fit
         Whose edges they are.
-    stand : Stand or ExactStand, optional
+    known : Drawn or Enumerated, optional
         Draws at the fit, or enumerated states; these may be those of other parameters to start from.
 
     Returns
@@ -28,7 +28,7 @@ def relax(learner: Learner, fit: Fit, stand: Stand | ExactStand | None = None) -
     Fit
         The edges without their penalty; the fit with it is its `penalised`.
     """
-    penalty, start = free(learner, fit), as_theta(fit.model) if stand is None else stand
+    penalty, start = free(learner, fit), as_theta(fit.model) if known is None else known
     return replace(learner.learn(penalty.alpha, penalty=penalty, start=start), penalised=fit)
 
 
