@@ -110,20 +110,21 @@ class Slow(Cpu):
         return super().draw(field, n_draws, **options)
 
 
-@pytest.mark.parametrize("solver", ["newton", "spg"])
+@pytest.mark.parametrize("solver", [sf.Newton, sf.Proximal])
 def test_a_step_that_is_under_way_when_the_time_is_up_does_not_count(solver, monkeypatch):
     clock = Clock(monkeypatch)
-    table, options = make_table(), {"solver": solver, "schedule": PerfectDraws(), "seed": 1, "init": "zero"}
+    table, options = make_table(), {"seed": 1, "init": "zero"}
+    steps = solver(schedule=PerfectDraws())
     backend = Slow(clock)
-    fit = sf.learn(table, 0.02, max_seconds=1.5, device=backend, **options)
+    fit = sf.learn(table, 0.02, solver=steps, max_seconds=1.5, device=backend, **options)
     assert backend.n_batches == 2
     assert fit.status.code == "time"
     assert len(fit.steps) == 1
     # Newton steps count when they were judged at their end; gradient steps are made before that.
-    start = sf.learn(table, 0.02, max_seconds=0.0, **options)
-    once = sf.learn(table, 0.02, solver=sf.Newton(max_iter=1), **options)
-    np.testing.assert_array_equal(theta_of(fit), theta_of(start if solver == "newton" else once))
-    assert ("no time to compare it with its start" in fit.status.sentence) == (solver == "spg")
+    start = sf.learn(table, 0.02, solver=steps, max_seconds=0.0, **options)
+    once = sf.learn(table, 0.02, solver=solver(schedule=PerfectDraws(), max_iter=1), **options)
+    np.testing.assert_array_equal(theta_of(fit), theta_of(start if solver is sf.Newton else once))
+    assert ("no time to compare it with its start" in fit.status.sentence) == (solver is sf.Proximal)
 
 
 def test_marks_and_certificates_have_no_more_time_than_the_fit(monkeypatch):
@@ -131,7 +132,7 @@ def test_marks_and_certificates_have_no_more_time_than_the_fit(monkeypatch):
         raise OutOfTimeError
 
     table = make_table()
-    options = {"schedule": PerfectDraws(), "seed": 1, "gap": 0.05}
+    options = {"solver": sf.Newton(schedule=PerfectDraws()), "seed": 1, "gap": 0.05}
     monkeypatch.setattr(_mark, "find_undecided", never)
     fit = sf.learn(table, 0.05, **options)
     assert fit.undecided is None

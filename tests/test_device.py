@@ -19,7 +19,7 @@ MISSING = np.full((4, 6), 255, dtype=np.uint8)
 # Some rows, fewer than half of those of a fold, miss all that they can.
 FILLED = sf.Table(TABLE.domain, np.where(np.arange(300)[:, None] % 50 == 0, 255, TABLE.codes).astype(np.uint8))
 # Short fits on draws, where these tables would be enumerated.
-QUICK = {"schedule": BestDraws(max_states=0), "n_chains": 200, "max_iter": 3, "gap": 0.5}
+QUICK = {"solver": sf.Newton(schedule=BestDraws(max_states=0), n_chains=200, max_iter=3), "gap": 0.5}
 FITTED = sf.SparseMRF(0.05, random_state=1).fit(TABLE)
 
 
@@ -67,7 +67,7 @@ def fit(**how):
     return theta_of(sf.SparseMRF(0.05, random_state=1, **QUICK, **how).fit(TABLE))
 
 
-def fit_cv(**how):
+def choose(**how):
     mrf = sf.SparseMRF(sf.HeldOut(alphas=[0.1, 0.05], cv=2), random_state=1, **QUICK, **how)
     return theta_of(mrf.fit(TABLE))
 
@@ -85,8 +85,8 @@ def select_filled(**how):
 
 
 def hold_out_filled(**how):
-    asked = {"criterion": "cv", "n_folds": 2, "alphas": [0.1, 0.05], "seed": 1, **QUICK}
-    return selection.select(FILLED, **asked, **how).table["held_out"].to_numpy()
+    rule = sf.HeldOut(cv=2, alphas=[0.1, 0.05])
+    return selection.select(FILLED, rule, seed=1, **QUICK, **how).table["held_out"].to_numpy()
 
 
 def resample(**how):
@@ -112,7 +112,7 @@ def fill(**how):
 
 
 ENTRIES = (
-    *(sample, draw, find_partition, find_entropy, impute, sum_out, bound, learn, learn_filled, certify, fit, fit_cv),
+    *(sample, draw, find_partition, find_entropy, impute, sum_out, bound, learn, learn_filled, certify, fit, choose),
     *(follow, select, select_filled, hold_out_filled, resample, drop_rows, resample_estimator, score, fill),
 )
 each_entry = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.__name__)
@@ -154,7 +154,7 @@ def test_draws_are_made_on_the_device_and_nowhere_else(entry, gpu, monkeypatch):
 @pytest.mark.filterwarnings("ignore:.*too many missing values")
 def test_the_processors_take_the_place_of_a_gpu_that_is_not_there(entry, no_cupy):  # noqa: ARG001
     expected = entry()
-    for device in ("cpu", "auto"):
+    for device in ("cpu", "auto", Cpu()):
         np.testing.assert_array_equal(entry(device=device), expected)
 
 
@@ -172,23 +172,17 @@ def test_unknown_devices_are_refused(entry):
         entry(device="gpu")
 
 
-# A fitted estimator has its backend for fits alone.
-@pytest.mark.parametrize("entry", [own for own in ENTRIES if own not in (score, fill)], ids=lambda own: own.__name__)
-def test_a_backend_and_a_device_are_not_given_together(entry):
-    with pytest.raises(ValueError, match="Give a backend or a device, not both"):
-        entry(device="cpu", backend=Cpu())
-
-
 def test_a_penalty_is_chosen_on_the_device_of_the_fit(monkeypatch):
-    asked = {}
+    asked = []
 
-    def watched(*inputs, **options):
-        asked.update(options)
-        return selection.select(*inputs, sf.EBIC(n_alphas=3), **options)
+    class Watched(sf.EBIC):
+        def choose(self, learner, **how):
+            asked.append(learner.options.device)
+            return super().choose(learner, **how)
 
-    monkeypatch.setattr(_choose, "select", watched)
+    monkeypatch.setattr(_choose, "EBIC", lambda: Watched(n_alphas=3))
     sf.learn(TABLE, penalty="l1", seed=1, device="auto")
-    assert asked["device"] == "auto"
+    assert asked == ["auto"]
 
 
 def test_a_missing_gpu_is_said_before_a_table_is_read(no_cupy):  # noqa: ARG001
@@ -206,7 +200,7 @@ def test_a_fit_says_what_made_its_draws(gpu, monkeypatch):
 
     assert [settle(device=name)["device"] for name in ("cpu", "cuda", "auto", None)] == ["cpu", "cuda", "auto", "cpu"]
     assert gpu.launched
-    assert settle(backend=Cpu())["device"] is None
+    assert settle(device=Cpu())["device"] == repr(Cpu())
     monkeypatch.setattr("sparsefield.inference._device_choice.has_gpu", lambda: False)
     assert settle(device="auto")["device"] == "cpu"
 

@@ -124,3 +124,27 @@ def test_numbers_have_no_other_order(answers, order):
     said = run("fit", answers, "--ordinal", f"q1={order}", code=2)
     assert f"Column 'q1' holds the numbers 1, 2, 3, which cannot be ordered as {order}" in said
     assert "use --ordinal 'q1' for their own order" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "left"),
+    [
+        (["--columns", "a1-a3"], ["a1", "a2", "a3"]),
+        (["--columns", "a3-a2,b-x"], ["a2", "a3", "b-x"]),  # a name with a dash is a name
+        (["--columns", "a*"], ["a1", "a2", "a3"]),
+        (["--ignore", "a2-a3,b*"], ["a1", "c"]),
+    ],
+)
+def test_columns_are_named_by_ranges_and_patterns(tmp_path, words, left):
+    rng = np.random.default_rng(1)
+    path = tmp_path / "answers.csv"
+    pl.DataFrame({name: rng.integers(0, 2, 100) for name in ("a1", "a2", "a3", "b-x", "c")}).write_csv(path)
+    run("fit", path, "--alpha", 0.1, *words, "-q")
+    assert sorted(sf.Fit.load(path.with_suffix(".field")).model.domain.names) == left
+
+
+def test_all_columns_that_are_not_there_are_named_at_one_time(answers):
+    said = run("fit", answers, "--columns", "q1,x,y", code=2)
+    assert "There are no columns 'x', 'y'. The first are 'q1', 'q2'" in said
+    assert "column 'q1' twice" in run("fit", answers, "--columns", "q1-q2,q1", code=2)
+    assert "There is no column 'x*'" in run("fit", answers, "--columns", "x*", code=2)

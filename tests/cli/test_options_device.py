@@ -77,7 +77,7 @@ def test_draws_are_made_on_the_gpu(known, tmp_path, gpu):
     output = tmp_path / "out.csv"
     run(*make_words("sample", known, output), "--device", "cuda", "--seed", 3)
     assert gpu.launched
-    expected = sf.PairwiseMRF.load(known[1]).sample(50, method="perfect", seed=3, backend=Cuda()).to_frame()
+    expected = sf.PairwiseMRF.load(known[1]).sample(50, method="perfect", seed=3, device=Cuda()).to_frame()
     assert pl.read_csv(output).equals(expected)
 
 

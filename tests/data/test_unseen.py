@@ -124,7 +124,7 @@ def constant_table(value, n=40, seed=1):
 # Steps of the proximal gradient have the length 1 / L, with L = m / 4 for m = 6 statistics that are 0 or 1.
 FITS = {
     "newton": lambda alpha, **options: sf.SparseMRF(alpha, solver=sf.Newton(tol=1e-7), random_state=1, **options),
-    "spg": lambda alpha, **options: sf.SparseMRF(
+    "proximal": lambda alpha, **options: sf.SparseMRF(
         alpha, solver=sf.Proximal(schedule="exact", step_size=4 / 6, max_iter=10_000, tol=1e-7), **options
     ),
     "pseudo-likelihood": lambda alpha, **options: sf.PseudoLikelihood(alpha, tol=1e-7, **options),
@@ -161,11 +161,11 @@ def test_penalised_main_effects_need_no_half_row(way):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("solver", ["newton", "spg"])
+@pytest.mark.parametrize("solver", [sf.Newton, sf.Proximal])
 @pytest.mark.parametrize("alpha", [0.0005, 0.05])
 def test_draws_find_a_finite_main_effect_too(solver, alpha):
-    options = {"solver": solver, "schedule": "perfect", "max_iter": 20, "random_state": 1}
-    mrf = sf.SparseMRF(alpha, **options).fit(constant_table(0, 400))
+    steps = solver(schedule="perfect", max_iter=20)
+    mrf = sf.SparseMRF(alpha, solver=steps, random_state=1).fit(constant_table(0, 400))
     assert np.isfinite(theta_of(mrf)).all()
     assert mrf.main_effects_[1] < 0
     # The pair is in a draw with probability 1/801 at most. That 2000 draws show it with a frequency that is off by 0.05
@@ -174,7 +174,7 @@ def test_draws_find_a_finite_main_effect_too(solver, alpha):
         assert not mrf.interactions_[1].any()
 
 
-@pytest.mark.parametrize("way", ["newton", "spg"])
+@pytest.mark.parametrize("way", ["newton", "proximal"])
 @pytest.mark.parametrize("value", [0, 1])
 def test_a_constant_column_with_missing_values_is_finite_too(way, value):
     table = constant_table(value)
@@ -288,7 +288,7 @@ def test_the_penalty_decides_whether_levels_have_half_a_row_and_certify_agrees(m
     codes[:4, 2] = np.where(is_incomplete, 255, codes[:4, 2])
     table = sf.Table(table.domain, codes)
     # The option says the opposite of the penalty that is given.
-    options = {"penalize_main": main == 0, "tol": 1e-7, "init": init}
+    options = {"penalize_main": main == 0, "solver": sf.Newton(tol=1e-7), "init": init}
     fit = sf.learn(table, penalty=L1(table.domain, 0.02, main), **options)
     assert fit.status.code == "converged"
     assert ("half a row" in fit.status.sentence) == (main == 0)

@@ -25,7 +25,7 @@ WORDS = np.array(["no", "yes"])[TABLE.codes]
 NAMES = TABLE.domain.names
 ESTIMATORS = {
     "SparseMRF": sf.SparseMRF(0.05, random_state=1),
-    "SparseMRFCV": sf.SparseMRF(sf.EBIC(alphas=[0.1, 0.05]), random_state=1),
+    "SparseMRF by a rule": sf.SparseMRF(sf.EBIC(alphas=[0.1, 0.05]), random_state=1),
     "PseudoLikelihood": sf.PseudoLikelihood(0.05),
 }
 
@@ -84,8 +84,8 @@ def test_pipelines_and_searches_take_estimators(mrf):
     chain = make_pipeline(OrdinalEncoder().set_output(transform="pandas"), mrf).fit(pd.DataFrame(WORDS, columns=NAMES))
     assert chain[-1].feature_names_in_.tolist() == list(NAMES)
     assert chain.score(pd.DataFrame(WORDS, columns=NAMES)) == clone(mrf).fit(FRAME).score(FRAME)
-    name = "alphas" if isinstance(mrf, sf.SparseMRFCV) else "alpha"
-    grid = [[0.4], [0.05]] if isinstance(mrf, sf.SparseMRFCV) else [0.4, 0.05]
+    by_rule = isinstance(mrf.alpha, sf.EBIC)
+    name, grid = ("alpha__alphas", [[0.4], [0.05]]) if by_rule else ("alpha", [0.4, 0.05])
     search = GridSearchCV(Pipeline([("mrf", mrf)]), {f"mrf__{name}": grid}, cv=3).fit(FRAME)
     assert search.best_params_ == {f"mrf__{name}": grid[1]}
     assert sf.edge_table(search.best_estimator_[-1]).height > 0

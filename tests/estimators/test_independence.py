@@ -11,6 +11,13 @@ ESTIMATORS = {
     "likelihood": lambda alpha, **options: SparseMRF(alpha, random_state=1, **options),
     "pseudo-likelihood": PseudoLikelihood,
 }
+
+
+def with_limits(way, **limits):
+    """Return limits of steps as the options that an estimator has for them."""
+    return {"solver": sf.Newton(**limits)} if way == "likelihood" else limits
+
+
 each_estimator = pytest.mark.parametrize("way", ESTIMATORS)
 
 # Two answers that are independent, each of which nine in ten give.
@@ -100,7 +107,7 @@ def test_other_names_for_levels_change_nothing_but_signs(way, seed):
     rng = np.random.default_rng(seed)
     rows = make_table(8, 400, seed=seed).codes
     is_flipped = rng.random(8) < 0.5
-    options = {"tol": 1e-9, "max_iter": 200}
+    options = with_limits(way, tol=1e-9, max_iter=200)
     first = ESTIMATORS[way](0.02, **options).fit(rows)
     second = ESTIMATORS[way](0.02, **options).fit(np.where(is_flipped, 1 - rows, rows))
     signs = np.where(is_flipped, -1, 1)
@@ -118,8 +125,9 @@ def test_other_names_for_levels_change_nothing_but_signs(way, seed):
 @each_estimator
 def test_words_for_levels_change_nothing(way):
     rows = make_table(6, 300, seed=2).codes
-    plain = ESTIMATORS[way](0.02, tol=1e-9).fit(rows)
-    words = ESTIMATORS[way](0.02, tol=1e-9).fit(np.where(rows == 1, "yes", "no").astype(object))
-    reverse = ESTIMATORS[way](0.02, tol=1e-9).fit(np.where(rows == 1, "absent", "present").astype(object))
+    options = with_limits(way, tol=1e-9)
+    plain = ESTIMATORS[way](0.02, **options).fit(rows)
+    words = ESTIMATORS[way](0.02, **options).fit(np.where(rows == 1, "yes", "no").astype(object))
+    reverse = ESTIMATORS[way](0.02, **options).fit(np.where(rows == 1, "absent", "present").astype(object))
     np.testing.assert_array_equal(words.interactions_, plain.interactions_)
     np.testing.assert_allclose(reverse.interactions_, plain.interactions_, rtol=0, atol=2e-9 / 1e-4)

@@ -26,7 +26,7 @@ from support.noise import (
     largest_norm,
     step_to_end,
 )
-from support.problems import QUICK, make_table, theta_of
+from support.problems import QUICK, make_table, quick, theta_of
 from support.statistics_ import FALSE_ALARM
 from support.zoo import LEVELS
 
@@ -57,7 +57,7 @@ def test_a_fit_that_ends_early_says_so():
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
         SparseMRF(0.005, solver=sf.Newton(max_iter=1)).fit(make_table())
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
-        SparseMRF(0.05, solver="proximal", **QUICK).fit(make_table())
+        SparseMRF(0.05, **quick(sf.Proximal)).fit(make_table())
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
         PseudoLikelihood(0.001, max_iter=1).fit(make_table())
     with pytest.warns(ConvergenceWarning, match="before the first iteration"):
@@ -85,8 +85,8 @@ def test_any_table_gives_the_same_fit():
 @pytest.mark.parametrize("options", [{}, {"penalize_main": True}], ids=str)
 def test_the_estimator_finds_the_optimum(options):
     observed = make_table(7, 2000)
-    paper = {"solver": "spg", "schedule": "exact", "step_size": 0.5, "max_iter": 5000, "tol": 1e-8}
-    exactly = SparseMRF(0.03, **paper, **options).fit(observed)
+    paper = sf.Proximal(schedule="exact", step_size=0.5, max_iter=5000, tol=1e-8)
+    exactly = SparseMRF(0.03, solver=paper, **options).fit(observed)
     assert exactly.status_.code == "converged"
     newton = SparseMRF(0.03, solver=sf.Newton(tol=1e-10), **options).fit(observed)
     assert "without simulation error" in newton.status_.sentence
@@ -96,29 +96,33 @@ def test_the_estimator_finds_the_optimum(options):
     main = options.get("penalize_main", False)
     problem = Problem.with_l1(sf.data.moments_of_table(observed), observed.domain, 0.03, main)
     lowest = problem.objective(theta_of(newton))
-    many = {"schedule": "perfect", "n_chains": 50_000, "random_state": 1, **options}
-    drawn = SparseMRF(0.03, init="zero", **many).fit(observed)
+    many = {"schedule": "perfect", "n_chains": 50_000}
+    drawn = SparseMRF(0.03, init="zero", solver=sf.Newton(**many), random_state=1, **options).fit(observed)
     gap = assert_end_is_measured(problem, drawn.fit_, theta_of(newton))
     assert_gaps_are_noise(gap, [step_to_end(drawn.fit_)], 7 * 8 // 2)
-    drawn = SparseMRF(0.03, solver=sf.Proximal(max_iter=500), **many).fit(observed)
+    drawn = SparseMRF(0.03, solver=sf.Proximal(max_iter=500, **many), random_state=1, **options).fit(observed)
     assert drawn.status_.code == "noise floor"
     assert problem.objective(theta_of(drawn)) - lowest < largest_floor([drawn.fit_], 50_000)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("solver", ["spg", "newton"])
+@pytest.mark.parametrize("solver", [sf.Proximal, sf.Newton])
 @pytest.mark.parametrize("schedule", ["tay", "conservative", "increasing", 5, Fixed(5)], ids=str)
 def test_every_schedule_is_as_near_to_the_optimum_as_its_trace_says(schedule, solver):
     observed = make_table(7, 2000)
     problem = Problem.with_l1(sf.data.moments_of_table(observed), observed.domain, 0.03, penalize_main=False)
-    options = {"solver": solver, "schedule": schedule, "n_chains": 20_000, "init": "zero", "random_state": 1}
-    fit = SparseMRF(0.03, solver=sf.Newton(max_iter=30), **options).fit(observed)
+
+    def learn(max_iter):
+        steps = solver(schedule=schedule, n_chains=20_000, max_iter=max_iter)
+        return SparseMRF(0.03, solver=steps, init="zero", random_state=1).fit(observed)
+
+    fit = learn(30)
     last = fit.fit_.steps[-1]
     # The point where the last gradient was taken: that of the same fit with an iteration less, or the end itself, where
     # draws judge the last Newton step. And the exact law of the chains behind that.
     before = fit.model_
-    if solver == "spg":
-        before = SparseMRF(0.03, solver=sf.Newton(max_iter=last.iteration - 1), **options).fit(observed).model_
+    if solver is sf.Proximal:
+        before = learn(last.iteration - 1).model_
     probabilities, statistics, _ = enumerate_statistics(before)
     law = np.full((1, 2**7), 2.0**-7)
     for _ in range(int(last.n_sweeps)):
@@ -128,7 +132,7 @@ def test_every_schedule_is_as_near_to_the_optimum_as_its_trace_says(schedule, so
         assert np.linalg.norm(bias) <= last.certificate
     # Violations follow gradients, which are off by the bias and the noise, and no further than these: soft thresholds
     # bring points nearer to each other. TAY chooses among 100 sweeps, and 10 numbers of chains where conservative.
-    if solver == "spg":
+    if solver is sf.Proximal:
         violation = ProximalStep(problem, theta_of(before), last.step_size).take(before.moments())[1]
     else:
         violation = problem.subgradient(theta_of(before), problem.gradient(before.moments()))
@@ -136,17 +140,17 @@ def test_every_schedule_is_as_near_to_the_optimum_as_its_trace_says(schedule, so
     assert abs(norm(violation) - last.violation) <= np.linalg.norm(bias) + noise
     optimum, lowest = exact_chains.penalised_optimum(problem.data.moments.pair, problem.penalty.weights)
     gap = problem.objective(theta_of(fit)) - lowest
-    if solver == "newton":
+    if solver is sf.Newton:
         assert_end_is_measured(problem, fit.fit_, optimum, law=law[0])
     assert gap < problem.objective(np.zeros((7, 7))) - lowest
 
 
-@pytest.mark.parametrize("solver", ["newton", "spg"])
+@pytest.mark.parametrize("solver", [sf.Newton, sf.Proximal])
 @pytest.mark.parametrize("schedule", ["tay", 3, "perfect", "exact"])
 def test_same_seed_same_fit_whatever_the_threads(solver, schedule, cut_work):
     cut_work()
     observed = make_table(8)
-    options = {"solver": solver, "schedule": schedule, **QUICK}
+    options = quick(solver, schedule=schedule)
     one, two = (SparseMRF(n_threads=n, **options).fit(observed) for n in (1, 2))
     np.testing.assert_array_equal(theta_of(one), theta_of(two))
     again = clone(one).fit(observed)
@@ -218,12 +222,11 @@ def test_odd_tables():
 
 def test_a_model_to_start_from():
     observed = make_table()
-    options = {"alpha": 0.05, "schedule": "exact", "step_size": 0.5}
-    first = SparseMRF(solver=sf.Newton(max_iter=2000, tol=1e-7), **options).fit(observed)
-    again = SparseMRF(solver=sf.Newton(max_iter=1), init=first.model_, **options).fit(observed)
+    first = SparseMRF(0.05, solver=sf.Newton(schedule="exact", max_iter=2000, tol=1e-7)).fit(observed)
+    again = SparseMRF(0.05, solver=sf.Newton(schedule="exact", max_iter=1), init=first.model_).fit(observed)
     np.testing.assert_allclose(theta_of(again), theta_of(first), atol=1e-6)
     with pytest.raises(ValueError, match="init is a model over other variables"):
-        SparseMRF(init=make_field(5, seed=1), **options).fit(observed)
+        SparseMRF(0.05, solver=sf.Newton(schedule="exact"), init=make_field(5, seed=1)).fit(observed)
 
 
 def test_serious_endings_are_warned_of():
@@ -234,7 +237,7 @@ def test_serious_endings_are_warned_of():
 def test_levels_are_learned_too():
     truth = LEVELS["three levels"]
     observed = sf.Table(truth.domain, truth.sample(20_000, n_sweeps=50, seed=1).codes)
-    mrf = SparseMRF(0.0, solver=sf.Proximal(schedule="exact", step_size=0.5, max_iter=3000, tol=1e-7)).fit(observed)
+    mrf = SparseMRF(0.0, solver=sf.Newton(schedule="exact", max_iter=3000, tol=1e-7)).fit(observed)
     # Estimates are normal, with the inverse of Fisher's information for their covariance: each by itself, and together.
     _, _, slots = enumerate_statistics(truth)
     information = 20_000 * curvature(truth)
@@ -242,30 +245,34 @@ def test_levels_are_learned_too():
     errors = np.sqrt(np.diagonal(np.linalg.inv(information)))
     assert np.all(np.abs(off) <= stats.norm.isf(FALSE_ALARM / (2 * len(off))) * errors)
     assert off @ information @ off <= stats.chi2.isf(FALSE_ALARM, len(off))
-    for solver, schedule in (("newton", "auto"), ("newton", BestDraws(max_states=0)), ("spg", "auto")):
-        certified = SparseMRF(0.05, solver=solver, schedule=schedule, random_state=1, max_iter=20).fit(observed)
+    for solver in (sf.Newton(max_iter=20), sf.Newton(BestDraws(max_states=0), max_iter=20), sf.Proximal(max_iter=20)):
+        certified = SparseMRF(0.05, solver=solver, random_state=1).fit(observed)
         assert certified.trace_["is_certified"].all()
 
 
 def test_bad_requests_are_refused():
     observed = make_table()
     for options, message in (
-        ({"schedule": "fast"}, "schedule is 'fast'"),
+        ({"solver": sf.Newton(schedule="fast")}, "schedule is 'fast'"),
         ({"solver": "fast"}, "solver is 'fast'"),
         ({"gap": 0.0}, "gap is 0"),
         ({"init": None}, "init is None"),
-        ({"schedule": 0}, "n_sweeps is 0"),
-        ({"certificate": "best"}, "certificate is 'best'"),
-        ({"chains": "anew"}, "chains is 'anew'"),
+        ({"solver": sf.Newton(schedule=0)}, "n_sweeps is 0"),
+        ({"solver": sf.Proximal(bound="best")}, "certificate is 'best'"),
+        ({"solver": sf.Proximal(chains="anew")}, "chains is 'anew'"),
         ({"alpha": -1.0}, "alpha is -1"),
-        ({"step_size": -1.0}, "step_size is -1"),
-        ({"n_chains": 0}, "n_chains is 0"),
-        ({"max_iter": 0}, "max_iter is 0"),
+        ({"solver": sf.Proximal(step_size=-1.0)}, "step_size is -1"),
+        ({"solver": sf.Newton(n_chains=0)}, "n_chains is 0"),
+        ({"solver": sf.Proximal(n_chains=0)}, "n_chains is 0"),
+        ({"solver": sf.Newton(max_iter=0)}, "max_iter is 0"),
         (
-            {"schedule": "perfect", "max_sweeps": 1, "init": make_field(6, strength=(3.0, 4.0), seed=1)},
+            {
+                "solver": sf.Newton(schedule="perfect", max_sweeps=1),
+                "init": make_field(6, strength=(3.0, 4.0), seed=1),
+            },
             "within 1 sweep",
         ),
-        ({"schedule": "conservative", "chains": "persistent"}, "chains='restart'"),
+        ({"solver": sf.Proximal(schedule="conservative", chains="persistent")}, "chains='restart'"),
     ):
         with pytest.raises(ValueError, match=message):
             SparseMRF(**options).fit(observed)
@@ -287,10 +294,10 @@ def test_progress_is_shown_where_it_is_wanted(capsys):
     ("options", "expected"),
     [
         ({}, 200),
-        ({"solver": "spg"}, 1200),
+        ({"solver": "proximal"}, 1200),
         ({"missing": "zero"}, 50),
-        ({"missing": "drop", "solver": "spg"}, 300),
-        ({"max_iter": 7}, 7),
+        ({"missing": "drop", "solver": "proximal"}, 300),
+        ({"solver": sf.Newton(max_iter=7)}, 7),
     ],
     ids=str,
 )
@@ -320,12 +327,12 @@ def test_strings_and_booleans_are_levels():
 
 def test_pseudo_likelihood_is_a_start():
     observed = make_table(7, 1500)
-    quick = {"alpha": 0.03, "solver": "spg", "schedule": "exact", "step_size": 0.5, "max_iter": 3}
-    cold, warm = (SparseMRF(init=init, **quick).fit(observed) for init in ("zero", "pseudolikelihood"))
+    steps = sf.Proximal(schedule="exact", step_size=0.5, max_iter=3)
+    cold, warm = (SparseMRF(0.03, init=init, solver=steps).fit(observed) for init in ("zero", "pseudolikelihood"))
     assert warm.trace_["objective"][0] < cold.trace_["objective"][0]
     with pytest.raises(ValueError, match="init is 'guess'"):
         SparseMRF(init="guess").fit(observed)
     incomplete = np.where(np.random.default_rng(1).random(observed.codes.shape) < 0.1, np.nan, observed.codes)
-    assert SparseMRF(init="pseudolikelihood", solver="proximal", **QUICK).fit(incomplete).n_iter_ == 5
+    assert SparseMRF(init="pseudolikelihood", **quick(sf.Proximal)).fit(incomplete).n_iter_ == 5
     with pytest.raises(ValueError, match="missing is 'guess': use 'model', 'zero', 'drop' or 'error'"):
         PseudoLikelihood(missing="guess").fit(incomplete)

@@ -8,7 +8,7 @@ import sparsefield as sf
 from sparsefield import SparseMRF
 from sparsefield.inference import OutOfReachError
 from sparsefield.objective import Problem
-from support.problems import QUICK, make_table, theta_of
+from support.problems import QUICK, make_table, quick, theta_of
 
 # Most fits here are short on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:Stopped after max_iter")
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Stopped after max_iter")
 def test_weights_are_repeated_rows():
     observed = make_table(5, 60)
     weights = np.random.default_rng(1).integers(0, 4, 60)
-    options = {"alpha": 0.05, "schedule": "exact", "step_size": 0.5, "max_iter": 50}
+    options = {"alpha": 0.05, "solver": sf.Newton(schedule="exact", max_iter=50)}
     weighted = SparseMRF(**options).fit(observed, sample_weight=weights)
     repeated = sf.Table(observed.domain, np.repeat(observed.codes, weights, axis=0))
     np.testing.assert_allclose(theta_of(weighted), theta_of(SparseMRF(**options).fit(repeated)), atol=1e-12)
@@ -36,7 +36,7 @@ def test_modelled_missing_values_cost_less_than_filled_or_dropped_ones(schedule,
     whole = observed.codes.astype(float)
     incomplete = whole.copy()
     incomplete[np.random.default_rng(0).random(incomplete.shape) < 0.3] = np.nan
-    options = {"schedule": schedule, "penalize_main": penalize_main, "random_state": 1}
+    options = {"solver": sf.Newton(schedule=schedule), "penalize_main": penalize_main, "random_state": 1}
     # What they cost is measured on the whole table: how far its objective is above the optimum.
     problem = Problem.with_l1(sf.data.moments_of_table(observed), observed.domain, 0.02, penalize_main)
     lowest = problem.objective(
@@ -65,7 +65,7 @@ def test_gradients_are_not_certified_where_missing_values_are_filled_by_chains(m
     codes = np.random.default_rng(1).integers(0, 3, (60, 13)).astype(float)
     codes[0] = np.nan
     for schedule in ("tay", "auto"):
-        mrf = SparseMRF(0.2, solver=sf.Newton(schedule=schedule), **QUICK).fit(codes)
+        mrf = SparseMRF(0.2, **quick(schedule=schedule)).fit(codes)
         assert mrf.certificate_ is None
         assert not mrf.trace_["is_certified"].any()
         assert "filled by Gibbs chains without a certificate" in mrf.trace_["reason"][0]
@@ -78,8 +78,8 @@ def test_weights_of_zero_are_rows_that_are_not_there():
     for counted in (slice(0, 100), slice(100, 300), slice(50, 150)):
         weights = np.zeros(300)
         weights[counted] = 0.3
-        weighted = SparseMRF(0.05, solver="proximal", **QUICK).fit(incomplete, sample_weight=weights)
-        alone = SparseMRF(0.05, solver="proximal", **QUICK).fit(sf.Table(incomplete.domain, incomplete.codes[counted]))
+        weighted = SparseMRF(0.05, **quick(sf.Proximal)).fit(incomplete, sample_weight=weights)
+        alone = SparseMRF(0.05, **quick(sf.Proximal)).fit(sf.Table(incomplete.domain, incomplete.codes[counted]))
         np.testing.assert_allclose(theta_of(weighted), theta_of(alone), atol=1e-9)
 
 

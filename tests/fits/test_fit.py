@@ -43,15 +43,15 @@ def test_fits_are_saved_with_their_trace(tmp_path):
         Fit.load(path)
 
 
-@pytest.mark.parametrize("solver", ["newton", "spg"])
+@pytest.mark.parametrize("solver", [sf.Newton, sf.Proximal])
 @pytest.mark.parametrize("options", [{}, {"penalize_main": True}], ids=str)
 def test_iterations_come_back_as_the_kind_that_they_were(solver, options, tmp_path):
     table = make_field(5, seed=1).sample(300, method="perfect", seed=1)
-    fit = sf.learn(table, 0.05, solver=solver, max_iter=3, seed=1, **options)
+    fit = sf.learn(table, 0.05, solver=solver(max_iter=3), seed=1, **options)
     fit.save(tmp_path / "fit.field")
     again = Fit.load(tmp_path / "fit.field")
     assert again.steps == fit.steps
-    assert {type(step) for step in again.steps} == {NewtonStep if solver == "newton" else GradientStep}
+    assert {type(step) for step in again.steps} == {NewtonStep if solver is sf.Newton else GradientStep}
     assert again.trace.equals(fit.trace)
     assert (again.alpha, again.penalty, again.penalize_main) == (0.05, "L1", options.get("penalize_main", False))
 

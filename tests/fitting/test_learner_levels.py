@@ -39,8 +39,8 @@ def test_fits_of_three_levels_are_the_optimum(kind, name, scores):
     ]
     best, blocks = minimise(table.codes, features, 0.04, groups=kind == "group")
     assert 0 < sum(block.any() for block in blocks.values()) < 6
-    for how in ({"tol": 1e-8}, {"solver": "spg", "schedule": "exact", "tol": 1e-7, "max_iter": 3000}):
-        fit = sf.learn(table, 0.04, penalty=kind, **how)
+    for steps in (sf.Newton(tol=1e-8), sf.Proximal(schedule="exact", tol=1e-7, max_iter=3000)):
+        fit = sf.learn(table, 0.04, penalty=kind, solver=steps)
         penalty = choose_penalty(table.domain, 0.04, kind, penalize_main=False)
         problem = Problem(Observed(sf.data.moments_of_table(table)), table.domain, penalty)
         # Both ends have gradients of 1e-7 at most, over curvatures of 1e-3 at least: 1e-11 of the objective.
@@ -87,10 +87,9 @@ def test_nothing_depends_on_reference_or_order_of_levels(objective):
 
 def test_two_levels_are_the_same_as_groups():
     table = sf.datasets.make_field(7, seed=1).sample(500, method="perfect", seed=1)
-    for how in ({}, {"schedule": "perfect", "gap": 1e-4}):
-        one, other = (
-            sf.learn(table, 0.04, penalty=kind, solver=sf.Newton(tol=1e-8), **how) for kind in ("l1", "group")
-        )
+    for schedule, how in (("auto", {}), ("perfect", {"gap": 1e-4})):
+        steps = sf.Newton(schedule=schedule, tol=1e-8)
+        one, other = (sf.learn(table, 0.04, penalty=kind, solver=steps, **how) for kind in ("l1", "group"))
         # With draws both ends are within about a gap of the optimum, whose curvature is 0.01 at least here.
         np.testing.assert_allclose(one.model.interactions, other.model.interactions, atol=0.1 if how else 1e-6)
     ends = [solve_pseudo_likelihood(table, 0.04, penalty=kind, tol=1e-8).model for kind in ("l1", "group")]

@@ -12,9 +12,8 @@ from sparsefield.objective import COMPLETED
 from sparsefield.optimality import GAPS
 from sparsefield.solvers import PROXIMAL
 from sparsefield.tables import read_rows
-from support.problems import make_table
+from support.problems import QUICK_STEPS, make_table
 
-QUICK = {"max_iter": 5, "n_chains": 200}
 DRAWN = replace(FITTING, completed=replace(COMPLETED, enumeration=EnumerationPolicy(always_cheap=1, states_per_cell=0)))
 
 
@@ -31,14 +30,14 @@ def learn(table, policy=FITTING, alpha=0.03, **options):
 @pytest.mark.parametrize("policy", [FITTING, DRAWN], ids=["enumerated", "drawn"])
 @pytest.mark.parametrize("schedule", ["tay", "perfect", "exact", "auto"])
 def test_gradients_with_missing_values_are_certified_where_these_are_drawn_exactly(schedule, policy):
-    fit = learn(make_incomplete(), policy, solver=sf.Newton(schedule=schedule), **QUICK)
+    fit = learn(make_incomplete(), policy, solver=sf.Newton(schedule=schedule, **QUICK_STEPS))
     assert fit.steps[-1].certificate is not None
     assert fit.trace["is_certified"].any()
 
 
 def test_bounds_on_the_simulation_error_do_not_speak_for_drawn_missing_values():
-    options = {"solver": "spg", "schedule": "conservative", **QUICK}
-    enumerated, drawn = (learn(make_incomplete(), policy, **options) for policy in (FITTING, DRAWN))
+    steps = sf.Proximal(schedule="conservative", **QUICK_STEPS)
+    enumerated, drawn = (learn(make_incomplete(), policy, solver=steps) for policy in (FITTING, DRAWN))
     assert enumerated.steps[-1].certificate is not None
     assert all(step.certificate is None for step in drawn.steps)
     assert not drawn.trace["is_certified"].any()

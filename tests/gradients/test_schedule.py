@@ -57,13 +57,15 @@ def test_an_estimator_takes_it_too():
     table = make_table()
     one, other = (sf.SparseMRF(0.05, solver=sf.Newton(schedule=way), random_state=1).fit(table) for way in (Own(), 5))
     np.testing.assert_array_equal(one.interactions_, other.interactions_)
-    assert one.fit_.settings["schedule"] == "Own(n_sweeps=5, keeps_chains=True)"
+    assert one.fit_.settings["solver"] == "Newton(schedule=Own(n_sweeps=5, keeps_chains=True))"
 
 
 def test_newton_steps_need_draws_and_gradient_steps_do_not():
     problem = make_problem()
     assert solve(problem, Own(keeps_chains=False), Simulation(500, 1), step_size=0.3, max_iter=3).steps
-    with pytest.raises(ValueError, match=r"have no chains, and Newton steps need draws: .* use solver='spg'"):
+    with pytest.raises(
+        ValueError, match=r"have no chains, and Newton steps need draws: .* use solver=Proximal\(schedule=\.\.\.\)"
+    ):
         fit_newton(problem, Own(keeps_chains=False), Simulation(500, 1))
 
 

@@ -74,32 +74,27 @@ MANY = np.random.default_rng(3).integers(0, 65, (100, 4)).astype(np.uint8)
 MANY[0] = 255
 DRAWN = make_table(12, 300)
 DRAWN = sf.Table(DRAWN.domain, np.where(np.arange(300)[:, None] < 3, 255, DRAWN.codes).astype(np.uint8))
+SHORT = {"max_iter": 4, "n_chains": 600}
+ON_DRAWS = sf.Newton(schedule=BestDraws(max_states=0), **SHORT)
+BOUNDING = sf.Proximal(bound="coalescence", **SHORT)
 FITS = {
-    "newton": (TABLE, {}, {"states"}),
-    "draws": (TABLE, {"schedule": BestDraws(max_states=0)}, {"draws"}),
-    "levels": (LEVELS, {"schedule": BestDraws(max_states=0)}, {"draws"}),
-    "missing values": (INCOMPLETE, {"schedule": BestDraws(max_states=0)}, {"draws", "expectations"}),
-    "drawn missing values": (
-        DRAWN,
-        {"schedule": BestDraws(max_states=0)},
-        {"draws", "expectations", "clamped draws"},
-    ),
+    "newton": (TABLE, sf.Newton(**SHORT), {"states"}),
+    "draws": (TABLE, ON_DRAWS, {"draws"}),
+    "levels": (LEVELS, ON_DRAWS, {"draws"}),
+    "missing values": (INCOMPLETE, ON_DRAWS, {"draws", "expectations"}),
+    "drawn missing values": (DRAWN, ON_DRAWS, {"draws", "expectations", "clamped draws"}),
     "filled missing values": (
         sf.Table(sf.Domain(tuple("abcd"), (tuple(range(65)),) * 4, (0,) * 4), MANY),
-        {"solver": "spg", "schedule": 3},
+        sf.Proximal(schedule=3, **SHORT),
         {"chains", "draws", "expectations", "clamped draws", "clamped chains"},
     ),
-    "exact": (TABLE, {"schedule": "exact"}, {"states"}),
+    "exact": (TABLE, sf.Newton(schedule="exact", **SHORT), {"states"}),
     # All states, where there are few, tell whether a fit by the paper's steps is below its start.
-    "tay": (TABLE, {"solver": "spg"}, {"chains", "states"}),
-    "coalescence": (TABLE, {"solver": "spg", "certificate": "coalescence"}, {"chains", "bounding chains", "states"}),
-    "coalescence of levels": (
-        LEVELS,
-        {"solver": "spg", "certificate": "coalescence"},
-        {"chains", "bounding chains", "states"},
-    ),
-    "spg, exact": (TABLE, {"solver": "spg", "schedule": "exact"}, {"chains", "states"}),
-    "spg, perfect": (TABLE, {"solver": "spg", "schedule": "perfect"}, {"chains", "draws", "states"}),
+    "tay": (TABLE, sf.Proximal(**SHORT), {"chains", "states"}),
+    "coalescence": (TABLE, BOUNDING, {"chains", "bounding chains", "states"}),
+    "coalescence of levels": (LEVELS, BOUNDING, {"chains", "bounding chains", "states"}),
+    "proximal, exact": (TABLE, sf.Proximal(schedule="exact", **SHORT), {"chains", "states"}),
+    "proximal, perfect": (TABLE, sf.Proximal(schedule="perfect", **SHORT), {"chains", "draws", "states"}),
 }
 
 
@@ -118,13 +113,13 @@ def watch_chains(backend, monkeypatch):
 
 @pytest.mark.parametrize("name", FITS)
 def test_solvers_ask_the_backend_and_construct_no_chains(name, monkeypatch):
-    table, options, expected = FITS[name]
+    table, solver, expected = FITS[name]
     backend = Watchful()
     watch_chains(backend, monkeypatch)
-    fit = sf.learn(table, 0.05, device=backend, solver=sf.Newton(max_iter=4, n_chains=600), seed=1, **options)
+    fit = sf.learn(table, 0.05, device=backend, solver=solver, seed=1)
     assert set(backend.asked) == expected
     monkeypatch.undo()
-    same = sf.learn(table, 0.05, solver=sf.Newton(max_iter=4, n_chains=600), seed=1, **options)
+    same = sf.learn(table, 0.05, solver=solver, seed=1)
     np.testing.assert_array_equal(as_theta(fit.model), as_theta(same.model))
 
 
@@ -141,12 +136,12 @@ def test_a_penalty_is_chosen_and_rows_are_resampled_on_a_backend_too():
 
 def test_samples_and_coalescence_ask_the_backend():
     model, backend, order = make_field(8, seed=1), Watchful(), range(8)[::-1]
-    model.sample(700, n_sweeps=5, seed=3, order=order, backend=backend)
-    model.sample(700, method="perfect", seed=3, order=order, backend=backend)
-    coalescence(model, 5, 700, seed=3, order=order, backend=backend)
+    model.sample(700, n_sweeps=5, seed=3, order=order, device=backend)
+    model.sample(700, method="perfect", seed=3, order=order, device=backend)
+    coalescence(model, 5, 700, seed=3, order=order, device=backend)
     assert backend.asked == ["chains", "draws", "bounding chains"]
     with pytest.raises(ValueError, match="give it to the backend instead"):
-        model.sample(700, seed=3, n_threads=2, backend=backend)
+        model.sample(700, seed=3, n_threads=2, device=backend)
 
 
 def test_states_are_enumerated_once_in_a_step():
@@ -168,7 +163,7 @@ def test_the_certificate_of_the_optimum_asks_the_backend_too(name, monkeypatch):
     fit = sf.learn(table, 0.05, seed=1)
     backend = Watchful()
     watch_chains(backend, monkeypatch)
-    certified = sf.certify(fit, table, n_draws=5000, backend=backend, max_states=0)
+    certified = sf.certify(fit, table, n_draws=5000, device=backend, max_states=0)
     assert set(backend.asked) == expected
     monkeypatch.undo()
     assert certified.optimality == sf.certify(fit, table, n_draws=5000, max_states=0).optimality

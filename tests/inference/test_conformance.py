@@ -184,9 +184,9 @@ def test_persistent_chains_and_missing_values_run_on_it_too(backend):
     assert len(persistent.steps) == 5
     codes = np.where(np.random.default_rng(1).random(table.shape) < 0.1, 255, table.codes).astype(np.uint8)
     incomplete = sf.Table(table.domain, codes)
-    for solver in ("newton", "spg"):
-        assert sf.learn(incomplete, 0.05, solver=solver, max_iter=3, backend=backend).steps
-    certified = sf.certify(sf.learn(incomplete, 0.05, seed=1), incomplete, n_draws=5000, backend=backend, max_states=0)
+    for solver in (sf.Newton(max_iter=3), sf.Proximal(max_iter=3)):
+        assert sf.learn(incomplete, 0.05, solver=solver, device=backend).steps
+    certified = sf.certify(sf.learn(incomplete, 0.05, seed=1), incomplete, n_draws=5000, device=backend, max_states=0)
     assert np.isfinite(certified.optimality.subgradient)
 
 
@@ -198,7 +198,7 @@ def test_exact_draws_of_levels_are_asked_of_the_backend():
     fit = sf.learn(table, 0.05, solver=sf.Newton(schedule=drawn), seed=1, device=Plain())
     assert set(fit.trace["reason"]) == {"exact draws"}
     assert fit.trace["certificate"].to_list() == [0.0] * len(fit.steps)
-    certified = sf.certify(fit, table, n_draws=5000, backend=Plain(), max_states=0).optimality
+    certified = sf.certify(fit, table, n_draws=5000, device=Plain(), max_states=0).optimality
     assert np.isfinite(certified.gap)
     here = sf.learn(table, 0.05, solver=sf.Newton(schedule=drawn), seed=1)
     assert set(here.trace["reason"]) == {"exact draws"}

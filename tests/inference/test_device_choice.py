@@ -17,7 +17,7 @@ from support.host_device import needs_device
 @needs_device
 @pytest.mark.parametrize(("device", "expected"), [(None, Cpu), ("cpu", Cpu), ("cuda", Cuda), ("auto", Auto)])
 def test_a_device_stands_for_a_backend_that_goes_to_other_processes(device, expected, gpu):  # noqa: ARG001
-    found = make_backend(None, 2, device)
+    found = make_backend(device, 2)
     assert found == expected(2)
     assert type(pickle.loads(pickle.dumps(found))) is expected
     assert pickle.loads(pickle.dumps(found)) == found
@@ -25,19 +25,17 @@ def test_a_device_stands_for_a_backend_that_goes_to_other_processes(device, expe
 
 def test_a_backend_stays_what_it_is():
     backend = Cpu(3)
-    assert make_backend(backend, None) is backend
+    assert make_backend(backend) is backend
     with pytest.raises(ValueError, match="give it to the backend instead"):
         make_backend(backend, 2)
-    with pytest.raises(ValueError, match="Give a backend or a device, not both"):
-        make_backend(backend, None, "cpu")
     with pytest.raises(ValueError, match="device is 'tpu': use 'cpu', 'cuda' or 'auto'"):
-        make_backend(backend, None, "tpu")
+        make_backend("tpu")
 
 
 def test_a_gpu_that_is_not_there_is_refused_at_once(no_cupy):  # noqa: ARG001
     with pytest.raises(NoDeviceError, match=r"takes CuPy, which is not installed here.*sparsefield\[cuda\]"):
-        make_backend(None, None, "cuda")
-    assert make_backend(None, None, "auto") == Auto()
+        make_backend("cuda")
+    assert make_backend("auto") == Auto()
 
 
 def test_what_makes_the_same_draws_has_one_name(no_cupy):  # noqa: ARG001
@@ -54,8 +52,8 @@ def test_a_gpu_has_a_name_of_its_own(gpu):  # noqa: ARG001
 def test_variables_that_are_not_for_a_gpu_are_refused_at_once(gpu):
     domain = sf.Domain(("a", "b"), ((0, 1), (0, 1, 2)), (0, 0))
     with pytest.raises(ValueError, match=r"'b' has 3 levels: draws on a GPU are for two .* Use device='cpu' or 'auto'"):
-        make_backend(None, None, "cuda", domain)
-    assert make_backend(None, None, "auto", domain) == Auto()
+        make_backend("cuda", domain=domain)
+    assert make_backend("auto", domain=domain) == Auto()
     table = sf.Table(domain, np.tile(np.array([[0, 2], [1, 1]], dtype=np.uint8), (50, 1)))
     with pytest.raises(ValueError, match="'b' has 3 levels"):
         sf.learn(table, 0.1, device="cuda")
@@ -100,7 +98,7 @@ def test_a_cupy_that_cannot_run_is_told_of_once(useless_cupy):
     with pytest.raises(
         NoDeviceError, match=rf"is installed, but cannot run on a GPU here \({useless_cupy}\)\. .*'cpu'"
     ):
-        make_backend(None, None, "cuda")
+        make_backend("cuda")
     with pytest.warns(UserWarning, match=rf"cannot run on a GPU here \({useless_cupy}\): device 'auto' takes this"):
         assert name_device("auto") == "cpu"
     with warnings.catch_warnings():

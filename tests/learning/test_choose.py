@@ -30,7 +30,13 @@ def test_a_fit_has_the_penalty_that_is_chosen():
 def test_a_choice_does_not_depend_on_how_the_fit_is_asked_for():
     chosen = {
         sf.learn(TABLE, seed=1, **own).alpha
-        for own in ({}, {"gap": 0.1}, {"solver": "spg", "max_iter": 3}, {"tol": 1e-2}, {"n_threads": 1})
+        for own in (
+            {},
+            {"gap": 0.1},
+            {"solver": sf.Proximal(max_iter=3)},
+            {"solver": sf.Newton(tol=1e-2)},
+            {"n_threads": 1},
+        )
     }
     assert len(chosen) == 1
 
@@ -75,9 +81,10 @@ def test_a_penalty_that_leaves_no_edge_is_said_to():
 
 def test_a_penalty_below_the_noise_is_said_to_be():
     noise = null_alpha(Learner(read_rows(TABLE), Options()))
-    assert f"This alpha is below {noise:.2g}, the noise of the table" in str(sf.learn(TABLE, 0.5 * noise).status)
-    assert "noise of the table" not in str(sf.learn(TABLE, 1.1 * noise).status)
-    assert "noise of the table" not in str(sf.learn(TABLE, 0.5 * noise, penalize_main=True).status)
+    said = f"This alpha is below {noise:.2g}, the sampling error of the table"
+    assert said in str(sf.learn(TABLE, 0.5 * noise).status)
+    assert "sampling error of the table" not in str(sf.learn(TABLE, 1.1 * noise).status)
+    assert "sampling error of the table" not in str(sf.learn(TABLE, 0.5 * noise, penalize_main=True).status)
 
 
 @pytest.mark.parametrize("share", [0.5, 0.99, 0.999, 1 - 1e-9])
@@ -85,7 +92,7 @@ def test_a_penalty_and_the_noise_above_it_can_be_told_apart(share):
     noise = null_alpha(Learner(read_rows(TABLE), Options()))
     alpha = share * noise
     said = str(sf.learn(TABLE, alpha).status)
-    own, above = re.search(r"This alpha(?:, (\S+),)? is below (\S+), the noise", said).groups()
+    own, above = re.search(r"This alpha(?:, (\S+),)? is below (\S+), the sampling error", said).groups()
     assert float(own or f"{alpha:.3g}") < float(above)
 
 
@@ -150,7 +157,7 @@ def test_weights_that_are_shares_count_rows():
     shares = np.full(len(TABLE), 1 / len(TABLE))
     own, other = select(TABLE, sample_weight=shares), select(TABLE)
     assert own.alpha == pytest.approx(other.alpha)
-    np.testing.assert_allclose(own.table["noise"], other.table["noise"])
+    np.testing.assert_allclose(own.table["null_edges"], other.table["null_edges"])
 
 
 def test_copies_of_rows_with_weights_that_say_so_count_once():
@@ -159,4 +166,4 @@ def test_copies_of_rows_with_weights_that_say_so_count_once():
     copies = sf.Table(rows.domain, np.asfortranarray(np.repeat(rows.codes, 10, axis=0)))
     own, other = select(copies, sample_weight=np.full(1000, 0.1)), select(rows)
     assert own.alpha == pytest.approx(other.alpha)
-    np.testing.assert_allclose(own.table["noise"], other.table["noise"])
+    np.testing.assert_allclose(own.table["null_edges"], other.table["null_edges"])

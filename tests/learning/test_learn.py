@@ -8,8 +8,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 import sparsefield as sf
 from sparsefield.fits import GradientStep, NewtonStep, Status, StepInfo
-from sparsefield.fitting._options import make_schedule
-from sparsefield.gradients import BestDraws, ExactMoments, Fixed, Increasing, PerfectDraws, Tay
 from sparsefield.inference import Cpu
 from sparsefield.learning import seed_of
 from sparsefield.pseudolikelihood import solve_pseudo_likelihood
@@ -24,10 +22,10 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
     "options",
     [
         {},
-        {"schedule": "perfect", "penalize_main": False, "gap": 0.02},
-        {"solver": "spg", "max_iter": 10},
-        {"solver": "spg", "certificate": "persistent", "max_iter": 10},
-        {"schedule": 7, "init": "zero", "max_iter": 3},
+        {"solver": sf.Newton(schedule="perfect"), "penalize_main": False, "gap": 0.02},
+        {"solver": sf.Proximal(max_iter=10)},
+        {"solver": sf.Proximal(bound="persistent", max_iter=10)},
+        {"solver": sf.Newton(schedule=7, max_iter=3), "init": "zero"},
     ],
     ids=str,
 )
@@ -61,26 +59,9 @@ def test_a_fit_of_learn_is_saved_with_its_settings(tmp_path):
     assert sf.Fit.load(tmp_path / "fit.field").settings == fit.settings
 
 
-def test_words_name_schedules():
-    for word, solver, expected in (
-        ("auto", "newton", BestDraws()),
-        ("auto", "spg", Tay("paper")),
-        ("best", "spg", BestDraws()),
-        ("tay", "newton", Tay("paper")),
-        ("conservative", "spg", Tay("paper", conservative=True)),
-        ("perfect", "newton", PerfectDraws()),
-        ("exact", "newton", ExactMoments()),
-        ("increasing", "spg", Increasing()),
-        (4, "spg", Fixed(4)),
-    ):
-        assert make_schedule(word, solver, "paper", None) == expected
-    assert make_schedule("auto", "newton", "paper", 30) == BestDraws(max_sweeps=30)
-    assert make_schedule("tay", "spg", "sharp", 30) == Tay("sharp", max_sweeps=30)
-
-
 def test_kinds_of_steps_are_told_apart():
     table = make_table()
-    newton, gradient = (sf.learn(table, 0.05, solver=solver, max_iter=3, seed=1) for solver in ("newton", "spg"))
+    newton, gradient = (sf.learn(table, 0.05, solver=solver(max_iter=3), seed=1) for solver in (sf.Newton, sf.Proximal))
     pseudo = solve_pseudo_likelihood(table, 0.05)
     assert all(type(step) is NewtonStep for step in (*newton.steps, *pseudo.steps))
     assert all(type(step) is GradientStep for step in gradient.steps)
@@ -136,7 +117,7 @@ def test_an_interrupt_by_the_watcher_keeps_the_step():
     assert (len(steps), status.code) == (2, "interrupted")
 
 
-@pytest.mark.parametrize("solver", ["newton", "spg"])
+@pytest.mark.parametrize("solver", [sf.Newton, sf.Proximal])
 def test_bad_options_are_refused_before_any_work(solver, monkeypatch):
     def work(*_, **__):
         raise AssertionError("the table was counted")
@@ -144,17 +125,17 @@ def test_bad_options_are_refused_before_any_work(solver, monkeypatch):
     monkeypatch.setattr("sparsefield.learning._learn.read_rows", work)
     monkeypatch.setattr("sparsefield.fitting._learner.solve_pseudo_likelihood", work)
     for options, message in (
-        ({"max_iter": 0}, "max_iter is 0"),
-        ({"tol": -1.0}, "tol is -1"),
+        ({"solver": solver(max_iter=0)}, "max_iter is 0"),
+        ({"solver": solver(tol=-1.0)}, "tol is -1"),
         ({"max_seconds": -1.0}, "max_seconds is -1"),
         ({"gap": 0.0}, "gap is 0"),
         ({"init": None}, "init is None"),
-        ({"schedule": "fast"}, "schedule is 'fast'"),
-        ({"schedule": 0}, "n_sweeps is 0"),
-        ({"n_threads": 2, "backend": Cpu()}, "give it to the backend"),
+        ({"solver": solver(schedule="fast")}, "schedule is 'fast'"),
+        ({"solver": solver(schedule=0)}, "n_sweeps is 0"),
+        ({"n_threads": 2, "device": Cpu()}, "give it to the backend"),
     ):
         with pytest.raises(ValueError, match=message):
-            sf.learn(make_table(), solver=solver, **options)
+            sf.learn(make_table(), **{"solver": solver(), **options})
     for limits in ({"max_iter": 1.5}, {"max_iter": 5, "tol": np.nan}):
         with pytest.raises(ValueError, match=" is "):
             Limits(**limits)
@@ -181,7 +162,9 @@ def test_time_counts_from_the_first_look_at_the_table(monkeypatch):
     assert len(fit.steps) == 0
 
 
-@pytest.mark.parametrize("options", [{}, {"schedule": "perfect"}, {"solver": "spg"}, {"init": "zero"}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"solver": sf.Newton(schedule="perfect")}, {"solver": "proximal"}, {"init": "zero"}], ids=str
+)
 def test_without_time_a_fit_is_its_start(options, tmp_path):
     table = make_table()
     fit = sf.learn(table, 0.05, max_seconds=0.0, **options)
@@ -214,5 +197,5 @@ def test_a_problem_says_what_its_data_are():
 @pytest.mark.parametrize("alpha", ["foo", "AUTO", "0.02"])
 @pytest.mark.parametrize("fit", [sf.learn, lambda table, alpha: sf.SparseMRF(alpha).fit(table)], ids=["learn", "fit"])
 def test_words_that_choose_nothing_are_refused(fit, alpha):
-    with pytest.raises(ValueError, match=f"alpha is '{alpha}': use a number from zero on, or 'auto'"):
+    with pytest.raises(ValueError, match=f"alpha is '{alpha}': use a number from zero on, 'auto', or a rule"):
         fit(make_table(), alpha)

@@ -7,10 +7,10 @@ from sklearn.base import clone
 import sparsefield as sf
 from sparsefield import datasets
 from sparsefield.learning import seed_of
-from support.problems import QUICK, make_table, theta_of
+from support.problems import QUICK_STEPS, make_table, theta_of
 
 TABLE = make_table(6, 60)
-DRAWN = {"schedule": "perfect", "n_chains": QUICK["n_chains"]}
+DRAWN = {"solver": sf.Newton(schedule="perfect", n_chains=QUICK_STEPS["n_chains"])}
 ESTIMATORS = {"one": sf.SparseMRF(0.05, **DRAWN), "chosen": sf.SparseMRF(sf.EBIC(alphas=[0.1, 0.05]), **DRAWN)}
 
 
@@ -26,6 +26,12 @@ def test_a_generator_is_a_random_state(name, make):
         what_draws_say(clone(ESTIMATORS[name]).set_params(random_state=make(seed))) for seed in (1, 1, 2)
     )
     assert one == same != other
+
+
+def test_a_number_is_the_seed_itself():
+    assert [seed_of(own) for own in (0, 7, np.int64(7), 2**32 - 1)] == [0, 7, 7, 2**32 - 1]
+    mrf, fit = sf.SparseMRF(0.05, **DRAWN, random_state=7).fit(TABLE), sf.learn(TABLE, 0.05, **DRAWN, seed=7)
+    np.testing.assert_array_equal(theta_of(mrf), theta_of(fit))
 
 
 def test_a_generator_goes_on_from_fit_to_fit():

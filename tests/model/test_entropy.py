@@ -68,7 +68,7 @@ def test_only_what_interacts_too_much_is_drawn(limit_sums):
     with pytest.raises(OutOfReachError, match=r"4 of 6 variables.*method='draws'"):
         model.entropy("exact")
     with pytest.raises(OutOfReachError, match="no exact draws here"):
-        model.entropy(backend=Undrawn())
+        model.entropy(device=Undrawn())
 
 
 def test_many_draws_come_a_part_at_a_time(monkeypatch):

@@ -48,7 +48,7 @@ def test_draws_have_the_joint_law_given_the_observed_cells(way, name, take):
     rows = rng.integers(0, model.domain.n_levels, (3, model.domain.n_variables)).astype(np.uint8)
     rows[0], rows[1, ::2], rows[2, :2] = MISSING, MISSING, MISSING
     for seed, row in enumerate(rows):
-        drawn = model.impute(np.tile(row, (n, 1)), seed=seed, backend=backend)
+        drawn = model.impute(np.tile(row, (n, 1)), seed=seed, device=backend)
         counts = np.bincount([numbers[tuple(own)] for own in drawn.codes.tolist()], minlength=len(states))
         law = np.array(naive.given(as_plain(row), states, probabilities))
         assert counts[law == 0].sum() == 0
@@ -104,7 +104,7 @@ def test_what_is_not_exact_is_said(take):
     with pytest.warns(
         UserWarning, match=r"missing values of .* rows? are out of reach.*they do not meet.*Gibbs chains of 1000 sweeps"
     ):
-        filled = model.impute(codes, seed=1, backend=backend)
+        filled = model.impute(codes, seed=1, device=backend)
     assert not filled.mask.any()
     with pytest.raises(OutOfReachError, match="Finding the most probable values is out of reach: row"):
         model.impute(codes, "most probable")

@@ -61,7 +61,7 @@ def test_what_cannot_be_drawn_either_is_refused(monkeypatch, limit_sums):
     limit_sums(3, n_states=3)
     monkeypatch.setattr("sparsefield.model._annealing._MOST_TIMES", 1)
     with pytest.raises(OutOfReachError, match="out of reach of annealing"):
-        model.log_prob_observed(make_rows(model), log_partition=0.0, backend=Undrawn())
+        model.log_prob_observed(make_rows(model), log_partition=0.0, device=Undrawn())
 
 
 def test_probabilities_of_whole_states_need_whole_states():

@@ -52,7 +52,7 @@ def test_annealing_agrees_with_enumeration(name):
 @pytest.mark.parametrize("name", ["one edge", "dense", "mixed levels"])
 @each_method
 def test_any_backend_will_do(name, method):
-    agrees(ZOO[name], ZOO[name].log_partition(method, n_draws=4096, backend=Plain()), method)
+    agrees(ZOO[name], ZOO[name].log_partition(method, n_draws=4096, device=Plain()), method)
 
 
 def agrees(model, found, method):

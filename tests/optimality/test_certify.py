@@ -158,7 +158,7 @@ def test_levels_are_certified_by_gibbs_chains():
     problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, 0.05)
     lowest = problem.objective(theta_of(fit_newton(problem, ExactMoments(), tol=1e-8)))
     fit = fit_newton(problem, BestDraws(max_states=0), Simulation(500, 1, backend=Undrawn()), gap=0.02)
-    found = sf.certify(fit, table, n_draws=20_000, max_states=0, backend=Undrawn()).optimality
+    found = sf.certify(fit, table, n_draws=20_000, max_states=0, device=Undrawn()).optimality
     assert problem.objective(theta_of(fit)) - lowest <= found.gap < 1
     assert found.kind == "proven"
     assert "there are no exact draws" in str(found)
@@ -204,7 +204,7 @@ def test_fits_with_missing_values_are_certified_as_stationary(penalize_main):
     table = make_field(6, seed=1).sample(400, method="perfect", seed=1)
     codes = np.where(np.random.default_rng(1).random(table.codes.shape) < 0.15, 255, table.codes).astype(np.uint8)
     incomplete = sf.Table(table.domain, codes)
-    options = {"gap": 0.0005, "n_chains": 20_000, "random_state": 1}
+    options = {"gap": 0.0005, "solver": sf.Newton(n_chains=20_000), "random_state": 1}
     fit = sf.SparseMRF(0.05, penalize_main=penalize_main, **options).fit(incomplete).fit_
     expected = expected_moments(fit.model, incomplete, np.ones(400))
     problem = Problem.with_l1(expected, table.domain, 0.05, penalize_main)
@@ -253,7 +253,7 @@ def test_the_entropy_of_the_data_is_that_of_the_shares_of_their_rows(weights):
 
 
 @pytest.mark.filterwarnings("ignore::sparsefield.data.ConstantColumnWarning")
-@pytest.mark.parametrize("solver", ["newton", "spg"])
+@pytest.mark.parametrize("solver", ["newton", "proximal"])
 def test_a_fit_of_constant_columns_is_certified_at_once(solver):
     fit = sf.learn(np.zeros((3, 4), dtype=int), solver=solver, certify=True)
     assert fit.status.code == "converged"

@@ -34,6 +34,7 @@ TABLES = {
     "strong": make_field(5, strength=(1.5, 2.5), seed=2).sample(300, n_sweeps=300, seed=1),
     "levels": make_levels(),
 }
+FEW_DRAWS = sf.Newton(schedule="perfect", n_chains=300)
 
 
 def lowest_of(fit, table):
@@ -118,7 +119,7 @@ def test_bounds_of_supports_from_draws_hold_as_often_as_they_say(penalize_main):
     for seed in range(40):
         truth = make_field(5, edge_probability=0.4, strength=(0.5, 1.5), seed=seed)
         table = truth.sample(300, method="perfect", seed=seed)
-        options = {"schedule": "perfect", "n_chains": 300, "gap": 0.05, "penalize_main": penalize_main}
+        options = {"solver": FEW_DRAWS, "gap": 0.05, "penalize_main": penalize_main}
         fit = relaxed_fit(table, 0.04, **options, seed=seed)
         found = sf.certify(fit, table, confidence=0.99, n_draws=10_000, seed=seed, max_states=0).optimality
         gap = gap_of(fit, table)
@@ -133,7 +134,7 @@ def test_bounds_of_supports_from_draws_hold_as_often_as_they_say(penalize_main):
 
 def test_a_promise_is_kept_for_a_support():
     table = TABLES["two levels"]
-    fit = relaxed_fit(table, schedule="perfect", n_chains=300, gap=0.002, certify=True, seed=1)
+    fit = relaxed_fit(table, solver=FEW_DRAWS, gap=0.002, certify=True, seed=1)
     assert fit.optimality.kind == "exact"
     assert gap_of(fit, table) <= fit.optimality.gap <= 0.002
     n = 6 + np.count_nonzero(np.triu(fit.support, 1))

@@ -155,7 +155,7 @@ def test_fits_with_levels_are_certified(kind, penalty, penalize_main):
     beside = replace(fit.model, main=0.9 * fit.model.main, interactions=0.9 * fit.model.interactions)
     fit = replace(fit, model=beside)
     exact = sf.certify(fit, table).optimality
-    options = {"n_draws": 50_000, "seed": 1, "backend": Plain(), "max_states": 0}
+    options = {"n_draws": 50_000, "seed": 1, "device": Plain(), "max_states": 0}
     found = sf.certify(fit, table, confidence=1 - FALSE_ALARM, **options).optimality
     assert exact.kind == "exact"
     assert exact.gap <= found.gap <= found.proven < np.inf
@@ -169,7 +169,7 @@ def test_gibbs_chains_certify_groups_with_their_bias():
     weak = replace(fit.model, interactions=0.1 * fit.model.interactions)
     fit = replace(fit, model=weak)
     exact = sf.certify(fit, table).optimality
-    options = {"n_draws": 20_000, "seed": 1, "backend": Undrawn(), "max_states": 0}
+    options = {"n_draws": 20_000, "seed": 1, "device": Undrawn(), "max_states": 0}
     found = sf.certify(fit, table, confidence=1 - FALSE_ALARM, **options).optimality
     assert found.kind == "proven"
     assert exact.gap <= found.gap < np.inf

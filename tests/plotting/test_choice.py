@@ -64,13 +64,13 @@ def test_choices_without_penalties_are_refused():
 
 def test_choices_know_what_they_were_compared_with():
     table = np.random.default_rng(1).integers(0, 2, (150, 4))
-    options = {"alphas": [0.1, 0.05, 0.02], "seed": 1}
-    by_rows = select(table, sf.HeldOut(cv=3), **options)
+    alphas = [0.1, 0.05, 0.02]
+    by_rows = select(table, sf.HeldOut(cv=3, alphas=alphas), seed=1)
     best = int(by_rows.table["held_out"].arg_max())
     assert by_rows.criterion == "held_out"
     assert by_rows.threshold == by_rows.table["held_out"][best] - by_rows.table["standard_error"][best]
     assert by_rows.table["held_out"][by_rows.index] >= by_rows.threshold
-    by_stability = select(table, sf.StARS(beta=0.1, n_subsamples=3), **options)
+    by_stability = select(table, sf.StARS(beta=0.1, n_subsamples=3, alphas=alphas), seed=1)
     assert (by_stability.criterion, by_stability.threshold) == ("instability", 0.1)
-    by_information = select(table, **options)
+    by_information = select(table, sf.EBIC(alphas=alphas), seed=1)
     assert (by_information.criterion, by_information.threshold) == ("ebic", None)

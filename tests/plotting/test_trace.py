@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from sparsefield import SparseMRF
+from sparsefield import Proximal, SparseMRF
 from sparsefield.datasets import make_field
 from sparsefield.plotting import TraceDisplay
 
 
 def test_a_trace_has_the_columns_of_the_fit():
     table = make_field(6, seed=1).sample(1000, method="perfect", seed=1)
-    options = {"solver": "spg", "max_iter": 20, "random_state": 1}
+    options = {"solver": Proximal(max_iter=20), "random_state": 1}
     with pytest.warns(ConvergenceWarning):
         fit = SparseMRF(0.05, **options).fit(table).fit_
     ax = TraceDisplay.from_fit(fit).plot().ax_

@@ -122,8 +122,9 @@ def test_fits_with_other_seeds_have_the_same_edges():
 
 def test_weights_of_other_seeds_differ_by_no_more_than_is_said():
     table = make_pairs((0.6, 0.8, 1.0, 1.2)).sample(2000, method="perfect", seed=1)
-    options = {"schedule": BestDraws(max_states=0), "n_chains": 500, "init": "zero"}  # pairs alone would start right
-    fits = [sf.learn(table, 0.02, seed=seed, **options) for seed in range(40)]
+    solver = sf.Newton(schedule=BestDraws(max_states=0), n_chains=500)
+    # Pairs alone would start right.
+    fits = [sf.learn(table, 0.02, solver=solver, init="zero", seed=seed) for seed in range(40)]
     weights = [fit.model.interactions[np.triu(fit.model.interactions != 0, 1)] for fit in fits]
     differ = np.array([np.abs(one - other) for one, other in zip(weights[::2], weights[1::2], strict=True)])
     spreads = np.array([max(one.spread, other.spread) for one, other in zip(fits[::2], fits[1::2], strict=True)])
@@ -169,7 +170,7 @@ def test_weights_of_enumerated_fits_have_no_spread():
 
 def test_a_gap_that_is_given_asks_for_no_agreement():
     table = make_pairs((0.9, 1.0, 1.1, 1.2)).sample(1000, method="perfect", seed=1)
-    options = {"schedule": "perfect", "n_chains": 500, "seed": 1}
+    options = {"solver": sf.Newton(schedule="perfect", n_chains=500), "seed": 1}
     given, automatic = (sf.learn(table, 0.05, gap=gap, **options) for gap in (0.05, "auto"))
     assert given.steps[-1].n_chains < automatic.steps[-1].n_chains
 
@@ -225,6 +226,6 @@ def test_a_small_penalty_asks_for_no_more_draws_than_the_gap_or_the_time_may(gap
     table = make_pairs((0.9, 1.0, 1.1, 1.2)).sample(1000, method="perfect", seed=1)
     problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, 0.001, penalize_main=False)
     assert draws_for_penalty(problem) > 2 * NEWTON.most_unasked
-    options = {"gap": gap, "max_seconds": max_seconds, "max_iter": 1, "schedule": "perfect", "seed": 1}
-    fit = sf.learn(table, 0.001, **options)
+    solver = sf.Newton(schedule="perfect", max_iter=1)
+    fit = sf.learn(table, 0.001, solver=solver, gap=gap, max_seconds=max_seconds, seed=1)
     assert fit.steps[0].n_chains == NEWTON.most_unasked

@@ -199,8 +199,8 @@ def test_what_no_draw_shows_is_not_taken_for_certain(seed, penalize_main):
     table = exclusive_table(seed)
     problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, 5e-4, penalize_main)
     optimum = theta_of(fit_newton(problem, ExactMoments(), tol=1e-8, max_iter=200))
-    options = {"schedule": BestDraws(max_states=0), "penalize_main": penalize_main, "random_state": seed}
-    mrf = sf.SparseMRF(5e-4, gap=0.002, init="zero", **options).fit(table)
+    solver, options = sf.Newton(schedule=BestDraws(max_states=0)), {"penalize_main": penalize_main, "gap": 0.002}
+    mrf = sf.SparseMRF(5e-4, solver=solver, init="zero", random_state=seed, **options).fit(table)
     assert mrf.status_.code == "converged"
     gap = assert_end_is_measured(problem, mrf.fit_, optimum)
     last = step_to_end(mrf.fit_)
@@ -210,8 +210,8 @@ def test_what_no_draw_shows_is_not_taken_for_certain(seed, penalize_main):
     most = stats.poisson.isf(FALSE_ALARM, 5e-4 * last.n_chains)
     assert_gaps_are_noise(gap - most / last.n_chains, [last], 14)
     # Without a penalty there is no optimum, and still no failure.
-    options = {"penalize_main": penalize_main, "random_state": seed, "max_iter": 30, "schedule": "perfect"}
-    assert sf.SparseMRF(0.0, gap=0.002, **options).fit(table).fit_.undecided is not None
+    solver = sf.Newton(schedule="perfect", max_iter=30)
+    assert sf.SparseMRF(0.0, solver=solver, random_state=seed, **options).fit(table).fit_.undecided is not None
 
 
 def test_batches_lead_as_far_as_draws_at_one_time():

@@ -258,10 +258,10 @@ def test_steps_that_lead_up_lead_back_to_the_start(seed, max_states, monkeypatch
     table = make_table()
     best = sf.learn(table, 0.02, seed=1)
     problem = Problem.with_l1(sf.data.moments_of_table(table), table.domain, 0.02, penalize_main=False)
-    options = {"solver": "spg", "step_size": 20.0, "n_chains": 200, "max_iter": 5, "init": best.model}
+    steps = sf.Proximal(schedule=1, step_size=20.0, n_chains=200, max_iter=5)
     up = solve(problem, Fixed(1), Simulation(200, seed), step_size=20.0, start=theta_of(best), max_iter=5)
     assert problem.objective(theta_of(up)) > problem.objective(theta_of(best))
-    fit = sf.learn(table, 0.02, solver=sf.Newton(schedule=1), seed=seed, **options)
+    fit = sf.learn(table, 0.02, solver=steps, init=best.model, seed=seed)
     np.testing.assert_array_equal(theta_of(fit), theta_of(best))
     assert "surely lower: this is the start." in fit.status.sentence
 

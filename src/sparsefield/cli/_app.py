@@ -16,12 +16,14 @@ from rich.markup import escape
 import sparsefield
 from sparsefield._writing import UnwritableError
 from sparsefield.cli._commands import BAD_INPUT, INTERRUPTED, Commands, Stopped, print_json
+from sparsefield.cli._help import Command
 from sparsefield.cli._spelling import respell, spell
 
 app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
+    rich_markup_mode=None,
     pretty_exceptions_enable=False,
     help="The network behind discrete data: sparse Markov random fields, with certificates.",
 )
@@ -31,7 +33,7 @@ _GLYPH = re.compile(r"Glyph (\d+) \(.*\) missing from font")  # what matplotlib 
 _N_LETTERS = 8  # of those that are told
 
 
-@app.command()
+@app.command(cls=Command)
 def version() -> None:
     """Print the version."""
     Console().print(sparsefield.__version__, highlight=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Sequence
+from fnmatch import fnmatchcase
 
 import polars as pl
 
@@ -15,6 +16,8 @@ _RARE = 0.05  # of the cells of a column: words among numbers are then taken for
 
 def split_columns(words: str, columns: Sequence[str], option: str, left_out: Collection[str] = ()) -> list[str]:
     """Read a list of columns, separated by commas; a name that has a comma in it may stand alone.
+
+    'q1-q20' is all columns from one to the other, as they stand in the file, and 'phq*' all that begin so.
 
     Parameters
     ----------
@@ -29,9 +32,30 @@ def split_columns(words: str, columns: Sequence[str], option: str, left_out: Col
     """
     if words in columns:
         return [words]
-    found = [find_column(word.strip(), columns, option, left_out) for word in words.split(",") if word.strip()]
+    asked = [word.strip() for word in words.split(",") if word.strip()]
+    several = [_find_several(word, columns) for word in asked]
+    unknown = [word for word, own in zip(asked, several, strict=True) if not own and word not in {*columns, *left_out}]
+    if len(unknown) > 1:
+        raise TableError(f"There are no columns {preview(unknown)}", f"The first are {preview(columns)}")
+    found = []
+    for word, own in zip(asked, several, strict=True):
+        found += own or [find_column(word, columns, option, left_out)]
     refuse_twice(found, option)
     return found
+
+
+def _find_several(word: str, columns: Sequence[str]) -> list[str]:
+    """Return the columns from one to another, or those that a pattern is for; none where a word is neither."""
+    if word in columns:
+        return []
+    if "*" in word:
+        return [name for name in columns if fnmatchcase(name, word)]
+    for k, mark in enumerate(word):
+        first, last = word[:k].strip(), word[k + 1 :].strip()
+        if mark == "-" and first in columns and last in columns:
+            a, b = columns.index(first), columns.index(last)
+            return list(columns[min(a, b) : max(a, b) + 1])
+    return []
 
 
 def refuse_twice(names: Sequence[str], option: str) -> None:

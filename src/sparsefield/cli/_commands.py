@@ -89,6 +89,12 @@ class Commands(TyperGroup):
             Console(stderr=True, highlight=False, soft_wrap=True).print(f"{label}{escape(str(stopped))}")
         raise typer.Exit(stopped.code)
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write what each command does, whole."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, (own.help or "").partition("\n\n")[0]) for name, own in commands])
+
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002  # asked for by typer
         """Return the names of all commands."""
         return list(_FILES)

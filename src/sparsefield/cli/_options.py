@@ -39,9 +39,10 @@ Alpha = Annotated[
 ]
 FieldFile = Annotated[Path, typer.Argument(help="A fitted field, as `sparsefield fit` writes it.")]
 Columns = Annotated[
-    str | None, typer.Option(metavar="A,B,...", help="The columns to use as variables; all unless given.")
+    str | None,
+    typer.Option(metavar="A,B,...", help="The columns to use as variables, also as q1-q20 and phq*; all unless given."),
 ]
-Ignore = Annotated[str | None, typer.Option(metavar="A,B,...", help="Columns to leave out.")]
+Ignore = Annotated[str | None, typer.Option(metavar="A,B,...", help="Columns to leave out, also as q1-q20 and phq*.")]
 Id = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="A column that names the rows: no variable.")]
 Separator = Annotated[
     str | None,
@@ -156,6 +157,10 @@ Device = Annotated[
         help="Where draws are made: cpu, cuda (a GPU), or auto (a GPU where there is one and the table is one for it); "
         "cpu unless given.",
     ),
+]
+Verbose = Annotated[
+    bool,
+    typer.Option("--verbose", "-v", help="Also say how the computation went: iterations, draws, certificates."),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say only what is wrong.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs, and nothing else.")]

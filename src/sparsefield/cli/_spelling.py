@@ -6,8 +6,8 @@ import re
 
 # What the program calls otherwise than by its own name with dashes.
 _RENAMED = {
+    "cv": "folds",
     "n_draws": "draws",
-    "n_folds": "folds",
     "n_jobs": "jobs",
     "n_sweeps": "sweeps",
     "n_threads": "threads",
@@ -22,6 +22,7 @@ _NAMES = (
 )
 _ANY = "|".join(_NAMES)
 _UNLIKE_WORDS = "|".join(name for name in _NAMES if "_" in name)  # others are words of sentences too
+_RULES = {"EBIC()": "--criterion ebic", "HeldOut()": "--criterion cv", "StARS()": "--criterion stars"}
 _PLACES = re.compile(
     rf"\b(?P<assigned>{_ANY})=(?P<value>'[^']*'|[\w.-]*\w)"
     rf"|^(?P<subject>{_ANY})(?= (?:is|are|has|names) )"
@@ -57,6 +58,8 @@ def respell(sentence: str) -> str:
     >>> respell("Stopped after max_iter = 50 iterations: raise max_iter to go on.")
     'Stopped after --max-iter = 50 iterations: raise --max-iter to go on.'
     """
+    for rule, typed in _RULES.items():
+        sentence = sentence.replace(rule, typed)
     return _PLACES.sub(_respell_place, sentence).replace("or None ", "or leave it out ")
 
 

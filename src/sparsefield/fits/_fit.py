@@ -30,6 +30,9 @@ _SHOWN_BY = "sparsefield.report:show_fit"
 _STATUS, _TRACE, _FACTS = "status.json", "trace.csv", "fit.json"
 
 
+_ROUNDING = 1e-9  # nats per row: what sums of so many numbers leave
+
+
 @dataclass(frozen=True, eq=False)
 class Fit:
     """The result of a fit, as a value.
@@ -147,6 +150,30 @@ class Fit:
         granted = f" That is an approximation: it holds {last.condition}." if last.condition else ""
         met = "" if last.is_certified else f" It does not meet the criterion, and {at_most(always)} always holds."
         return f"The bias of the last gradient has norm {bound} at most{surely} ({last.reason}).{granted}{met}"
+
+    @property
+    def computed(self) -> str:
+        """What the computation leaves open, in plain words: how much seeds differ, and how far the optimum is at most.
+
+        Examples
+        --------
+        >>> import sparsefield as sf
+        >>> table = sf.datasets.make_field(5, seed=1).sample(400, method="perfect", seed=1)
+        >>> sf.learn(table, 0.03).computed
+        'Computation: the weights have no simulation error, so that every seed gives the same.'
+        """
+        said = []
+        if self.spread is not None:
+            open_ = f"with another seed, weights differ by {at_most(self.spread)} at most"
+            exact = "the weights have no simulation error, so that every seed gives the same"
+            said.append(open_ if self.spread else exact)
+        if self.optimality is not None and np.isfinite(self.optimality.gap):
+            gap, surely = at_most(self.optimality.gap), as_confidence(self.optimality.confidence)
+            certain = "" if self.optimality.confidence == 1 else f", with confidence {surely}"
+            is_there = self.optimality.gap < _ROUNDING
+            far = "at its optimum, but for rounding" if is_there else f"at most {gap} nats per row from its optimum"
+            said.append(f"the fit is certified to be {far}{certain}")
+        return f"Computation: {'; '.join(said)}." if said else ""
 
     @property
     def is_serious(self) -> bool:

@@ -12,7 +12,7 @@ from sparsefield.data import Moments
 from sparsefield.gradients._schedule import Estimate, Point, Simulation
 from sparsefield.inference import Draws
 from sparsefield.model import count_once, inner_once, sum_once
-from sparsefield.objective import Problem, Quadratic
+from sparsefield.objective import Problem, Quadratic, variances_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,6 +235,11 @@ class Enumerated:
     def curvature(self, a: Index, b: Index) -> Quadratic:
         """Return the curvature nearby, made to say of each of the last steps what it changed of the gradient (BFGS)."""
         nearby = Quadratic.of(self.draws, a, b, self.problem.coordinates.units[a, b]).centred()
+        if self.estimate is not None:
+            # Draws of a field nearby may show a rare level too seldom, or never: its own variance is known.
+            short = variances_of(self.moments)[a, b] - np.diagonal(nearby)
+            rare = np.flatnonzero(short > np.diagonal(nearby))
+            nearby[rare, rare] += short[rare]
         for whole_step, whole_change, n_moved in self.secants:
             step, change = whole_step[a, b], whole_change[a, b]
             if np.count_nonzero(step) < n_moved:  # what is zero again is not in the working set

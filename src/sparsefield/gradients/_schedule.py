@@ -148,7 +148,7 @@ class Estimate:
         if self.chains is None:
             raise ValueError(
                 "The estimates of this schedule have no chains, and Newton steps need draws: return chains with the "
-                "estimate, or use solver='spg'."
+                "estimate, or use solver=Proximal(schedule=...)."
             )
         return self.chains.draws()
 

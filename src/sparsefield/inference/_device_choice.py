@@ -35,9 +35,7 @@ def make_backend(device: Device = None, n_threads: int | None = None, domain: Do
     """
     if device is None or isinstance(device, str):
         if device is not None and device not in get_args(DeviceName):
-            raise ValueError(
-                f"device is {device!r}: use 'cpu', 'cuda', 'auto', or a backend, such as inference.Cluster."
-            )
+            raise ValueError(f"device is {device!r}: use 'cpu', 'cuda' or 'auto'.")
         if device == "cuda":
             find_gpu()
             if domain is not None:

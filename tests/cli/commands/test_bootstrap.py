@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 import sparsefield as sf
 from sparsefield import Fit
 from sparsefield.cli import app
-from sparsefield.learning import seed_of
 from sparsefield.resampling import Ends, _resamples, stability
 from support.program import run
 
@@ -24,7 +23,7 @@ def read(path):
 
 def test_edges_are_told_and_written_as_the_library_finds_them(answers):
     said = run("bootstrap", answers, *FEW, "--alpha", 0.02, "--seed", 3)
-    found = sf.resampling.bootstrap(read(answers), alpha=0.02, n=4, seed=seed_of(3))
+    found = sf.bootstrap(read(answers), alpha=0.02, n=4, seed=3)
     assert pl.read_csv(answers.with_suffix(".bootstrap.csv")).equals(found.table)
     edges = found.table.filter(pl.col("weight") != 0)
     sure = sf.infer(read(answers))
@@ -66,14 +65,14 @@ def test_the_fit_of_all_rows_is_that_of_the_command_that_fits(answers, tmp_path)
 )
 def test_options_reach_the_bootstrap(answers, words, asked):
     run("bootstrap", answers, *FEW, "--alpha", 0.02, *words, "-q")
-    found = sf.resampling.bootstrap(read(answers), alpha=0.02, n=4, seed=seed_of(0), **asked)
+    found = sf.bootstrap(read(answers), alpha=0.02, n=4, seed=0, **asked)
     assert pl.read_csv(answers.with_suffix(".bootstrap.csv")).equals(found.table)
 
 
 def test_edges_are_found_and_told_as_those_of_a_fit_unless_a_penalty_is_given(answers):
     said = run("bootstrap", answers, *FEW, "--missing", "drop")
     assert sf.learn(read(answers), missing="drop").settings["choice"] in said
-    found = sf.resampling.bootstrap(read(answers), n=4, missing="drop", seed=seed_of(0))
+    found = sf.bootstrap(read(answers), n=4, missing="drop", seed=0)
     assert pl.read_csv(answers.with_suffix(".bootstrap.csv")).equals(found.table)
 
 
@@ -90,7 +89,7 @@ def test_programs_get_one_object(answers, tmp_path):
     assert found["n_resamples"] == 4
     assert found["n_edges"] == (table["weight"] != 0).sum()
     assert found["n_other_pairs"] == (table["weight"] == 0).sum()
-    dropped = stability(read(answers), 0.02, n=4, seed=seed_of(0))
+    dropped = stability(read(answers), alpha=0.02, n=4, seed=0)
     assert found["stability"] == {
         "edges": dropped.coefficient("edges"),
         "strength": dropped.coefficient("strength"),
@@ -145,7 +144,7 @@ def test_a_run_goes_on_where_it_was_interrupted(answers, tmp_path, monkeypatch, 
     again = run(*words, "-o", output, "--checkpoint", folder)
     assert len(calls) == 4 + 5 * 4 + 1  # the one that was interrupted is made again
     assert output.read_bytes() == (tmp_path / "whole.csv").read_bytes()
-    sentence = stability(read(answers), 0.02, n=4, seed=seed_of(0)).sentence
+    sentence = stability(read(answers), alpha=0.02, n=4, seed=0).sentence
     assert sentence in whole
     assert sentence in again
 

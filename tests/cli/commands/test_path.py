@@ -26,7 +26,7 @@ def test_a_path_is_told_and_written_as_the_estimator_finds_it(answers):
     assert "800 rows, 6 variables, 16 missing values (0.3%)." in said
     assert mrf.choice_.sentence in said
     found = pl.read_csv(answers.with_suffix(".path.csv"))
-    assert found.equals(mrf.path_table_)
+    assert found.equals(mrf.choice_.table)
     for row in found.to_dicts():
         mark = "> " if row["alpha"] == mrf.alpha_ else ""
         known = f"{row['pseudo_log_likelihood']:.4f} {row['ebic']:.1f} converged"
@@ -43,19 +43,19 @@ def test_fits_take_the_penalty_that_a_path_chooses(answers):
 @pytest.mark.parametrize(
     ("words", "asked", "column"),
     [
-        (["--gamma", 0], {"gamma": 0.0}, "ebic"),
-        (["--gamma", 1], {"gamma": 1.0}, "ebic"),
-        (["--criterion", "cv", "--folds", 2], {"criterion": "cv", "n_folds": 2}, "held_out"),
-        (["--criterion", "stars"], {"criterion": "stars"}, "instability"),
-        (["--objective", "pseudolikelihood"], {"objective": "pseudolikelihood"}, "ebic"),
-        (["--penalize-main"], {"penalize_main": True}, "ebic"),
+        (["--gamma", 0], (sf.EBIC(0.0), {}), "ebic"),
+        (["--gamma", 1], (sf.EBIC(1.0), {}), "ebic"),
+        (["--criterion", "cv", "--folds", 2], (sf.HeldOut(2), {}), "held_out"),
+        (["--criterion", "stars"], (sf.StARS(), {}), "instability"),
+        (["--objective", "pseudolikelihood"], (sf.EBIC(), {"objective": "pseudolikelihood"}), "ebic"),
+        (["--penalize-main"], (sf.EBIC(), {"penalize_main": True}), "ebic"),
     ],
 )
 def test_options_reach_the_choice(answers, words, asked, column):
     said = run("path", answers, "--id", "person", "--missing", "drop", "--alphas", "0.02,0.1", *words)
     table = pl.read_csv(answers).drop("person")
-    how = {"alphas": [0.1, 0.02], "missing": "drop", "seed": sf.learning.seed_of(0), **asked}
-    choice = sf.selection.select(table, **how)
+    rule, how = asked
+    choice = sf.selection.select(table, replace(rule, alphas=[0.1, 0.02]), missing="drop", **how)
     assert choice.sentence in said
     found = pl.read_csv(answers.with_suffix(".path.csv"))
     assert found["alpha"].to_list() == [0.1, 0.02]

@@ -25,7 +25,7 @@ from support.zoo import random_field
 
 BINARY = make_field(20, seed=1)
 LEVELS = random_field([3, 2, 4, 3, 2], seed=2, scale=0.5)
-DRAWN = {"schedule": BestDraws(max_states=0), "n_chains": 3000, "max_iter": 4, "seed": 1}
+DRAWN = {"solver": sf.Newton(schedule=BestDraws(max_states=0), n_chains=3000, max_iter=4), "seed": 1}
 SECONDS = 60  # after which a cluster is taken to hang
 
 
@@ -142,27 +142,27 @@ def test_certify_and_coalescence_have_the_same_bits_on_a_cluster(cluster):
     table = make_table(12, 500)
     fit = sf.learn(table, 0.05, seed=1)
     here, there = (
-        sf.certify(fit, table, n_draws=20_000, max_states=0, backend=own).optimality for own in (None, cluster)
+        sf.certify(fit, table, n_draws=20_000, max_states=0, device=own).optimality for own in (None, cluster)
     )
     assert here == there
-    here, there = (coalescence(BINARY, 30, 4000, seed=1, order=range(20)[::-1], backend=own) for own in (None, cluster))
+    here, there = (coalescence(BINARY, 30, 4000, seed=1, order=range(20)[::-1], device=own) for own in (None, cluster))
     assert here.bias == there.bias
     assert_same(here.pair, there.pair)
-    assert here.bias != coalescence(BINARY, 30, 4000, seed=1, backend=cluster).bias  # the order counts
+    assert here.bias != coalescence(BINARY, 30, 4000, seed=1, device=cluster).bias  # the order counts
 
 
 def test_estimators_and_samples_take_a_cluster(cluster):
     model = make_field(6, strength=(0.5, 1.0), seed=1)
     for method in ("gibbs", "perfect"):
-        here, there = (model.sample(2000, method=method, seed=1, backend=own) for own in (None, cluster))
+        here, there = (model.sample(2000, method=method, seed=1, device=own) for own in (None, cluster))
         assert_same(np.asarray(here), np.asarray(there))
-    given = {"schedule": BestDraws(max_states=0), "max_iter": 2, "gap": 0.5, "random_state": 1}
+    given = {"solver": sf.Newton(schedule=BestDraws(max_states=0), max_iter=2), "gap": 0.5, "random_state": 1}
     mrf = sf.SparseMRF(0.05, device=cluster, **given)
-    assert clone(mrf).backend is cluster
+    assert clone(mrf).device is cluster
     mrf.fit(here)
     assert_same(mrf.interactions_, sf.SparseMRF(0.05, **given).fit(here).interactions_)
     kept = pickle.loads(pickle.dumps(mrf))  # with whatever client there is then
-    assert_same(kept.sample(100, random_state=1, backend=kept.backend).codes, mrf.sample(100, random_state=1).codes)
+    assert_same(kept.sample(100, random_state=1, device=kept.device).codes, mrf.sample(100, random_state=1).codes)
 
 
 def count_sweeps(client):
@@ -250,7 +250,7 @@ def test_a_fit_has_the_same_bits_where_a_worker_is_killed_in_the_middle(client, 
     assert set(client.nthreads()) != workers
     assert_same_fit(plain, spread)
     assert_same_fit(plain, mortal)
-    assert spread.settings["backend"] == "Cluster(n_threads=None)"
+    assert spread.settings["device"] == "Cluster(n_threads=None)"
     # Chains that stood on the worker before are made again, from their seed on.
     assert_same(np.ascontiguousarray(here.codes()), np.ascontiguousarray(there.codes()))
 

@@ -9,7 +9,7 @@ import pytest
 import sparsefield as sf
 from sparsefield.data import MISSING
 from sparsefield.selection import select
-from sparsefield.selection.choices import _choose, _early_stopping
+from sparsefield.selection.choices import _early_stopping, _rules
 from sparsefield.selection.choices._criteria import Worth
 from support.problems import make_table
 
@@ -31,7 +31,7 @@ def test_paths_end_where_the_criterion_does_not_fall(table, patience, monkeypatc
     assert short.table["edges"].to_list() == whole.table["edges"].to_list()[:n]
     values = short.table["ebic"].to_numpy()
     np.testing.assert_allclose(values, whole.table["ebic"].to_numpy()[:n])
-    is_clear = short.table["noise"].to_numpy() <= 0.1 * short.table["edges"].to_numpy()
+    is_clear = short.table["null_edges"].to_numpy() <= 0.1 * short.table["edges"].to_numpy()
     values = np.where(is_clear | (short.table["edges"].to_numpy() == 0), values, np.inf)
 
     def is_past(k):
@@ -42,7 +42,7 @@ def test_paths_end_where_the_criterion_does_not_fall(table, patience, monkeypatc
 
 
 def select_with(worth, table, monkeypatch):
-    monkeypatch.setattr(_choose, "Worth", lambda gamma: replace(worth, gamma=gamma))
+    monkeypatch.setattr(_rules, "Worth", lambda gamma: replace(worth, gamma=gamma))
     return select(table, sf.EBIC(gamma=worth.gamma))
 
 
@@ -79,7 +79,7 @@ def test_missing_cells_are_drawn_from_the_last_fit_before_noise_makes_edges(monk
     monkeypatch.setattr(_early_stopping.NodeRefits, "__init__", keep)
     choice = select(make_incomplete())
     (filler,) = fillers
-    n_quiet = int((choice.table["noise"] <= 0.05).sum())
+    n_quiet = int((choice.table["null_edges"] <= 0.05).sum())
     assert 0 < n_quiet < len(choice.table)
     alphas = choice.table["alpha"][:n_quiet].to_list()
     last = sf.path(make_incomplete(), alphas, gap=6 / (8 * 500), seed=seed_of_whole()).fits[-1]

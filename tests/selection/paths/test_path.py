@@ -5,7 +5,6 @@ import pytest
 from scipy import stats
 
 import sparsefield as sf
-from sparsefield.fitting import Options
 from sparsefield.gradients import BestDraws
 from sparsefield.objective import Problem
 from sparsefield.optimality import bound_gap
@@ -24,7 +23,7 @@ def problem_of(table, alpha, **options):
 @pytest.mark.parametrize("penalize_main", [False, True])
 def test_fits_of_a_path_are_those_of_their_own(penalize_main):
     found = sf.path(TABLE, n_alphas=8, penalize_main=penalize_main)
-    above = Options.tol if penalize_main else 0.0  # where fits do not begin at their optimum
+    above = sf.Newton.tol if penalize_main else 0.0  # where fits do not begin at their optimum
     assert found.alphas[0] == pytest.approx(sf.selection.alpha_max(TABLE, penalize_main=penalize_main) + above)
     assert np.diff(np.log(found.alphas)) == pytest.approx(np.log(found.alphas[1] / found.alphas[0]))
     for alpha, fit in zip(found.alphas, found.fits, strict=True):

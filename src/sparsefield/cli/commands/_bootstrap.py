@@ -14,6 +14,7 @@ from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output, app, plain, plain_errors, quiet_warnings
 from sparsefield.cli._files import beside, check_pages, check_pictures, check_tables, check_writable, write_table
 from sparsefield.cli._groups import Groups, load_groups
+from sparsefield.cli._help import Command
 from sparsefield.cli._many import ManyFits
 from sparsefield.cli._pairs import Inferring, compare, describe_edges, describe_sampling, say_interval
 from sparsefield.cli._signature import spread
@@ -74,7 +75,7 @@ def _check_share(share: float | None) -> float | None:
     return share
 
 
-@app.command()
+@app.command(cls=Command)
 @spread
 def bootstrap(
     data: options.Data,

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table as Grid
 
+from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output, app, plain_errors, quiet_warnings
 from sparsefield.cli._commands import INTERRUPTED
+from sparsefield.cli._help import Command
 
 if TYPE_CHECKING:  # the command imports these when it runs: its help need not wait for them
     from sparsefield.datasets import Senate
@@ -22,10 +24,11 @@ _PARTIES = {"D": "Democrat", "R": "Republican", "I": "Independent"}
 _COLORS = {"Democrat": "#243ae1", "Republican": "#a82207", "Independent": "#440253"}
 
 
-@app.command()
+@app.command(cls=Command)
 def demo(
     output: Annotated[Path, typer.Option(help="The folder to write to.")] = Path(),
     seed: Annotated[int, typer.Option(min=0, help="Where the random numbers start.")] = 1,
+    verbose: options.Verbose = False,
 ) -> None:
     """Learn the network behind the embedded Senate votes: a picture, an interactive page, and a certificate."""
     from sparsefield.datasets import load_senate
@@ -37,7 +40,10 @@ def demo(
     output.mkdir(parents=True, exist_ok=True)
     out, senate = Output(), load_senate()
     _describe(out, senate)
-    out.say("The network behind the votes, by penalised likelihood on exact draws (alpha 0.1). A first run compiles.")
+    out.say(
+        "Which senators vote alike, given how all others vote? The network is learned with a penalty (alpha 0.1), "
+        "which leaves out weak edges. The first run takes longer: kernels are compiled."
+    )
     clock = time.perf_counter()
     # Votes not cast count as nays, as in the paper: with all cells known the optimum is something to certify.
     votes = senate.votes.fill_missing(0)
@@ -49,10 +55,14 @@ def demo(
     for row in network.edges.head(8).to_dicts():
         grid.add_row(row["first"], row["second"], network.write(row["first"], row["second"], row["weight"]))
     out.say(grid)
-    out.say(f"{network.n_edges} edges, in {seconds:.1f} s. {fit.status}")
-    out.say(f"Certificate of the gradient: {fit.certified}")
-    if fit.optimality is not None:
-        out.say(f"Certificate of the fit: {fit.optimality}")
+    out.say(f"{network.n_edges} edges among {network.n_pairs} pairs. Elapsed: {seconds:.1f} s.")
+    if fit.computed:
+        out.say(fit.computed)
+    if verbose or fit.is_serious or fit.status.code == "interrupted":
+        out.say(str(fit.status))
+        out.say(f"Certificate of the last gradient: {fit.certified}")
+        if fit.optimality is not None:
+            out.say(f"Certificate of the fit: {fit.optimality}")
     with plain_errors():
         _write(out, senate, fit, network, output)
     if fit.status.code == "interrupted":

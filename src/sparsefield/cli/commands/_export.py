@@ -11,9 +11,10 @@ from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output, app, plain_errors
 from sparsefield.cli._files import check_endings, check_writable
 from sparsefield.cli._groups import load_groups
+from sparsefield.cli._help import Command
 
 
-@app.command()
+@app.command(cls=Command)
 def export(
     field: options.FieldFile,
     output: Annotated[

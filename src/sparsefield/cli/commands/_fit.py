@@ -15,6 +15,7 @@ from sparsefield.cli._app import Output, app, plain, plain_errors, quiet_warning
 from sparsefield.cli._commands import INTERRUPTED
 from sparsefield.cli._files import beside, check_pages, check_pictures, check_writable
 from sparsefield.cli._groups import Groups, load_groups
+from sparsefield.cli._help import Command
 from sparsefield.cli._pairs import Inferring, compare, describe_edges, describe_sampling, explain_q, say_interval
 from sparsefield.cli._signature import spread
 from sparsefield.cli._spelling import respell
@@ -32,7 +33,7 @@ if TYPE_CHECKING:  # commands import these when they run: their help need not wa
 _STRONGEST = 12  # edges to print
 
 
-@app.command()
+@app.command(cls=Command)
 @spread
 def fit(
     data: options.Data,
@@ -79,6 +80,7 @@ def fit(
     seed: options.Seed = 0,
     threads: options.Threads = None,
     device: options.Device = None,
+    verbose: options.Verbose = False,
     quiet: options.Quiet = False,
     json: options.Json = False,
 ) -> None:
@@ -90,10 +92,6 @@ def fit(
     from sparsefield.selection import Choice, FalseDiscovery, take_discoveries
 
     out = Output(quiet=quiet, as_json=json)
-    if alpha is not None and fdr is not None:
-        raise typer.BadParameter(
-            "it is for edges that no penalty chooses: leave out --alpha, or this.", param_hint="--fdr"
-        )
     output = beside(data, ".field") if output is None else output
     check_writable(output, report, picture, inputs=(data, nodes))
     check_pages(report)
@@ -121,6 +119,8 @@ def fit(
         given: Alpha | Structure = "auto" if alpha is None else alpha
         if fdr is not None:
             FalseDiscovery(fdr).check(asked)
+            if alpha is not None:
+                raise ValueError("fdr is for edges that no penalty chooses: leave alpha out, or fdr.")
             pairs = inferring.find_edges(rows, out, reading.weight, fdr, missing=missing, n_threads=threads)
             given = take_discoveries(own, pairs, threads)
             out.say(str(given))
@@ -145,18 +145,18 @@ def fit(
         network = Network.of(found, pairs)
         choice = chosen if isinstance(chosen, Choice) else None
         files += _draw(found, network, rows, groups, report, picture, choice)
-    _tell(out, found, network, seconds)
+    _tell(out, found, network, verbose=verbose)
     if pairs is not None:
         for sentence in describe_sampling(pairs, rows, inferring, reading.weight):
             out.say(sentence)
-    out.say("Written: " + ", ".join(str(path) for path in files))
+    out.say(f"Elapsed: {seconds:.1f} s. Written: {', '.join(str(path) for path in files)}")
     numbers = {**as_numbers(found, network), "seconds": seconds, "n_rows": table.n_rows}
     out.give({**numbers, "inference": compare(network), "files": [str(path) for path in files]})
     if found.status.code == "interrupted":
         raise typer.Exit(INTERRUPTED)
 
 
-@app.command()
+@app.command(cls=Command)
 @spread
 def certify(
     field: options.FieldFile,
@@ -258,23 +258,30 @@ def _draw(
     return files
 
 
-def _tell(out: Output, found: Fit, network: Network, seconds: float) -> None:
+def _tell(out: Output, found: Fit, network: Network, *, verbose: bool) -> None:
+    """Say what was found, how sure it is, and what the computation leaves open; all about that, where it is wanted."""
     from sparsefield.data import count
 
     if network.n_edges:
         out.say(_make_grid(network))
     n_open = network.n_undecided
-    settled = f", {n_open} of them undecided within the noise of the draws" if n_open else ""
-    out.say(f"{count(network.n_edges, 'edge')}{settled}; {seconds:.1f} s.")
+    settled = f", {n_open} of them undecided: simulation error leaves open whether they are there" if n_open else ""
+    if settled or "choice" not in found.settings:  # which says how many there are
+        out.say(f"{count(network.n_edges, 'edge')}{settled}.")
     for sentence in describe_edges(found, network):
         out.say(sentence)
     if network.inference is not None and network.n_edges:
         out.say(explain_q(network.inference))
-    is_wrong = found.is_serious or found.status.code == "interrupted"
-    (out.complain if is_wrong else out.say)(respell(found.status.sentence))
-    out.say(f"Certificate: {found.certified}")
-    if found.optimality is not None:
-        out.say(str(found.optimality))
+    if found.is_serious or found.status.code == "interrupted":
+        out.complain(respell(found.status.sentence))
+    elif verbose:
+        out.say(respell(found.status.sentence))
+    elif found.computed:
+        out.say(found.computed)
+    if verbose:
+        out.say(f"Certificate of the last gradient: {found.certified}")
+        if found.optimality is not None:
+            out.say(f"Certificate of the fit: {found.optimality}")
 
 
 def _make_grid(network: Network) -> Grid:

@@ -13,6 +13,7 @@ from rich.table import Table as Grid
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output, app, plain, plain_errors, quiet_warnings
 from sparsefield.cli._files import beside, check_tables, check_writable, write_table
+from sparsefield.cli._help import Command
 from sparsefield.cli._pairs import as_numbers, describe_sampling, explain_q, find_pairs, say_interval
 from sparsefield.cli._signature import spread
 from sparsefield.cli._tables import Reading, Sampling
@@ -65,7 +66,7 @@ class _Files:
         return files
 
 
-@app.command()
+@app.command(cls=Command)
 @spread
 def infer(
     data: options.Data,

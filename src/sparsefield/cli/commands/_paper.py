@@ -13,11 +13,12 @@ from rich.table import Table as Grid
 
 from sparsefield.cli._app import app, plain_errors
 from sparsefield.cli._commands import BAD_INPUT, INTERRUPTED, Stopped
+from sparsefield.cli._help import Command
 
 _console = Console(highlight=False)
 
 
-@app.command()
+@app.command(cls=Command)
 def paper(
     quick: Annotated[bool, typer.Option("--quick", help="Run everything at a small size, in a minute or two.")] = False,
     only: Annotated[

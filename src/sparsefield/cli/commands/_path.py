@@ -14,6 +14,7 @@ from rich.table import Table as Grid
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output, app, plain_errors, quiet_warnings
 from sparsefield.cli._files import beside, check_pages, check_pictures, check_tables, check_writable, write_table
+from sparsefield.cli._help import Command
 from sparsefield.cli._many import ManyFits, make_fit_command
 from sparsefield.cli._signature import spread
 from sparsefield.cli._tables import Reading
@@ -26,7 +27,7 @@ _MOST_LINES = 30  # of the table that is printed: a screen
 _LARGE = 100  # information criteria are, being sums over rows: one digit after the point tells them apart
 
 
-@app.command()
+@app.command(cls=Command)
 @spread
 def path(
     data: options.Data,

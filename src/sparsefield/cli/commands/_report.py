@@ -11,6 +11,7 @@ from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output, app, plain_errors, quiet_warnings
 from sparsefield.cli._files import check_pages, check_writable
 from sparsefield.cli._groups import load_groups
+from sparsefield.cli._help import Command
 from sparsefield.cli._pairs import Inferring
 from sparsefield.cli._signature import spread
 from sparsefield.cli._tables import Cells
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from sparsefield.fits import Fit
 
 
-@app.command()
+@app.command(cls=Command)
 @spread
 def report(
     field: options.FieldFile,

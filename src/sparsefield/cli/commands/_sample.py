@@ -10,9 +10,10 @@ import typer
 from sparsefield.cli import _options as options
 from sparsefield.cli._app import Output, app, plain_errors, quiet_warnings
 from sparsefield.cli._files import check_tables, check_writable, write_table
+from sparsefield.cli._help import Command
 
 
-@app.command()
+@app.command(cls=Command)
 def sample(
     field: options.FieldFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the rows (.csv, .tsv or .parquet).")],

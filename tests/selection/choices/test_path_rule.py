@@ -1,6 +1,7 @@
 """The choice of a penalty: criteria against hand computation, and sentences that say what it means."""
 
 import re
+from dataclasses import replace
 
 import joblib
 import numpy as np
@@ -14,8 +15,8 @@ import sparsefield as sf
 from sparsefield.data import MISSING
 from sparsefield.fitting import Learner, Options
 from sparsefield.gradients import BestDraws
-from sparsefield.selection import select
-from sparsefield.selection.choices import _choose
+from sparsefield.selection import make_rule, select
+from sparsefield.selection.choices import _path_rule
 from sparsefield.selection.choices._null_edges import count_null_edges, null_alpha
 from sparsefield.selection.choices._row_subsets import make_folds, make_subsamples
 from sparsefield.selection.paths._likelihoods import Likelihoods
@@ -31,7 +32,7 @@ OFF = (
     1e-5  # in each parameter, where the gradients of two fits have norms of TOL at most and no curvature is below 2e-3
 )
 # On all states nothing is random but rows; these are drawn.
-DRAWS = {"schedule": BestDraws(max_states=0), "gap": 0.02}
+DRAWS = {"solver": sf.Newton(schedule=BestDraws(max_states=0)), "gap": 0.02}
 
 
 def make_rare():
@@ -72,14 +73,15 @@ def edges_of(fit):
 def test_the_criterion_is_that_of_each_variable_given_its_neighbours(gamma):
     choice = select(TABLE, sf.EBIC(gamma=gamma, n_alphas=6), solver=sf.Newton(tol=TOL))
     n, p, is_clear = 100, 4, []
-    for alpha, value, n_parameters, noise in choice.table.select("alpha", "ebic", "parameters", "noise").iter_rows():
+    columns = ("alpha", "ebic", "parameters", "null_edges")
+    for alpha, value, n_parameters, null_edges in choice.table.select(columns).iter_rows():
         support, total, squares = sf.learn(TABLE, alpha, solver=sf.Newton(tol=TOL)).model.interactions != 0, 0.0, 0.0
         for i in range(p):
             log_likelihood, weights = regress(TABLE.codes[:, support[i]], TABLE.codes[:, i])
             total, squares = total + log_likelihood, squares + weights @ weights
         k = np.count_nonzero(np.triu(support))
         assert n_parameters == p + 2 * k
-        is_clear.append(noise <= 0.1 * k or k == 0)
+        is_clear.append(null_edges <= 0.1 * k or k == 0)
         cost = n_parameters * np.log(n) + 8 * gamma * k * np.log(p)
         # The prior of precision 0.01 takes half of it times the squared weights at most, and each of four regressions
         # ends where a step gains a thousandth of a nat; main effects have a precision of 1e-6.
@@ -170,46 +172,40 @@ def test_subsamples_have_the_sizes_of_the_paper(n, size):
 def test_weights_are_rows():
     weights = np.random.default_rng(1).integers(0, 3, len(TABLE)).astype(float)
     rows = sf.Table(TABLE.domain, np.repeat(TABLE.codes, weights.astype(int), axis=0))
-    for criterion in ("cv", "stars"):
-        options = {"criterion": criterion, "alphas": [0.1, 0.05, 0.02], "n_subsamples": 3}
-        assert_frame_equal(select(TABLE, sample_weight=weights, **options).table, select(rows, **options).table)
-    options = {"alphas": [0.1, 0.05, 0.02], "tol": TOL}
+    alphas = [0.1, 0.05, 0.02]
+    for rule in (sf.HeldOut(alphas=alphas), sf.StARS(n_subsamples=3, alphas=alphas)):
+        assert_frame_equal(select(TABLE, rule, sample_weight=weights).table, select(rows, rule).table)
+    options = {"rule": sf.EBIC(alphas=alphas), "solver": sf.Newton(tol=TOL)}
     own, other = select(TABLE, sample_weight=weights, **options), select(rows, **options)
     np.testing.assert_allclose(own.table["ebic"], other.table["ebic"], atol=6 * OFF)  # as above
-    halves = select(TABLE, sf.HeldOut(), sample_weight=np.full(100, 0.5), **options)
-    plain = select(TABLE, sf.HeldOut(), **options)
+    options["rule"] = sf.HeldOut(alphas=alphas)
+    halves, plain = select(TABLE, sample_weight=np.full(100, 0.5), **options), select(TABLE, **options)
     np.testing.assert_allclose(halves.table["held_out"], plain.table["held_out"], atol=10 * OFF)  # 10 frequencies
 
 
-@pytest.mark.parametrize("criterion", ["cv", "stars"])
-def test_choices_are_the_same_whoever_makes_them(criterion):
-    options = {"criterion": criterion, "n_alphas": 3, "n_folds": 3, "n_subsamples": 3, "seed": 5, **DRAWS}
-    alone = select(TABLE, sf.EBIC(n_jobs=1), **options)
+@pytest.mark.parametrize("rule", [sf.HeldOut(cv=3, n_alphas=3), sf.StARS(n_subsamples=3, n_alphas=3)])
+def test_choices_are_the_same_whoever_makes_them(rule):
+    alone = select(TABLE, replace(rule, n_jobs=1), seed=5, **DRAWS)
     with joblib.parallel_config(backend="threading"):
-        together = select(TABLE, sf.EBIC(n_jobs=2), **options, n_threads=2)
+        together = select(TABLE, replace(rule, n_jobs=2), seed=5, n_threads=2, **DRAWS)
     assert_frame_equal(alone.table, together.table, check_exact=True)
     assert str(alone) == str(together)
 
 
 def test_a_choice_goes_on_where_it_was(tmp_path):
     told = []
-    options = {
-        "n_alphas": 3,
-        "n_folds": 3,
-        "seed": 1,
-        "checkpoint": tmp_path,
-        "watch": lambda *own: told.append(own[:2]),
-    }
-    first = select(TABLE, sf.HeldOut(), **options)
+    rule = sf.HeldOut(cv=3, n_alphas=3, checkpoint=tmp_path)
+    options = {"seed": 1, "watch": lambda *own: told.append(own[:2])}
+    first = select(TABLE, rule, **options)
     (tmp_path / "000002.npz").unlink()
     told.clear()
-    again = select(TABLE, sf.HeldOut(), **options)
+    again = select(TABLE, rule, **options)
     assert told == [(3, 4), (4, 4)]
     assert_frame_equal(first.table, again.table, check_exact=True)
-    with pytest.raises(ValueError, match="parts is folds there and subsamples here"):
-        select(TABLE, sf.StARS(), **options)
+    with pytest.raises(ValueError, match=r"parts is 3 parts \w+ there and 20 parts \w+ here"):
+        select(TABLE, sf.StARS(n_alphas=3, checkpoint=tmp_path), **options)
     with pytest.raises(ValueError, match="data is"):
-        select(make_table(4, 100, seed=2), sf.HeldOut(alphas=list(first.table["alpha"])), **options)
+        select(make_table(4, 100, seed=2), replace(rule, alphas=list(first.table["alpha"])), **options)
 
 
 def test_a_criterion_has_a_checkpoint_of_its_own(tmp_path):
@@ -239,13 +235,12 @@ def test_fits_to_choose_from_have_gaps_that_rows_ask_for(monkeypatch):
 
 
 def test_independent_variables_have_no_edge_and_the_sentence_says_what_that_means():
-    means = {
-        "ebic": "Edges are not worth their parameters",
-        "cv": "Edges do not raise",
-        "stars": "No edges are as stable",
-    }
-    for criterion, said in means.items():
-        choice = select(make_independent(), criterion=criterion, n_alphas=8)
+    for rule, said in (
+        (sf.EBIC(n_alphas=8), "Edges are not worth their parameters"),
+        (sf.HeldOut(n_alphas=8), "Edges do not raise"),
+        (sf.StARS(n_alphas=8), "No edges are as stable"),
+    ):
+        choice = select(make_independent(), rule)
         assert choice.table["edges"][choice.index] == 0
         assert "It leaves no edge." in str(choice)
         assert said in str(choice)
@@ -255,12 +250,12 @@ def test_independent_variables_have_no_edge_and_the_sentence_says_what_that_mean
 def test_a_penalty_below_the_noise_is_said_to_be():
     noise = null_alpha(Learner(read_rows(TABLE), Options()))
     below, little = select(TABLE, sf.EBIC(alphas=[0.3 * noise])), select(TABLE, sf.EBIC(alphas=[0.99 * noise]))
-    assert f"This alpha is below {noise:.2g}, the noise of the table" in str(below)
+    assert f"This alpha is below {noise:.2g}, the sampling error of the table" in str(below)
     assert "pairs of levels would have an edge" in str(below)
     assert "there would be an edge with a probability of up to 0.05" in str(little)
     above = select(TABLE, sf.EBIC(alphas=[1.01 * noise]))
     assert above.table["edges"][0] > 0
-    assert "noise" not in str(above)
+    assert "sampling error" not in str(above)
 
 
 def test_the_end_of_a_path_is_said_to_be_one():
@@ -290,12 +285,14 @@ def test_variables_are_refitted_on_the_rows_that_show_them():
     assert -1e-6 <= total - 100 * choice.table["pseudo_log_likelihood"][0] <= most
 
 
-@pytest.mark.parametrize("criterion", ["ebic", "cv", "stars"])
-def test_missing_values_are_no_obstacle(criterion):
+@pytest.mark.parametrize(
+    "rule", [sf.EBIC(n_alphas=6), sf.HeldOut(cv=3, n_alphas=6), sf.StARS(n_subsamples=3, n_alphas=6)]
+)
+def test_missing_values_are_no_obstacle(rule):
     truth = sf.datasets.make_chain(5, strength=(1.5, 2.0), seed=1)
     codes = truth.sample(1000, method="perfect", seed=1).codes.copy()
     codes[np.random.default_rng(1).random(codes.shape) < 0.1] = MISSING
-    choice = select(sf.Table(truth.domain, codes), criterion=criterion, n_alphas=6, n_subsamples=3, n_folds=3)
+    choice = select(sf.Table(truth.domain, codes), rule)
     assert edges_at(choice) >= 4  # strong edges, each of which is 9 standard errors from none
 
 
@@ -317,8 +314,8 @@ def test_held_out_rows_with_missing_values_have_the_likelihood_of_their_observed
 
 def test_folds_can_be_given():
     folds = [(np.arange(50, 100), np.arange(50)), (np.arange(50), np.arange(50, 100))]
-    options = {"criterion": "cv", "alphas": [0.1, 0.05], "tol": TOL}
-    choice = select(TABLE, sf.EBIC(cv=folds), **options)
+    rule = sf.HeldOut(cv=folds, alphas=[0.1, 0.05])
+    choice = select(TABLE, rule, solver=sf.Newton(tol=TOL))
     for m, alpha in enumerate(choice.table["alpha"]):
         held = [
             sf.learn(TABLE[own], alpha, solver=sf.Newton(tol=TOL)).model.log_prob(TABLE.codes[out]).mean()
@@ -326,7 +323,7 @@ def test_folds_can_be_given():
         ]
         assert choice.table["held_out"][m] == pytest.approx(np.mean(held), abs=10 * OFF)
     with pytest.raises(ValueError, match=r"cv makes 1 fold: a standard error takes two"):
-        select(TABLE, sf.EBIC(cv=folds[:1]), **options)
+        select(TABLE, replace(rule, cv=folds[:1]))
 
 
 def test_penalties_that_noise_explains_are_passed_over():
@@ -336,8 +333,8 @@ def test_penalties_that_noise_explains_are_passed_over():
     assert choice.table["edges"][choice.table["ebic"].arg_min()] > 0
     assert "could explain more than 10% of edges there" in str(choice)
     learner = Learner(read_rows(table), Options())
-    for alpha, noise in choice.table.select("alpha", "noise").iter_rows():
-        assert noise == pytest.approx(count_null_edges(learner, alpha))
+    for alpha, null_edges in choice.table.select("alpha", "null_edges").iter_rows():
+        assert null_edges == pytest.approx(count_null_edges(learner, alpha))
 
 
 def test_independent_variables_get_edges_as_seldom_as_promised():
@@ -356,7 +353,7 @@ def edges_at(choice):
 def test_a_penalty_that_noise_rules_out_is_not_said_to_be_the_best():
     table = make_independent(8)
     choice = select(table, sf.EBIC(alphas=[0.003, 0.002, 0.001]))
-    share = choice.table["noise"] / choice.table["parameters"]  # of more parameters than edges
+    share = choice.table["null_edges"] / choice.table["parameters"]  # of more parameters than edges
     assert (share > 0.1).all()
     assert choice.alpha == 0.003
     assert str(choice).startswith(
@@ -370,7 +367,7 @@ def test_of_penalties_with_the_same_edges_the_smallest_is_chosen():
     # One pair, whose weight log 16 every penalty below alpha_max shrinks, the smallest ones least.
     table = sf.encode(np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], [400, 100, 100, 400], axis=0))
     choice = select(table)
-    is_clear = choice.table["noise"].to_numpy() <= 0.1
+    is_clear = choice.table["null_edges"].to_numpy() <= 0.1
     assert np.ptp(choice.table["ebic"].to_numpy()[1:]) == 0
     assert choice.alpha == choice.table["alpha"].to_numpy()[is_clear].min()
     # The frequencies of equal values are 0.4 less alpha then, by the conditions of the optimum.
@@ -391,10 +388,14 @@ def test_regressions_count_their_main_effects_also_where_fits_penalise_them():
     assert choice.table["ebic"].to_numpy() == pytest.approx(-2 * values + np.array([2, 2, 4]) * np.log(1000), abs=0.16)
 
 
-def test_subsamples_part_rows_whatever_the_folds_are():
-    weights, folds = np.full(100, 2.0), [(np.arange(50), np.arange(50, 100)), (np.arange(50, 100), np.arange(50))]
-    options = {"criterion": "stars", "n_subsamples": 3, "n_alphas": 4, "sample_weight": weights}
-    assert_frame_equal(select(TABLE, **options).table, select(TABLE, sf.EBIC(cv=folds), **options).table)
+def test_folds_that_are_given_are_of_the_rows_as_they_are_and_weights_go_along():
+    halves, options = (np.arange(50), np.arange(50, 100)), {"solver": sf.Newton(tol=TOL)}
+    own = sf.HeldOut(cv=[halves, halves[::-1]], alphas=[0.1, 0.05])
+    twice = tuple(np.repeat(2 * half, 2) + np.tile([0, 1], 50) for half in halves)
+    found = select(TABLE, own, sample_weight=np.full(100, 2.0), **options)
+    rows = TABLE[np.repeat(np.arange(100), 2)]
+    other = select(rows, replace(own, cv=[twice, twice[::-1]]), **options)
+    np.testing.assert_allclose(found.table["held_out"], other.table["held_out"], atol=10 * OFF)
 
 
 def test_variables_that_no_row_shows_together_have_a_choice():
@@ -454,38 +455,46 @@ def test_time_ends_a_choice_with_what_there_is(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("rule", "options", "said"),
     [
-        ({"criterion": "best"}, "criterion is 'best': use 'ebic', 'cv' or 'stars'"),
-        ({"gamma": 1.5}, "gamma is 1.5"),
-        ({"criterion": "stars", "beta": 0.5}, "beta is 0.5"),
-        ({"criterion": "stars", "n_subsamples": 1}, "n_subsamples is 1: use a whole number from 2 on"),
-        ({"criterion": "cv", "n_folds": 101}, "n_folds is 101: use a whole number from 2 to 100, the number of rows"),
-        ({"criterion": "cv", "n_folds": 1}, "n_folds is 1"),
-        ({"criterion": "cv", "max_seconds": 1.0}, "max_seconds is for criterion='ebic'"),
-        ({"alphas": [-1.0]}, "alphas are"),
-        ({"objective": "guess"}, "objective is 'guess': use 'likelihood' or 'pseudolikelihood'"),
+        ("best", {}, "criterion is 'best': use 'ebic', 'cv' or 'stars', or a rule, such as EBIC"),
+        (sf.EBIC(gamma=1.5), {}, "gamma is 1.5"),
+        (sf.StARS(beta=0.5), {}, "beta is 0.5"),
+        (sf.StARS(n_subsamples=1), {}, "n_subsamples is 1: use a whole number from 2 on"),
+        (sf.HeldOut(cv=101), {}, "cv is 101: use a whole number from 2 to 100, the number of rows"),
+        (sf.HeldOut(cv=1), {}, "cv is 1"),
+        (sf.HeldOut(cv="five"), {}, "cv is 'five': use a whole number, a splitter, or pairs of indices of rows"),
+        (sf.HeldOut(), {"max_seconds": 1.0}, r"max_seconds is for EBIC\(\) without a checkpoint"),
+        (sf.EBIC(alphas=[-1.0]), {}, "alphas are"),
+        (sf.EBIC(), {"objective": "guess"}, "objective is 'guess': use 'likelihood' or 'pseudolikelihood'"),
     ],
     ids=str,
 )
-def test_what_makes_no_sense_is_refused(options, said):
+def test_what_makes_no_sense_is_refused(rule, options, said):
     with pytest.raises(ValueError, match=said):
-        select(TABLE, **options)
+        select(TABLE, rule, **options)
+
+
+def test_words_name_rules():
+    for word, rule in (("ebic", sf.EBIC()), ("cv", sf.HeldOut()), ("stars", sf.StARS())):
+        assert make_rule(word) == rule
+        assert make_rule(rule) is rule
+    assert_frame_equal(select(TABLE, "ebic").table, select(TABLE).table)
 
 
 def test_likelihoods_out_of_reach_are_refused(monkeypatch):
-    options = {"n_alphas": 3, "criterion": "cv", "n_folds": 2}
+    rule = sf.HeldOut(cv=2, n_alphas=3)
     original, seen = Likelihoods.of, []
     monkeypatch.setattr(Likelihoods, "of", lambda *_: None)
-    with pytest.raises(ValueError, match="log-likelihood of the fits is out of reach: use criterion='ebic' or 'stars'"):
-        select(TABLE, **options)
+    with pytest.raises(ValueError, match=r"log-likelihood of the fits is out of reach: use EBIC\(\) or StARS\(\)"):
+        select(TABLE, rule)
 
     def know_two(*words):
         seen.append(words)
         return original(*words) if len(seen) % 3 else None  # of three fits of the table, and of each fold
 
     monkeypatch.setattr(Likelihoods, "of", know_two)
-    choice = select(TABLE, **options)
+    choice = select(TABLE, rule)
     assert len(choice.table) == 2
     assert "The log-likelihood of 1 smaller penalties is out of reach: they were not compared" in str(choice)
 
@@ -501,10 +510,10 @@ def test_the_pseudo_likelihood_has_choices_too():
 def test_the_time_that_is_left_leaves_out_what_compiling_took(monkeypatch):
     """Fits that end at 30, 54, 58 and 62 s, of which the first 30 and 20 between the first two were compiling."""
     ends, compiled = iter([30.0, 54.0, 58.0, 62.0]), iter([30.0, 50.0, 50.0, 50.0])
-    monkeypatch.setattr(_choose.time, "perf_counter", lambda: next(ends))
-    monkeypatch.setattr(_choose, "seconds_compiling", lambda: next(compiled))
+    monkeypatch.setattr(_path_rule.time, "perf_counter", lambda: next(ends))
+    monkeypatch.setattr(_path_rule, "seconds_compiling", lambda: next(compiled))
     left = []
-    tell = _choose._watch_fits(lambda n_done, n_all, seconds: left.append((n_done, n_all, seconds)))
+    tell = _path_rule._watch_fits(lambda n_done, n_all, seconds: left.append((n_done, n_all, seconds)))
     for n_done in range(1, 5):
         tell(n_done, 30, None)
     assert left == [(1, 30, None), (2, 30, 4.0 * 28), (3, 30, 4.0 * 27), (4, 30, 4.0 * 26)]

@@ -7,7 +7,6 @@ import pytest
 
 import sparsefield as sf
 from sparsefield.fitting import Learner, Options
-from sparsefield.learning import learn_with
 from sparsefield.objective import Ridge
 from sparsefield.structure import EdgePrior
 from sparsefield.tables import read_rows
@@ -33,20 +32,20 @@ def edges_of(fit):
 def test_edges_are_those_at_the_rate(kind, fdr):
     table = make_table(kind)
     found = sf.infer(table, fdr=fdr)
-    fit = sf.learn(table, fdr=fdr)
+    fit = sf.learn(table, sf.FalseDiscovery(fdr))
     assert edges_of(fit) == {frozenset(pair) for pair in found.edges.select("first", "second").rows()}
     assert fit.status.code == "converged"
     assert fit.settings["choice"] == str(found)
 
 
 def test_few_and_many_edges_are_told_apart_by_the_rate():
-    table = make_table("binary")
-    assert len(edges_of(sf.learn(table, fdr=0.001))) < len(edges_of(sf.learn(table, fdr=0.5)))
+    few, many = (edges_of(sf.learn(make_table("binary"), sf.FalseDiscovery(fdr))) for fdr in (0.001, 0.5))
+    assert len(few) < len(many)
 
 
 def test_weights_are_the_most_probable_ones_with_the_prior_of_the_edges():
     table = make_table("binary", n=4000)
-    mrf = sf.SparseMRF(fdr=0.1).fit(table)
+    mrf = sf.SparseMRF(sf.FalseDiscovery(0.1)).fit(table)
     own = mrf.choice_
     assert mrf.alpha_ is None
     assert own.ridge == pytest.approx(1 / (4000 * own.prior.variance))
@@ -76,7 +75,7 @@ def test_weights_of_a_survey_make_rows_tell_less_and_counts_do_not():
     survey = sf.infer(table, sample_weight=weights)
     repeated = sf.infer(table, sample_weight=counts, frequency=True)
     for given, found in ((weights, survey), (counts, repeated)):
-        fit = sf.learn(table, fdr=0.1, sample_weight=given)
+        fit = sf.learn(table, sf.FalseDiscovery(0.1), sample_weight=given)
         assert fit.model.n_edges == found.n_edges
     assert survey.n_edges < repeated.n_edges
 
@@ -85,18 +84,32 @@ def test_what_makes_no_sense_with_a_rate_is_refused():
     table = make_table("binary")
     for fdr in (0, 1, -0.1, "many"):
         with pytest.raises(ValueError, match="between zero and one"):
-            sf.learn(table, fdr=fdr)
-    with pytest.raises(ValueError, match="leave alpha out"):
+            sf.learn(table, sf.FalseDiscovery(fdr))
+    with pytest.raises(TypeError, match=r"learn has no parameter 'fdr': give alpha=FalseDiscovery\(fdr=\.\.\.\)"):
         sf.learn(table, 0.1, fdr=0.1)
     with pytest.raises(ValueError, match="leave penalty and penalize_main out"):
-        sf.SparseMRF(fdr=0.1, penalty="l1").fit(table)
-    with pytest.raises(ValueError, match="leave alpha out"):
-        learn_with(Learner(read_rows(table), Options(fdr=0.1)), 0.1)
+        sf.SparseMRF(sf.FalseDiscovery(0.1), penalty="l1").fit(table)
+    with pytest.raises(ValueError, match="leave penalty and penalize_main out"):
+        sf.SparseMRF(sf.FalseDiscovery(0.1), penalize_main=True).fit(table)
+
+
+def test_kinds_of_rates_that_there_are_none_of_are_refused():
+    with pytest.raises(ValueError, match="rate is 'fdr': use 'bh', 'by' or 'holm'"):
+        sf.learn(make_table("binary"), sf.FalseDiscovery(0.1, rate="fdr"))
+
+
+@pytest.mark.parametrize("rate", ["by", "holm"])
+def test_edges_are_those_at_other_kinds_of_rates(rate):
+    table = make_table("binary")
+    found = sf.infer(table, fdr=0.2, rate=rate)
+    fit = sf.learn(table, sf.FalseDiscovery(0.2, rate=rate))
+    assert edges_of(fit) == {frozenset(pair) for pair in found.edges.select("first", "second").rows()}
+    assert fit.settings["choice"] == str(found)
 
 
 def test_where_there_is_no_time_there_is_no_edge():
     began = time.perf_counter()
-    fit = sf.learn(make_table("ordinal", n=2000), fdr=0.1, max_seconds=1e-4)
+    fit = sf.learn(make_table("ordinal", n=2000), sf.FalseDiscovery(0.1), max_seconds=1e-4)
     assert fit.model.n_edges == 0
     assert "no time to look for edges" in fit.settings["choice"]
     assert time.perf_counter() - began < 10

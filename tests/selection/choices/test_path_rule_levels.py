@@ -159,8 +159,8 @@ ODD = [
 
 @pytest.mark.parametrize("table", ODD)
 def test_odd_tables_have_choices_by_all_criteria(table):
-    for criterion, options in (("ebic", {}), ("cv", {"n_folds": 3}), ("stars", {"n_subsamples": 3})):
-        choice = select(table, criterion=criterion, n_alphas=4, **options)
+    for rule in (sf.EBIC(n_alphas=4), sf.HeldOut(cv=3, n_alphas=4), sf.StARS(n_subsamples=3, n_alphas=4)):
+        choice = select(table, rule)
         assert choice.alpha > 0
         assert np.isfinite(choice.table[choice.criterion].to_numpy()).all()
         assert set(choice.table["status"]) <= {"converged", "noise floor"}
@@ -168,10 +168,10 @@ def test_odd_tables_have_choices_by_all_criteria(table):
 
 @pytest.mark.parametrize("table", ODD)
 def test_odd_tables_have_resamples(table):
-    found = bootstrap(table, 0.05, n=3)
+    found = bootstrap(table, alpha=0.05, n=3)
     assert np.isfinite(found.weights).all()
     assert set(found.ends.statuses) <= {"converged", "noise floor"}
-    fewer = stability(table, 0.05, shares=(0.5, 0.1), n=2)
+    fewer = stability(table, alpha=0.05, shares=(0.5, 0.1), n=2)
     assert np.isfinite(fewer.edges).all()
 
 
