@@ -47,7 +47,7 @@ class Cuda(Cpu):
     Examples
     --------
     >>> import sparsefield as sf
-    >>> fit = sf.learn(table, 0.02, backend=sf.inference.Cuda())  # doctest: +SKIP
+    >>> fit = sf.learn(table, 0.02, device=sf.inference.Cuda())  # doctest: +SKIP
     """
 
     def __init__(self, n_threads: int | None = None) -> None:
