@@ -56,8 +56,8 @@ print(f"{len(words)} bins; a cell spikes in {words.mean():.1%} of them")
 # Which penalty?
 # --------------
 # A fit has each coincidence rate of the data to within alpha, so that alpha says how well pairs are to be matched.
-# The standard error of the rates themselves is as well as they are known: alpha is its median. (Without `alpha` the
-# EBIC would choose one, larger, that keeps fewer couplings: the choice for those who want a network.)
+# The standard error of the rates themselves is as well as they are known: alpha is its median. (`sf.EBIC()`
+# would choose one, larger, that keeps fewer couplings: the choice for those who want a network.)
 pairs = np.triu_indices(n_cells, 1)
 measured = sf.data.moments_of_table(sf.encode(words)).pair
 errors = np.sqrt(measured * (1 - measured) / len(words))
@@ -68,7 +68,7 @@ print(mrf.status_)
 print(optimality)
 
 # %%
-# The status warns that some couplings may be noise, as it must where pairs are matched as well as they are known.
+# The status warns that some couplings may be sampling error, as it must where pairs are matched as well as they are known.
 # Physicists who write spins -1 and +1 get their fields and couplings with ``mrf.model_.as_spins()``.
 #
 # Does it predict what it was not fitted to?

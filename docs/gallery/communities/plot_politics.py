@@ -28,8 +28,8 @@ print(f"{senate.votes.mask.mean():.1%} of the votes were not cast")
 #
 # What the EBIC keeps
 # -------------------
-# With a penalty and no `alpha`, the EBIC chooses how strong it is: few edges, of votes that go together most.
-mrf = sf.SparseMRF(penalty="l1", random_state=1).fit(senate.votes)
+# A rule in place of a penalty chooses how strong it is: by the EBIC few edges, of votes that go together most.
+mrf = sf.SparseMRF(sf.EBIC(), random_state=1).fit(senate.votes)
 alpha = mrf.choice_.alpha
 print(f"alpha = {alpha:.3g} has the least EBIC of {len(mrf.choice_.table)} penalties")
 print(sf.edge_table(mrf).head(5))
@@ -55,7 +55,7 @@ print(f"{len(find_across(mrf))} of {len(sf.edge_table(mrf))} edges")
 # Who stands between the parties?
 # -------------------------------
 # At that penalty the Senate falls apart into its two caucuses. Which senators join them first as the penalty becomes
-# smaller? The weakest edges may be noise then; those across the aisle are the answer to this question.
+# smaller? The weakest edges may be sampling error then; those across the aisle are the answer to this question.
 closer = sf.SparseMRF(alpha=0.1, random_state=1).fit(senate.votes)
 across = find_across(closer)
 print(across)
