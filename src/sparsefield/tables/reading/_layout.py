@@ -151,9 +151,23 @@ def _has_spaces(lines: list[str], separator: str) -> bool:
         later = [cell for cells in rows for cell in cells[1:]]
     except csv.Error:
         return False
-    if any(f'{separator} "' in line for line in first) and any(cell.startswith(' "') for cell in later):
+    if any(f'{separator} "' in line for line in first) and _has_space_before_quote("".join(first), separator):
         return True
     return bool(later) and all(cell[:1] == " " for cell in later)
+
+
+def _has_space_before_quote(text: str, separator: str) -> bool:
+    """Say whether some cell but the first of a line is a space and a quote; those within quotes are values."""
+    cell = re.compile(rf'(?P<quoted>"(?:[^"]|"")*"?)?[^{re.escape(separator)}\r\n]*')
+    at, is_first = 0, True
+    while at < len(text):
+        found = cell.match(text, at)
+        assert found is not None  # it may be empty
+        if not is_first and not found["quoted"] and found[0].startswith(' "'):
+            return True
+        is_first = found.end() < len(text) and text[found.end()] != separator
+        at = found.end() + 1
+    return False
 
 
 def _names_in_comment(last: list[_Record], records: list[_Record]) -> bool:
