@@ -184,7 +184,7 @@ def bench_window(trials: Sequence[Trial]) -> list[Row]:
             "seconds": time.process_time() - clock,
             "steps": len(fit.steps),
             "draws": sum(step.n_chains for step in fit.steps),
-            "converged": fit.status.code == "noise floor",
+            "converged": fit.status.code == "simulation_error",
             "gap": (trial.problem.objective(as_theta(fit.model)) - trial.lowest) * 4000 / count_once(trial.optimum),
         }
 

@@ -267,7 +267,7 @@ def main() -> None:
         row = measure_case(case, seed=k)
         rows.append(row)
         is_bad = row["largest"] > LARGEST or (row["rise"] is not None and row["rise"] > 4 * row["rise_error"] + 1e-9)
-        if is_bad or row["status"] not in ("converged", "noise floor"):
+        if is_bad or row["status"] not in ("converged", "simulation_error"):
             console.print({name: value for name, value in row.items() if name != "kind"})
     text = (
         "# Hard tables: whether fits run away, and whether what they say is true\n\n"

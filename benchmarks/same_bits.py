@@ -26,9 +26,9 @@ SHORT: dict[str, Any] = {"solver": sf.Newton(n_chains=1500), "random_state": 3, 
 
 # Columns of traces that were renamed since a file was stored, by what they were called then.
 RENAMED = {
-    "gradient": {"step_map_norm": "step_norm"},
-    "newton": {"subgradient_norm": "step_norm", "share": "step_size"},
-    "pseudo": {"subgradient_norm": "step_norm", "share": "step_size"},
+    "gradient": {"step_map_norm": "step_norm", "simulation_error_norm": "noise_norm"},
+    "newton": {"subgradient_norm": "step_norm", "share": "step_size", "simulation_error_norm": "noise_norm"},
+    "pseudo": {"subgradient_norm": "step_norm", "share": "step_size", "simulation_error_norm": "noise_norm"},
 }
 
 

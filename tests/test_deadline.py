@@ -118,7 +118,7 @@ def test_a_step_that_is_under_way_when_the_time_is_up_does_not_count(solver, mon
     backend = Slow(clock)
     fit = sf.learn(table, 0.02, solver=steps, max_seconds=1.5, device=backend, **options)
     assert backend.n_batches == 2
-    assert fit.status.code == "time"
+    assert fit.status.code == "max_seconds"
     assert len(fit.steps) == 1
     # Newton steps count when they were judged at their end; gradient steps are made before that.
     start = sf.learn(table, 0.02, solver=steps, max_seconds=0.0, **options)
@@ -140,5 +140,5 @@ def test_marks_and_certificates_have_no_more_time_than_the_fit(monkeypatch):
     assert fit.status.code == "converged"
     monkeypatch.setattr(_certified_solve, "assess", never)
     fit = sf.learn(table, 0.05, certify=True, **options)
-    assert fit.status.code == "not certified"
+    assert fit.status.code == "not_certified"
     assert "is not certified: there was no time for it" in fit.status.sentence

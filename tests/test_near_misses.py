@@ -59,7 +59,7 @@ def parse(place):
     return getattr(sf, kind), name
 
 
-@pytest.mark.parametrize("place", {own for own in ELSEWHERE.values() if own.endswith("=...)")})
+@pytest.mark.parametrize("place", sorted({own for own in ELSEWHERE.values() if own.endswith("=...)")}))
 def test_places_are_there(place):
     kind, name = parse(place)
     assert name in kind().get_params()
@@ -89,6 +89,13 @@ def test_resamples_and_paths_and_choices_refuse_the_same_names():
     for take in (sf.bootstrap, sf.stability, sf.path, sf.selection.select):
         with pytest.raises(TypeError, match=r"no parameter 'max_iter': give solver=Newton\(max_iter=\.\.\.\)"):
             take(TABLE, max_iter=5)
+
+
+def test_a_choice_is_told_of_its_rule_and_a_path_that_it_takes_none():
+    with pytest.raises(TypeError, match=r"select has no parameter 'gamma': give rule=EBIC\(gamma=\.\.\.\)"):
+        sf.selection.select(TABLE, gamma=0.5)
+    with pytest.raises(TypeError, match=r"path has no parameter 'gamma': it is one of a rule, EBIC\(gamma=\.\.\.\)"):
+        sf.path(TABLE, gamma=0.5)
 
 
 def test_names_that_are_right_change_nothing():

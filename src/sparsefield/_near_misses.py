@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from functools import wraps
 from inspect import Parameter, signature
@@ -11,17 +11,19 @@ from typing import ParamSpec, TypeVar
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
-_ELSEWHERE = {
+_OF_SOLVERS = {
     **dict.fromkeys(("n_chains", "max_iter", "max_sweeps", "tol", "schedule"), "solver=Newton({}=...)"),
     **dict.fromkeys(("bound", "chains", "step_size"), "solver=Proximal({}=...)"),
     "certificate": "solver=Proximal(bound=...)",
-    **dict.fromkeys(("gamma", "alphas", "n_alphas", "relax", "checkpoint", "n_jobs"), "alpha=EBIC({}=...)"),
-    "cv": "alpha=HeldOut(cv=...)",
-    "n_folds": "alpha=HeldOut(cv=...)",
-    **dict.fromkeys(("beta", "n_subsamples"), "alpha=StARS({}=...)"),
-    "criterion": "alpha=EBIC(), HeldOut() or StARS()",
-    **dict.fromkeys(("fdr", "rate"), "alpha=FalseDiscovery({}=...)"),
     "backend": "device=...",
+}
+_OF_RULES = {
+    **dict.fromkeys(("gamma", "alphas", "n_alphas", "relax", "checkpoint", "n_jobs"), "EBIC({}=...)"),
+    "cv": "HeldOut(cv=...)",
+    "n_folds": "HeldOut(cv=...)",
+    **dict.fromkeys(("beta", "n_subsamples"), "StARS({}=...)"),
+    "criterion": "EBIC(), HeldOut() or StARS()",
+    **dict.fromkeys(("fdr", "rate"), "FalseDiscovery({}=...)"),
 }
 
 
@@ -32,20 +34,35 @@ def explain_names(function: Callable[_P, _R]) -> Callable[_P, _R]:
 
     @wraps(function)
     def checked(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        for name in kwargs:
-            if name not in known:
-                raise TypeError(_describe(function.__qualname__.removesuffix(".__init__"), name, names))
+        refuse_names(function.__qualname__.removesuffix(".__init__"), kwargs, names)
         return function(*args, **kwargs)
 
     return checked
 
 
-def _describe(function: str, name: str, names: list[str]) -> str:
-    """Say where a name belongs."""
-    if name in _ELSEWHERE:
-        return f"{function} has no parameter {name!r}: give {_ELSEWHERE[name].format(name)}"
-    alike = {"seed": "random_state", "random_state": "seed"}.get(name)
-    found = [alike] if alike in names else get_close_matches(name, names, 1)
-    if found:
-        return f"{function} has no parameter {name!r}: did you mean {found[0]!r}?"
-    return f"{function} has no parameter {name!r}: it has {', '.join(names)}."
+def refuse_names(function: str, given: Iterable[str], known: Sequence[str], rule: str | None = "alpha") -> None:
+    """Refuse names that a function does not know.
+
+    Parameters
+    ----------
+    function : str
+        Its name.
+    given, known : iterable of str
+        The names that it was given, and those that it knows.
+    rule : str, optional
+        The parameter that takes a rule, where there is one.
+    """
+    for name in given:
+        if name in known:
+            continue
+        said = f"{function} has no parameter {name!r}"
+        if name in _OF_SOLVERS:
+            raise TypeError(f"{said}: give {_OF_SOLVERS[name].format(name)}")
+        if name in _OF_RULES and rule is not None:
+            raise TypeError(f"{said}: give {rule}={_OF_RULES[name].format(name)}")
+        if name in _OF_RULES:
+            raise TypeError(f"{said}: it is one of a rule, {_OF_RULES[name].format(name)}, which `select` takes")
+        alike = {"seed": "random_state", "random_state": "seed"}.get(name, "")
+        found = [alike] if alike in known else get_close_matches(name, known, 1)
+        hint = f"did you mean {found[0]!r}?" if found else f"it has {', '.join(known)}."
+        raise TypeError(f"{said}: {hint}")

@@ -203,7 +203,7 @@ def _resample(
         found.append((mrf.interactions_ > 0) & votes.is_across)
     # Where the model fills missing votes gradients have no certificate.
     certified = sum(fit.steps[-1].is_certified for fit in fits) if missing == "zero" else None
-    n_converged = sum(fit.status.code in ("converged", "noise floor") for fit in fits)
+    n_converged = sum(fit.status.code in ("converged", "simulation_error") for fit in fits)
     return np.array(found), {"gap": _RESAMPLE_GAP, "n_converged": n_converged, "n_certified": certified}
 
 
@@ -269,7 +269,7 @@ def _describe_fit(votes: Votes, fit: Fit) -> dict[str, Any]:
     last = fit.steps[-1]
     return found | {
         "status": str(fit.status),
-        "is_converged": fit.status.code in ("converged", "noise floor"),
+        "is_converged": fit.status.code in ("converged", "simulation_error"),
         "bias": last.certificate,
         "reason": last.reason,
         "optimality": str(fit.optimality),

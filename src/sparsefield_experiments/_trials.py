@@ -160,7 +160,7 @@ def run_newton(trial: Trial, alpha: float) -> Run:
     """Run the Newton solver, stopped after one step, two, and so on: each time what it costs to get there."""
     fits: list[SparseMRF] = []
     seconds = []
-    while not fits or (fits[-1].status_.code not in ("converged", "noise floor") and len(fits) < _MOST_NEWTON):
+    while not fits or (fits[-1].status_.code not in ("converged", "simulation_error") and len(fits) < _MOST_NEWTON):
         clock = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)

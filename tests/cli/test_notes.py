@@ -170,7 +170,7 @@ def test_few_rows_are_noted(survey):
     path = survey(n=30, **{f"x{k}": pick(0, 1, n=30, seed=10 + k) for k in range(12)})
     (said,) = notes(path)
     assert said.startswith(
-        "30 rows are few for 14 variables: an association of two of them can be told from noise from"
+        "30 rows are few for 14 variables: an association of two of them can be told from sampling error from"
     )
     assert said.endswith("It takes 48 rows to find large ones, or fewer variables and levels.")
 

@@ -68,7 +68,7 @@ def test_a_fit_of_another_version_says_what_can_be_read(tmp_path):
 def test_time_that_was_too_short_is_serious_where_there_is_no_step_or_a_broken_promise():
     made = solve(make_problem(4), Tay(), Simulation(300), max_iter=1)
 
-    def is_serious(code="time", steps=made.steps, bound=None, **settings):
+    def is_serious(code="max_seconds", steps=made.steps, bound=None, **settings):
         optimality = None if bound is None else Optimality(bound, 0.1, 0.99, 1000)
         return Fit(made.model, Status(code, "."), steps, optimality=optimality, settings=settings).is_serious
 
@@ -80,7 +80,7 @@ def test_time_that_was_too_short_is_serious_where_there_is_no_step_or_a_broken_p
         assert not is_serious(bound=asked, certify=True, gap=gap)
         assert is_serious(bound=1.01 * asked, certify=True, gap=gap)
         assert is_serious(bound=np.inf, certify=True, gap=gap)
-    for code in ("converged", "noise floor", "interrupted"):
+    for code in ("converged", "simulation_error", "interrupted"):
         assert not is_serious(code, steps=())
-    for code in ("step too long", "not certified", "max_iter", "stalled"):
+    for code in ("step_too_long", "not_certified", "max_iter", "stalled"):
         assert is_serious(code)

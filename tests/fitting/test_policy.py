@@ -54,5 +54,5 @@ def test_a_policy_says_how_a_gap_is_certified():
 def test_a_policy_says_when_gradient_steps_lead_nowhere_any_more():
     policy = replace(FITTING, proximal=replace(PROXIMAL, window=3))
     fit = learn(make_table(), policy, solver=sf.Proximal(schedule="perfect", n_chains=200))
-    assert fit.status.code == "noise floor"
+    assert fit.status.code == "simulation_error"
     assert "in the last 6 it went no further" in fit.status.sentence

@@ -13,7 +13,9 @@ def test_words_name_solvers():
     assert make_solver("proximal") == sf.Proximal()
     own = sf.Newton(tol=1e-6)
     assert make_solver(own) is own
-    for bad in ("spg", "Newton", None, sf.Newton, BestDraws()):
+    with pytest.raises(ValueError, match=r"solver is 'spg', which is 'proximal' now"):
+        make_solver("spg")
+    for bad in ("Newton", None, sf.Newton, BestDraws()):
         with pytest.raises(ValueError, match=r"solver is .*: use 'newton', 'proximal', or one with options of its own"):
             Options(solver=bad)
 

@@ -50,7 +50,7 @@ def test_a_schedule_of_ones_own_works_with_both_solvers(run):
     np.testing.assert_array_equal(theta_of(own), theta_of(known))
     assert set(own.trace["reason"]) == {"my own"}
     assert own.status.code == known.status.code
-    assert own.status.code != "not certified"  # nothing was promised
+    assert own.status.code != "not_certified"  # nothing was promised
 
 
 def test_an_estimator_takes_it_too():
@@ -78,11 +78,11 @@ def test_a_promise_that_is_not_kept_is_told_with_its_remedy():
 
     problem = make_problem()
     fit = solve(problem, Hopeful(), Simulation(500, 1), step_size=0.3, max_iter=3)
-    assert fit.status.code == "not certified"
+    assert fit.status.code == "not_certified"
     assert fit.status.sentence.endswith("Hope for more.")
     assert set(fit.trace["remedy"]) == {"Hope for more."}
     newton = fit_newton(problem, Hopeful(), Simulation(500, 1), gap=0.05)
-    assert newton.status.code == "not certified"
+    assert newton.status.code == "not_certified"
     assert newton.status.sentence.endswith("The last gradient is not certified (my own). Hope for more.")
 
 
@@ -184,7 +184,7 @@ def test_levels_without_a_certificate_get_the_remedy_that_helps_them():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Tay("nonsense"), "certificate is 'nonsense'"),
+        (lambda: Tay("nonsense"), "bound is 'nonsense'"),
         (lambda: Tay(max_sweeps=0), "max_sweeps is 0"),
         (lambda: Tay(confidence=1.0), "confidence is 1"),
         (lambda: Tay(max_chains=0), "max_chains is 0"),
@@ -224,7 +224,7 @@ class Stubborn:
 
 def test_a_schedule_that_makes_fewer_draws_ends_at_their_noise():
     fit = fit_newton(make_problem(), Stubborn(500), Simulation(2000, 1), gap=1e-4)
-    assert fit.status.code == "noise floor"
+    assert fit.status.code == "simulation_error"
     assert "no more are made" in fit.status.sentence
     assert set(fit.trace["n_chains"]) == {500}
     # Marks are at a confidence that this certificate does not have.
@@ -275,7 +275,7 @@ def test_schedules_do_what_their_names_say():
 def test_bad_schedules_are_refused():
     with pytest.raises(ValueError, match="n_sweeps is 0"):
         Fixed(0)
-    with pytest.raises(ValueError, match="certificate is 'best'"):
+    with pytest.raises(ValueError, match="bound is 'best'"):
         Tay("best")
     with pytest.raises(ValueError, match="max_sweeps is 0"):
         Tay(max_sweeps=0)

@@ -176,7 +176,7 @@ def test_draws_that_are_out_of_reach_are_replaced_by_chains_of_the_same_backend(
     drawn = BestDraws(max_sweeps=2, max_states=0)
     fit = sf.learn(strong, 0.002, device=backend, solver=sf.Newton(schedule=drawn, max_iter=2, n_chains=600), seed=1)
     assert set(backend.asked) == {"draws", "chains"}
-    assert fit.status.code == "not certified"
+    assert fit.status.code == "not_certified"
     assert "Raise max_sweeps for them. Raise alpha" in fit.status.sentence
 
 

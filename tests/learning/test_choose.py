@@ -127,7 +127,7 @@ def test_time_is_shared_by_the_choice_and_the_fit():
     assert "no time to look for edges" in fit.settings["choice"]
     fit = sf.learn(TABLE, penalty="l1", max_seconds=0.0)
     assert fit.alpha == pytest.approx(sf.selection.alpha_max(TABLE))
-    assert fit.status.code == "time"
+    assert fit.status.code == "max_seconds"
     assert "no time to try others" in fit.settings["choice"]
 
 

@@ -170,7 +170,8 @@ def test_pairs_are_counted_from_ten_seconds_on(capsys, monkeypatch):
         watch(90, 1000)
     assert shown(capsys) == ""
     now = 100.0
-    monkeypatch.setattr("sparsefield.progress._bars.monotonic", lambda: now)
+    for file in ("_bars", "_lines"):
+        monkeypatch.setattr(f"sparsefield.progress.{file}.monotonic", lambda: now)
     with PairsBar(True, patience=0.0) as watch:
         wait_for(lambda: "since" in shown(capsys))  # before the first pair, too
         watch(50, 1000)

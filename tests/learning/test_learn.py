@@ -98,10 +98,10 @@ def test_the_loop_ends_where_it_should():
     assert (len(steps), status.code) == (10, "max_iter")
     assert "10 iterations, the last of which gained 0.25: raise max_iter" in status.sentence
     steps, status = run(Counted(30), Limits(10, max_seconds=0.0))
-    assert (len(steps), status.code) == (0, "time")
+    assert (len(steps), status.code) == (0, "max_seconds")
     assert "before the first iteration" in status.sentence
     steps, status = run(Counted(30), Limits(10, max_seconds=60.0, began=time.perf_counter() - 61))
-    assert (len(steps), status.code) == (0, "time")
+    assert (len(steps), status.code) == (0, "max_seconds")
     steps, status = run(Counted(30), Limits(10, max_seconds=60.0, began=time.perf_counter() - 50))
     assert (len(steps), status.code) == (10, "max_iter")
     steps, status = run(Counted(3, KeyboardInterrupt()), Limits(10))
@@ -144,7 +144,7 @@ def test_bad_options_are_refused_before_any_work(solver, monkeypatch):
 def test_an_iteration_for_which_there_is_no_time_is_not_begun():
     # The first one takes 0.3 of 0.5 seconds: another one would not fit.
     steps, status = run(Counted(30), Limits(10, max_seconds=0.5), lambda _: time.sleep(0.3))
-    assert (len(steps), status.code) == (1, "time")
+    assert (len(steps), status.code) == (1, "max_seconds")
 
 
 def test_time_counts_from_the_first_look_at_the_table(monkeypatch):
@@ -158,7 +158,7 @@ def test_time_counts_from_the_first_look_at_the_table(monkeypatch):
     monkeypatch.setattr("sparsefield.estimators._sparse_mrf.read_rows", slow)
     with pytest.warns(ConvergenceWarning, match="before the first iteration"):
         fit = sf.SparseMRF(0.05, max_seconds=0.2, gap=1e-4, random_state=1).fit(np.asarray(table)).fit_
-    assert fit.status.code == "time"
+    assert fit.status.code == "max_seconds"
     assert len(fit.steps) == 0
 
 
@@ -168,7 +168,7 @@ def test_time_counts_from_the_first_look_at_the_table(monkeypatch):
 def test_without_time_a_fit_is_its_start(options, tmp_path):
     table = make_table()
     fit = sf.learn(table, 0.05, max_seconds=0.0, **options)
-    assert (fit.status.code, fit.steps, fit.undecided) == ("time", (), None)
+    assert (fit.status.code, fit.steps, fit.undecided) == ("max_seconds", (), None)
     # There is none for the pseudo-likelihood either: variables are independent, with the frequencies of the table.
     means = table.codes.mean(axis=0)
     assert not fit.model.interactions.any()
@@ -190,7 +190,7 @@ def test_a_problem_says_what_its_data_are():
     problem = make_problem()
     assert problem.data.caveat == ""
     assert problem.data.given(problem.model(np.eye(6)), 5) is problem.data
-    assert problem.data.noise(np.ones((6, 6), dtype=bool)) == 0
+    assert problem.data.simulation_error(np.ones((6, 6), dtype=bool)) == 0
     assert problem.with_data(problem.data) is problem
 
 

@@ -112,12 +112,12 @@ def test_fits_with_draws_have_marks_unless_their_time_is_up(monkeypatch):
     for seconds, n_steps in ((1.0, 1), (0.0, 0)):
         options = {"gap": 1e-4, "max_seconds": seconds, "watch": lambda _: clock.advance(1.0)}
         fit = fit_newton(problem, PerfectDraws(), Simulation(500, 1), **options)
-        assert (fit.status.code, len(fit.steps)) == ("time", n_steps)
+        assert (fit.status.code, len(fit.steps)) == ("max_seconds", n_steps)
         assert fit.undecided is None
         assert "undecided" not in sf.edge_table(fit).columns
     policy = replace(NEWTON, most_draws=2000)
     fit = fit_newton(problem, PerfectDraws(), Simulation(500, 1), gap=1e-6, policy=policy)
-    assert fit.status.code == "noise floor"
+    assert fit.status.code == "simulation_error"
     assert "undecided" in sf.edge_table(fit).columns
     # Exact moments leave nothing open at the optimum, and say nothing of it before.
     assert fit_newton(problem, ExactMoments(), max_iter=1).undecided is None

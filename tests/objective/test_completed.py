@@ -78,14 +78,14 @@ def test_drawn_moments_are_unbiased_and_their_errors_known(name, least):
     # The squared noise is a sum, over pairs of draws, of squared shares for each statistic in which they differ.
     # Hoeffding's inequality, as many times as there are pairs.
     everything = np.ones_like(mean, dtype=bool)
-    noises = np.array([term.noise(everything) ** 2 for term in found])
+    errors_told = np.array([term.simulation_error(everything) ** 2 for term in found])
     spread = len(a) * np.sqrt(
         ((together / n_copies * is_drawn) ** 4 * n_copies / 2).sum() * np.log(2 / FALSE_ALARM) / 2
     )
-    assert abs(noises.mean() - errors.sum()) <= spread / np.sqrt(n_seeds)
+    assert abs(errors_told.mean() - errors.sum()) <= spread / np.sqrt(n_seeds)
     counted = np.zeros_like(everything)
     counted[0, 0] = True
-    assert 0 < np.mean([term.noise(counted) ** 2 for term in found]) < errors.sum()
+    assert 0 < np.mean([term.simulation_error(counted) ** 2 for term in found]) < errors.sum()
 
 
 @pytest.mark.parametrize("name", WEIGHTS)
@@ -111,7 +111,7 @@ def test_missing_information_along_a_move(name, least):
     assert abs(term.variance_along(move) - exact) <= allowed + 1e-12
     assert (term.n_effective == np.inf) == (least == np.inf)
     if least == np.inf:
-        assert term.noise(np.ones((6, 6), dtype=bool)) == 0
+        assert term.simulation_error(np.ones((6, 6), dtype=bool)) == 0
         np.testing.assert_allclose(term.moments.pair[a, b], share_out(weights) @ laws @ values, atol=1e-12)
 
 

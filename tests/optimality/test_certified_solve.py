@@ -223,7 +223,7 @@ def test_four_attempts_without_success_are_a_refusal(monkeypatch, bound, why):
     tried = Attempts([bound] * 4, [0.0] * 4)
     fit = tried.run(monkeypatch, 0.1)
     assert (len(tried.asked), len(tried.solved)) == (4, 0)
-    assert fit.status.code == "not certified"
+    assert fit.status.code == "not_certified"
     assert fit.status.sentence == f"{FIT.status.sentence} The gap asked for, 0.1, is not certified: {why}."
     assert fit.optimality.gap == bound
 
@@ -241,7 +241,7 @@ def test_no_further_attempt_is_begun_when_it_is_late(monkeypatch, max_seconds, n
     tried.assess = take_a_second
     fit = tried.run(monkeypatch, 0.1, max_seconds)
     assert (len(tried.asked), len(tried.solved)) == (n_attempts, n_attempts - 1)
-    assert fit.status.code == "not certified"
+    assert fit.status.code == "not_certified"
 
 
 def test_an_interrupt_of_further_steps_is_not_lost(monkeypatch):

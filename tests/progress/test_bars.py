@@ -16,7 +16,8 @@ def shown(capsys):
 
 def test_pieces_are_counted_with_the_time_that_is_left(capsys, monkeypatch):
     now = 100.0
-    monkeypatch.setattr("sparsefield.progress._bars.monotonic", lambda: now)
+    for file in ("_bars", "_lines"):
+        monkeypatch.setattr(f"sparsefield.progress.{file}.monotonic", lambda: now)
     with PiecesBar(True, "resamples") as watch:
         watch(0, 4, None)
     assert "fitting 0 of 4 resamples, since" in shown(capsys)
@@ -36,7 +37,7 @@ def test_what_is_not_cut_into_pieces_has_no_count(capsys):
 
 @pytest.mark.parametrize("make", [lambda: PiecesBar(True, "penalties"), lambda: ProgressBar(True, 20)])
 def test_people_are_told_that_a_first_fit_compiles(capsys, monkeypatch, make):
-    monkeypatch.setattr("sparsefield.progress._bars.describe_compiling", lambda: "compiling kernels, once")
+    monkeypatch.setattr("sparsefield.progress._lines.describe_compiling", lambda: "compiling kernels, once")
     with make():
         pass
     said = shown(capsys)
@@ -47,7 +48,7 @@ def test_people_are_told_that_a_first_fit_compiles(capsys, monkeypatch, make):
 @pytest.mark.parametrize("doing", [None, "compiling kernels, in every run, 10 to 25 s"])
 def test_nothing_is_cut_in_a_terminal_of_80_columns(capsys, monkeypatch, doing):
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setattr("sparsefield.progress._bars.describe_compiling", lambda: doing)
+    monkeypatch.setattr("sparsefield.progress._lines.describe_compiling", lambda: doing)
     step = SimpleNamespace(iteration=1000, violation=1.234e-5, n_nonzero=12345)
     with ProgressBar(True, 1000) as watch:
         watch(step)

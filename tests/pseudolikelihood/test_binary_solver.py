@@ -114,7 +114,7 @@ def test_models_of_curvature_that_do_not_fit_lead_to_the_same(monkeypatch):
     np.testing.assert_allclose(theta_of(found), theta_of(whole), atol=2 * 1e-8 / curvature)
 
 
-@pytest.mark.parametrize(("error", "code"), [(OutOfTimeError, "time"), (KeyboardInterrupt, "interrupted")])
+@pytest.mark.parametrize(("error", "code"), [(OutOfTimeError, "max_seconds"), (KeyboardInterrupt, "interrupted")])
 def test_what_was_reached_is_kept_when_time_is_up_or_somebody_interrupts(monkeypatch, error, code):
     table, n_asked = make_table(12, 500), 0
 

@@ -120,7 +120,7 @@ def test_a_fit_whose_time_is_up_ends_there(monkeypatch):
     with pytest.warns(ConvergenceWarning, match="Stopped after"):
         mrf = PseudoLikelihood(ALPHA, random_state=1).fit(make_incomplete(TRUTHS["two levels"]))
     assert len(rounds) == 1
-    assert mrf.status_.code == "time"
+    assert mrf.status_.code == "max_seconds"
     assert "drawn from independent variables" in mrf.status_.sentence
 
 

@@ -108,7 +108,7 @@ def test_no_edge_says_why_and_what_to_do():
 
 def test_no_edge_at_a_chosen_penalty_says_why():
     words = tell(make_fit(np.zeros((3, 3)), settings={"choice": "Chosen."}))
-    assert "was chosen so that few of the edges are noise" in words.found[1]
+    assert "was chosen so that few of the edges are due to sampling error" in words.found[1]
     assert words.command == "sparsefield fit DATA --alpha 0.05 --report page.html"
 
 
@@ -250,7 +250,8 @@ def test_how_sure_one_can_be_begins_with_the_false_discovery_rate():
     words = tell_sure(make_star(8), {(0, k): 1.0 for k in range(1, 7)} | {(1, k): 0.5 for k in range(2, 8)})
     assert words.sure[0] == (
         "Sampling error: 12 of 28 pairs are edges at a false discovery rate of 0.1, and about one of these at most is "
-        "expected to be false. Of the 7 edges of the network, 6 are among them; the other one may be noise."
+        "expected to be false. Of the 7 edges of the network, 6 are among them; the other one may be due to "
+        "sampling error."
     )
     assert not any("not been tried" in sentence for sentence in words.sure)
     assert words.advice == "To see in how many resamples of the rows each edge is found:"
@@ -282,7 +283,8 @@ def test_how_sure_one_can_be_begins_with_the_false_discovery_rate():
             {(0, 1): 1.0},
             {},
             "Sampling error: 1 of 6 pairs is an edge at a false discovery rate of 0.1, and at most one of these is "
-            "expected to be false. Of the 3 edges of the network, 1 is among them; the other 2 may be noise.",
+            "expected to be false. Of the 3 edges of the network, 1 is among them; the other 2 may be due to "
+            "sampling error.",
         ),
     ],
 )
@@ -337,7 +339,7 @@ def test_the_certificate_is_one_sentence_rounded_up():
     assert tell(relaxed).sure[-1].endswith("from the best one that has no other edges.")
 
 
-@pytest.mark.parametrize("code", ["max_iter", "interrupted", "time"])
+@pytest.mark.parametrize("code", ["max_iter", "interrupted", "max_seconds"])
 def test_fits_that_are_not_finished_say_so_first(code):
     fit = replace(make_star(), status=Status(code, "It ran out of iterations."))
     assert tell(fit).sure[0] == "The fit is not finished, so that edges may be wrong. It ran out of iterations."
@@ -350,7 +352,7 @@ def test_fits_that_converged_without_a_certificate_are_not_called_unfinished():
     filled = sf.learn(replace(table, codes=codes), 0.05, certify=True)
     assert not tell(filled).sure[0].startswith("How near")  # no one can do anything about it
     fit = sf.learn(table, 0.05, certify=True)
-    words = tell(replace(fit, status=replace(fit.status, code="not certified")))
+    words = tell(replace(fit, status=replace(fit.status, code="not_certified")))
     assert words.sure[0].startswith("How near the fit is to the best one for this penalty is not certified. Converged")
     assert "All states of the model were enumerated, so that there is no simulation error." in words.sure
 

@@ -68,9 +68,11 @@ def test_tables_are_told_from_estimators(resample):
 
 @pytest.mark.parametrize("resample", [sf.bootstrap, sf.stability])
 def test_what_an_estimator_has_is_not_given_beside_it(resample):
-    for name, value in (("alpha", 0.03), ("objective", "likelihood"), ("progress", False), ("penalize_main", True)):
-        with pytest.raises(TypeError, match=rf"{name} is for a table: .* SparseMRF\({name}=\.\.\.\)"):
+    for name, value in (("alpha", 0.03), ("progress", False), ("penalize_main", True)):
+        with pytest.raises(TypeError, match=rf"{name} is for a table alone: .* SparseMRF\({name}=\.\.\.\)"):
             resample(sf.SparseMRF(0.03), TABLE, **{name: value})
+    with pytest.raises(TypeError, match="objective is for a table alone: SparseMRF says how to fit"):
+        resample(sf.SparseMRF(0.03), TABLE, objective="likelihood")
 
 
 def test_rooms_have_the_same_functions():

@@ -281,4 +281,4 @@ def test_missing_values_that_are_drawn_are_no_exact_gradient():
     fit = fit_newton(problem, ExactMoments(), Simulation(50, 1))
     is_drawn = np.isfinite(problem.data.given(fit.model, 50).n_effective)
     assert ("without simulation error" in fit.status.sentence) == (not is_drawn)
-    assert (fit.steps[-1].noise_norm > 0) == is_drawn
+    assert (fit.steps[-1].simulation_error_norm > 0) == is_drawn

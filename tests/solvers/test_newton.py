@@ -130,7 +130,7 @@ def test_too_strong_for_a_certificate_is_said():
     data = sf.data.moments_of_table(strong.sample(500, n_sweeps=200, seed=1))
     problem = Problem.with_l1(data, strong.domain, 0.001)
     fit = fit_newton(problem, BestDraws(max_sweeps=30, max_states=0), Simulation(1000, 1), max_iter=8)
-    assert fit.status.code == "not certified"
+    assert fit.status.code == "not_certified"
     assert "exact draws out of reach" in fit.status.sentence
     assert fit.undecided is None
     # A number of sweeps that was asked for promises nothing, and is not complained about.
@@ -148,7 +148,7 @@ def test_interrupts_and_limits():
     assert fit.status.code == "interrupted"
     assert len(fit.steps) == 2
     assert fit_newton(problem, BestDraws(max_states=0), gap=0.0001, max_iter=1).status.code == "max_iter"
-    assert fit_newton(problem, BestDraws(max_states=0), gap=0.0001, max_seconds=0.0).status.code == "time"
+    assert fit_newton(problem, BestDraws(max_states=0), gap=0.0001, max_seconds=0.0).status.code == "max_seconds"
     for options, message in (({"gap": 0.0}, "gap is 0"), ({"start": np.ones((2, 2))}, "start must be")):
         with pytest.raises(ValueError, match=message):
             fit_newton(problem, BestDraws(max_states=0), **options)
@@ -157,7 +157,7 @@ def test_interrupts_and_limits():
 def test_more_draws_than_the_limit_end_at_the_noise_floor():
     policy = replace(NEWTON, most_draws=2000)
     fit = fit_newton(make_problem(), BestDraws(max_states=0), Simulation(500, 1), gap=1e-6, policy=policy)
-    assert fit.status.code == "noise floor"
+    assert fit.status.code == "simulation_error"
     assert fit.steps[-1].n_chains == 2000
 
 
@@ -238,7 +238,7 @@ def test_draws_that_get_out_of_reach_end_a_fit_with_what_there_is(run, monkeypat
 
     monkeypatch.setattr(PerfectDraws, "estimate", estimate)
     fit = run(problem, PerfectDraws(), Simulation(1000, 1), max_iter=10, tol=0.0, start=5 * np.eye(6))
-    assert fit.status.code == "not certified"
+    assert fit.status.code == "not_certified"
     assert fit.status.sentence == "Stopped after 2 iterations. Exact draws are out of reach."
     assert len(fit.steps) == 2
 
@@ -267,7 +267,7 @@ def test_a_fit_that_is_not_surely_lower_than_its_start_is_its_start(monkeypatch)
     monkeypatch.setattr(_newton, "measure_decrease", lambda *_, **__: (0.0, 1.0))
     problem, start = make_problem(6), 0.1 * np.eye(6)
     fit = fit_newton(problem, PerfectDraws(), Simulation(1000, 1), start=start, gap=0.01)
-    assert fit.status.code == "noise floor"  # there is more to gain than the noise of the draws
+    assert fit.status.code == "simulation_error"  # there is more to gain than the noise of the draws
     assert fit.status.sentence.endswith("No steps led to an objective that is surely lower: this is the start.")
     np.testing.assert_array_equal(theta_of(fit), start)
     # It is said how far that is from the optimum, by draws there: what the quadratic model promises. Two digits are

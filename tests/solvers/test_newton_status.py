@@ -32,7 +32,7 @@ def first_then(monkeypatch, error):
     return calls
 
 
-@pytest.mark.parametrize(("error", "code"), [(OutOfTimeError, "not certified"), (KeyboardInterrupt, "interrupted")])
+@pytest.mark.parametrize(("error", "code"), [(OutOfTimeError, "not_certified"), (KeyboardInterrupt, "interrupted")])
 def test_a_bound_that_is_known_is_kept_when_the_next_attempt_ends_early(monkeypatch, error, code):
     calls = first_then(monkeypatch, error)
     table = sf.datasets.make_field(24, degree=2, strength=(0.5, 1.0), seed=1).sample(1000, method="perfect", seed=1)
@@ -44,16 +44,16 @@ def test_a_bound_that_is_known_is_kept_when_the_next_attempt_ends_early(monkeypa
     assert fit.status.code == code
     assert np.isfinite(fit.optimality.gap)
     assert fit.optimality.gap > 5e-4
-    expected = "it is certified to be at most" if code == "not certified" else "Interrupted while it was certified"
+    expected = "it is certified to be at most" if code == "not_certified" else "Interrupted while it was certified"
     assert expected in fit.status.sentence
-    assert ("there was no time for it" in fit.status.sentence) == (code == "not certified")
+    assert ("there was no time for it" in fit.status.sentence) == (code == "not_certified")
 
 
 def test_a_certified_fit_makes_no_more_iterations_than_it_may():
     table = make_table()
     fit = sf.learn(table, 0.02, gap=1e-6, certify=True, solver=sf.Newton(max_iter=2, schedule=DRAWS), seed=1)
     assert len(fit.steps) <= 2
-    assert fit.status.code == "not certified"
+    assert fit.status.code == "not_certified"
 
 
 def test_newton_steps_that_keep_a_promise_after_the_papers_have_a_trace_of_their_own():

@@ -127,4 +127,4 @@ def test_a_schedule_that_is_asked_for_is_taken():
 
 def test_time_that_is_up_ends_a_fit():
     fit = sf.learn(TABLES["ordered"](), max_seconds=1e-3)
-    assert fit.status.code == "time"
+    assert fit.status.code == "max_seconds"

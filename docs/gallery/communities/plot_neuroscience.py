@@ -68,8 +68,8 @@ print(mrf.status_)
 print(optimality)
 
 # %%
-# The status warns that some couplings may be sampling error, as it must where pairs are matched as well as they are known.
-# Physicists who write spins -1 and +1 get their fields and couplings with ``mrf.model_.as_spins()``.
+# The status warns that some couplings may be sampling error, as it must where pairs are matched as well as they are
+# known. Physicists who write spins -1 and +1 get their fields and couplings with ``mrf.model_.as_spins()``.
 #
 # Does it predict what it was not fitted to?
 # ------------------------------------------

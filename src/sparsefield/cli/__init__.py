@@ -17,6 +17,13 @@ def main() -> None:
 
         with keep_going():
             app()
+    except ModuleNotFoundError as error:
+        from sparsefield._extras import explain_missing
+
+        if error.name is None or error.name.partition(".")[0] not in ("typer", "rich", "matplotlib", "jinja2"):
+            raise
+        sys.stderr.write(f"Error: {explain_missing(error, 'The program', 'all')}\n")
+        sys.exit(2)
     except KeyboardInterrupt:
         sentence = "Interrupted. There is nothing to keep yet."
         if "--json" in sys.argv:

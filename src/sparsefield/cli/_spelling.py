@@ -13,6 +13,7 @@ _RENAMED = {
     "n_threads": "threads",
     "missing_markers": "missing_marker",
     "random_state": "seed",
+    "rule": "criterion",
     "sample_weight": "weight",
 }
 _NAMES = (

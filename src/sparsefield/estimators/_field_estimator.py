@@ -127,7 +127,7 @@ class FieldEstimator(FieldAnswers, BaseEstimator):  # type: ignore[misc]
         >>> table = sf.encode([["no", 1], ["yes", 2], ["yes", 2], ["no", 1], ["yes", 1]])
         >>> mrf = sf.SparseMRF(0.01, random_state=1).fit(table)
         >>> mrf.sample(3, random_state=1).to_frame().rows()
-        [('no', 1), ('no', 1), ('yes', 2)]
+        [('yes', 2), ('yes', 2), ('no', 1)]
         """
         check_is_fitted(self)
         if random_state is not None:

@@ -6,6 +6,7 @@ from typing import Any, Literal, cast
 
 from numpy.typing import ArrayLike
 
+from sparsefield._near_misses import explain_names
 from sparsefield.data import WAYS_WITH_MISSING, Rows, Table
 from sparsefield.estimators._field_estimator import FieldEstimator
 from sparsefield.fitting import Learner, Newton, Options
@@ -67,6 +68,7 @@ class PseudoLikelihood(FieldEstimator):
     _ways_with_missing = WAYS_WITH_MISSING
     _objective: Objective = "pseudolikelihood"
 
+    @explain_names
     def __init__(
         self,
         alpha: Alpha = "auto",

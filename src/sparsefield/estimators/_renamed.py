@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sparsefield.data import listed
 from sparsefield.estimators._sparse_mrf import SparseMRF
 from sparsefield.selection import EBIC, HeldOut, PathRule, StARS
 
@@ -27,4 +28,6 @@ def SparseMRFCV(  # noqa: N802  # a class once
         "cv": HeldOut(cv, **own),  # type: ignore[arg-type]
         "stars": StARS(beta, n_subsamples, **own),  # type: ignore[arg-type]
     }
+    if criterion not in rules:
+        raise ValueError(f"criterion is {criterion!r}: use {listed(list(rules))}.")
     return SparseMRF(rules[criterion], **options)

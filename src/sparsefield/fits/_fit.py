@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from html import escape
 from os import PathLike
 from pkgutil import resolve_name
 from typing import Any
@@ -104,8 +105,12 @@ class Fit:
         return f"{self._size}\n{self.status.sentence}\n{certified}"
 
     def _repr_html_(self) -> str:
-        """Show the network and what is known of the fit, in notebooks."""
-        return str(resolve_name(_SHOWN_BY)(self))
+        """Show the network and what is known of the fit, in notebooks; in words, where the network cannot be shown."""
+        try:
+            return str(resolve_name(_SHOWN_BY)(self))
+        except ModuleNotFoundError as error:
+            said = escape("\n".join((str(self), str(error))))
+            return f"<pre>{said}</pre>"
 
     @property
     def _size(self) -> str:
@@ -181,7 +186,7 @@ class Fit:
 
         With `certify=True` the promise is that the certified gap is at most the one that is asked for.
         """
-        if self.status.code != "time":
+        if self.status.code != "max_seconds":
             return self.status.is_serious
         return not self.steps or not self._keeps_promise
 

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 Code = Literal[
-    "converged", "noise floor", "not certified", "step too long", "max_iter", "time", "interrupted", "stalled"
+    "converged",
+    "simulation_error",
+    "not_certified",
+    "step_too_long",
+    "max_iter",
+    "max_seconds",
+    "interrupted",
+    "stalled",
 ]
 
 
@@ -17,8 +24,8 @@ class Status:
     Parameters
     ----------
     code : str
-        One of a few words, for programs: "converged", "noise floor", "not certified", "step too long", "max_iter",
-        "stalled", "time" or "interrupted".
+        One of a few words, for programs: "converged", "simulation_error", "not_certified", "step_too_long", "max_iter",
+        "stalled", "max_seconds" or "interrupted".
     sentence : str
         What happened and what would help, for people.
 
@@ -43,4 +50,4 @@ class Status:
     @property
     def is_serious(self) -> bool:
         """Whether users should be warned, whatever else is known of the fit; `Fit.is_serious` knows more."""
-        return self.code in ("step too long", "not certified", "max_iter", "stalled")
+        return self.code in ("step_too_long", "not_certified", "max_iter", "stalled")

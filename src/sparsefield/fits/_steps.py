@@ -30,7 +30,7 @@ class StepInfo(ABC):
         Whether the certificate met the schedule's criterion.
     is_promised : bool
         Whether the schedule set out to certify the gradient.
-    noise_norm : float
+    simulation_error_norm : float
         Expected L2 norm of the simulation error in the gradient, where it counts.
     objective : float or None
         Objective at the parameters that the gradient was taken at, if it was computed.
@@ -54,7 +54,7 @@ class StepInfo(ABC):
     confidence: float | None = None
     is_certified: bool = False
     is_promised: bool = False
-    noise_norm: float = 0.0
+    simulation_error_norm: float = 0.0
     objective: float | None = None
     n_nonzero: int
     seconds: float

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 
-from sparsefield._parameters import Parameters
+from sparsefield._parameters import Parameters, parameters
 from sparsefield.gradients import (
     BestDraws,
     CertificateKind,
@@ -24,7 +23,7 @@ from sparsefield.solvers import check_step_size
 SolverName = Literal["newton", "proximal"]
 
 
-@dataclass(repr=False)
+@parameters
 class Newton(Parameters):
     """Proximal Newton steps, a few of them, on draws whose covariance is the curvature.
 
@@ -75,7 +74,7 @@ class Newton(Parameters):
         return _is_auto(self.schedule)
 
 
-@dataclass(repr=False)
+@parameters
 class Proximal(Parameters):
     """The paper's proximal gradient steps (spectral projected gradients), hundreds of them, with certified gradients.
 
@@ -114,7 +113,7 @@ class Proximal(Parameters):
     --------
     >>> import sparsefield as sf
     >>> table = sf.datasets.make_field(6, strength=(0.2, 0.4), seed=7).sample(500, method="perfect", seed=1)
-    >>> mrf = sf.SparseMRF(0.05, solver=sf.Proximal(max_iter=20), random_state=1).fit(table)
+    >>> mrf = sf.SparseMRF(0.05, solver=sf.Proximal(tol=0.01), random_state=1).fit(table)
     >>> mrf.certificate_ is not None  # the bias of the last gradient is bounded
     True
     """
@@ -152,6 +151,8 @@ def make_solver(solver: str | Newton | Proximal) -> Newton | Proximal:
     if isinstance(solver, Newton | Proximal):
         return solver
     known: dict[str, Callable[[], Newton | Proximal]] = {"newton": Newton, "proximal": Proximal}
+    if solver == "spg":
+        raise ValueError("solver is 'spg', which is 'proximal' now, or Proximal(...) with options of its own.")
     if not isinstance(solver, str) or solver not in known:
         raise ValueError(
             f"solver is {solver!r}: use 'newton', 'proximal', or one with options of its own, Newton(...) or "
@@ -166,10 +167,10 @@ def _is_auto(schedule: str | int | Schedule) -> bool:
 
 def make_schedule(schedule: str | int | Schedule, bound: CertificateKind, max_sweeps: int | None) -> Schedule:
     """Return the schedule that a word or a number of sweeps names; a schedule stays what it is."""
-    if isinstance(schedule, int | np.integer):
+    if isinstance(schedule, int | np.integer) and not isinstance(schedule, bool):
         return Fixed(int(schedule))
-    if not isinstance(schedule, str):
-        return schedule
+    if hasattr(schedule, "estimate") and not isinstance(schedule, type):
+        return cast(Schedule, schedule)
     limit: dict[str, Any] = {} if max_sweeps is None else {"max_sweeps": max_sweeps}
     known: dict[str, Callable[[], Schedule]] = {
         "best": lambda: BestDraws(**limit),
@@ -179,7 +180,7 @@ def make_schedule(schedule: str | int | Schedule, bound: CertificateKind, max_sw
         "exact": ExactMoments,
         "increasing": Increasing,
     }
-    if schedule not in known:
+    if not isinstance(schedule, str) or schedule not in known:
         raise ValueError(
             f"schedule is {schedule!r}: use 'auto', 'best', 'tay', 'conservative', 'perfect', 'exact', 'increasing', "
             "a number of sweeps, or a Schedule."

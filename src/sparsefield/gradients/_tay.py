@@ -28,7 +28,7 @@ class Tay:
 
     Parameters
     ----------
-    certificate : "paper", "sharp", "persistent" or "coalescence"
+    bound : "paper", "sharp", "persistent" or "coalescence"
         Which bound. "persistent" needs chains that persist.
     max_sweeps : int
         Sweeps after which an iteration goes on without a certificate, and says so.
@@ -41,21 +41,19 @@ class Tay:
         Conservative: chains at most.
     """
 
-    certificate: CertificateKind = "sharp"
+    bound: CertificateKind = "sharp"
     max_sweeps: int = 100
     confidence: float = 0.95
     conservative: bool = False
     max_chains: int = 1_000_000
 
     def __post_init__(self) -> None:
-        if self.certificate not in get_args(CertificateKind):
-            raise ValueError(
-                f"certificate is {self.certificate!r}: use 'paper', 'sharp', 'persistent' or 'coalescence'."
-            )
+        if self.bound not in get_args(CertificateKind):
+            raise ValueError(f"bound is {self.bound!r}: use 'paper', 'sharp', 'persistent' or 'coalescence'.")
         check_positive("max_sweeps", self.max_sweeps)
         check_positive("max_chains", self.max_chains)
         check_confidence(self.confidence)
-        if self.conservative and self.certificate == "persistent":
+        if self.conservative and self.bound == "persistent":
             raise ValueError("The conservative form starts its chains anew: use bound='sharp' or 'coalescence'.")
 
     def estimate(self, problem: Problem, point: Point, simulation: Simulation) -> Estimate:
@@ -136,7 +134,7 @@ class Tay:
     ) -> Estimate:
         """Return an estimate whose certificate meets the criterion."""
         certificate, disagreement = bound.end(n_sweeps, bias)
-        is_random = self.conservative or self.certificate == "coalescence"
+        is_random = self.conservative or self.bound == "coalescence"
         if is_random:
             certificate = replace(certificate, confidence=self.confidence, simulation_error=simulation_error)
         return Estimate(
@@ -154,15 +152,15 @@ class Tay:
         self, point: Point, simulation: Simulation, n_chains: int, attempt: int
     ) -> tuple[BiasBound, ChainStates]:
         """Return what bounds the bias, and the chains that it is about."""
-        if self.certificate == "coalescence":
+        if self.bound == "coalescence":
             # The conservative form leaves half of the risk to simulation error.
             confidence = (1 + self.confidence) / 2 if self.conservative else self.confidence
             seed = simulation.seed_of(point.iteration, Use.BOUNDING_CHAINS)
             needed = None if point.last_step is None else point.last_step / 2
             watched = Watched(point.model, seed, confidence, simulation.backend, needed)
             return watched, simulation.begin(point, n_chains, attempt)
-        if self.certificate != "persistent":
-            fresh = Disagreement(point.model, kind=self.certificate)
+        if self.bound != "persistent":
+            fresh = Disagreement(point.model, kind=self.bound)
             return Followed(fresh), simulation.begin(point, n_chains, attempt)
         if point.chains is None or point.disagreement is None:
             # Uniform starts are exact draws of a model without parameters.
@@ -192,7 +190,7 @@ class Tay:
         return min(self.max_chains, max(2 * n_chains, needed))
 
     def _remedy(self, point: Point) -> str:
-        if self.certificate == "coalescence" or np.any(point.model.domain.n_levels > 2):
+        if self.bound == "coalescence" or np.any(point.model.domain.n_levels > 2):
             return f"Raise max_sweeps. {LESS}"
         return "Use Proximal(bound='coalescence'), or schedule='perfect'."
 

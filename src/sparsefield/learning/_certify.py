@@ -6,6 +6,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from sparsefield._near_misses import explain_names
 from sparsefield.data import CountedTable, Rows, Table, TableError, resolve_missing, take_counted
 from sparsefield.fits import Fit, Fitted, as_fit
 from sparsefield.inference import MOST_ENTRIES, Device, make_backend
@@ -14,6 +15,7 @@ from sparsefield.solvers import WatchSteps
 from sparsefield.tables import open_rows
 
 
+@explain_names
 def certify(
     fit: Fit | Fitted,
     data: Any,

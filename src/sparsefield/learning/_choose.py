@@ -26,6 +26,8 @@ _SHARE_OF_CHOICE = 0.5  # of the time that there is, where it is limited
 
 def is_rule(alpha: Any) -> TypeIs[Rule]:
     """Say whether an object decides on edges, and is no number: those of numpy have a method of that name too."""
+    if isinstance(alpha, type):
+        raise TypeError(f"alpha is the class {alpha.__name__}: give a rule, such as {alpha.__name__}().")
     return hasattr(alpha, "choose") and not isinstance(alpha, Number)
 
 
@@ -58,7 +60,7 @@ def choose(
     if isinstance(alpha, str) and alpha != "auto":
         raise ValueError(f"alpha is {alpha!r}: use a number from zero on, 'auto', or a rule, such as EBIC().")
     if not (isinstance(alpha, str) or is_rule(alpha)):
-        return alpha
+        return float(alpha)
     learner, seconds = _hold_rows(learner), _seconds_left(learner.options, began)
     options = learner.options
     if alpha == "auto" and (
@@ -71,7 +73,8 @@ def choose(
     with until(np.inf if seconds is None else time.perf_counter() + seconds):
         if is_rule(alpha):
             with suppress(OutOfTimeError):
-                return alpha.choose(learner, objective=objective, seconds=seconds, watch=watch)
+                chosen = alpha.choose(learner, objective=objective, seconds=seconds, watch=watch)
+                return chosen if isinstance(chosen, Choice | Structure) else float(chosen)
         return find_structure(learner.rows, n_threads=options.n_threads)
 
 

@@ -7,10 +7,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparsefield.data import Table, TableError, count, listed, resolve_missing, take_counted
+from sparsefield.data import Table, TableError, count, resolve_missing, take_counted
 from sparsefield.fits import Fit, as_model
 from sparsefield.model import PairwiseMRF
-from sparsefield.pairs import RATES, Inference, Rate, infer_table
+from sparsefield.pairs import Inference, Rate, check_rate, infer_table
 from sparsefield.progress import PairsBar
 from sparsefield.tables import Ordinal, open_rows
 
@@ -115,8 +115,7 @@ def _check(fdr: float, rate: str, level: float) -> None:
     for name, value, usual in (("fdr", fdr, 0.1), ("level", level, 0.95)):
         if not 0 < value < 1:
             raise ValueError(f"{name} is {value}: use a number between 0 and 1, such as {usual}.")
-    if rate not in RATES:
-        raise ValueError(f"rate is {rate!r}: use {listed(list(RATES))}.")
+    check_rate(rate)
 
 
 def _read(data: Any, table: Any, ordinal: Ordinal) -> Table:

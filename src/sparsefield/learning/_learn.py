@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import fields, replace
+from numbers import Real
 from typing import Any, Literal
 
 from numpy.typing import ArrayLike
@@ -133,7 +134,7 @@ def learn_rows(
         if isinstance(chosen, Choice | Structure):
             show.tell(chosen)
     else:
-        chosen = alpha
+        chosen = float(alpha) if isinstance(alpha, Real) else alpha
     with show.steps(options.most_steps(rows.table)) as watch_steps:
         fit = learn_with(learner, chosen, began=began, watch=watch_steps)
     return fit, chosen.of(fit.model.n_edges) if isinstance(chosen, Choice) else chosen
@@ -176,7 +177,7 @@ def _relax(learner: Learner, first: Fit) -> Fit:
 
 def describe_alpha(fit: Fit, learner: Learner) -> str:
     """Say what a penalty means that leaves no edge, or some by sampling error; nothing where it is neither."""
-    if fit.alpha is None or fit.status.code in ("time", "interrupted"):
+    if fit.alpha is None or fit.status.code in ("max_seconds", "interrupted"):
         return ""
     if count_edges(fit.model):
         return describe_null_edges(fit.alpha, learner)

@@ -17,7 +17,9 @@ def seed_of(random_state: Any) -> int:
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31))
     try:
-        if isinstance(random_state, Integral) and not isinstance(random_state, bool):
+        if isinstance(random_state, bool):
+            raise ValueError
+        if isinstance(random_state, Integral):
             np.random.RandomState(int(random_state))  # refuses what is no seed of scikit-learn's
             return int(random_state)
         from sklearn.utils import check_random_state

@@ -53,7 +53,7 @@ def mark(end: NewtonEnd, limits: Limits, *, policy: MarksPolicy = MARKS) -> Fit:
     """Return the fit at the end of Newton steps, with marks and simulation error where there is time for them."""
     status, undecided, spread = end.status, None, None
     try:
-        if status.code not in ("interrupted", "time"):
+        if status.code not in ("interrupted", "max_seconds"):
             with until(limits.end):
                 spread = _find_spread(end)
                 undecided = _find_undecided(end, policy=policy)
@@ -99,7 +99,7 @@ def _find_undecided(end: NewtonEnd, *, policy: MarksPolicy) -> Mask | None:
 
 def _find_spread(end: NewtonEnd) -> float | None:
     """Return by how much weights of another seed differ at most; None where that is not known."""
-    if end.last is None or end.status.code not in ("converged", "noise floor"):
+    if end.last is None or end.status.code not in ("converged", "simulation_error"):
         return None
     here, move = end.last
     if here.is_exact:

@@ -47,7 +47,7 @@ def _compare_edges(network: Network) -> str:
     n_other = n - n_sure
     others = "the other one" if n_other == 1 else f"the other {n_other:,}"
     are = "is" if n_sure == 1 else "are"
-    return f"Of the {n:,} edges of the network, {n_sure:,} {are} among them; {others} may be noise."
+    return f"Of the {n:,} edges of the network, {n_sure:,} {are} among them; {others} may be due to sampling error."
 
 
 def _count(n: int, what: str) -> str:

@@ -159,7 +159,7 @@ class Completed:
             return None
         return Expecting(given, self._shares, self._whole, self._n_rows)
 
-    def noise(self, counted: NDArray[np.bool_]) -> float:
+    def simulation_error(self, counted: NDArray[np.bool_]) -> float:
         """Return the expected norm of the simulation error in the counted ones of the moments."""
         return 0.0 if self._drawn is None else norm(np.sqrt(self._drawn.variances) * counted)
 

@@ -46,7 +46,7 @@ class DataTerm(Protocol):
         """
         ...
 
-    def noise(self, counted: NDArray[np.bool_]) -> float:
+    def simulation_error(self, counted: NDArray[np.bool_]) -> float:
         """Return the expected norm of the simulation error in the counted ones of the moments."""
         ...
 
@@ -78,7 +78,7 @@ class Observed:
         """Return the same data term."""
         return self
 
-    def noise(self, counted: NDArray[np.bool_]) -> float:  # noqa: ARG002
+    def simulation_error(self, counted: NDArray[np.bool_]) -> float:  # noqa: ARG002
         """Return zero: there is no simulation error."""
         return 0.0
 

@@ -146,7 +146,7 @@ def certify_slope(fit: Fit, rows: Rows, gap: float, simulation: Simulation, *, p
         known = _conclude(fit, gap, attempt())
     except TableError as error:  # too many missing values in a row
         known = replace(fit, status=_refuse(fit, gap, f"{error.problem}; {error.remedy}"))
-    ended = fit.status if known.status.code == "not certified" else known.status
+    ended = fit.status if known.status.code == "not_certified" else known.status
     return replace(known, status=Status(ended.code, known.status.sentence))
 
 
@@ -202,5 +202,5 @@ def _say(fit: Fit, gap: float, why: str) -> Status:
 
 
 def _refuse(fit: Fit, gap: float, why: str) -> Status:
-    code = fit.status.code if fit.status.code in ("interrupted", "time") else "not certified"
+    code = fit.status.code if fit.status.code in ("interrupted", "max_seconds") else "not_certified"
     return Status(code, f"{fit.status.sentence} The gap asked for, {gap:g}, is not certified: {why}.")

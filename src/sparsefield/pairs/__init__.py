@@ -2,7 +2,7 @@
 
 from sparsefield.pairs._infer import explain_untestable, infer_table
 from sparsefield.pairs._inference import UNTOLD, Inference
-from sparsefield.pairs._rates import RATES, Rate, adjust
+from sparsefield.pairs._rates import RATES, Rate, adjust, check_rate
 from sparsefield.pairs._writing import as_level, as_q
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "adjust",
     "as_level",
     "as_q",
+    "check_rate",
     "explain_untestable",
     "infer_table",
 ]

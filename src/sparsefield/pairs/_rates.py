@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from sparsefield._typing import Values
+from sparsefield.data import listed
 
 Rate = Literal["bh", "by", "holm"]
 
@@ -15,6 +16,12 @@ RATES: dict[str, str] = {
     "by": "false discovery rate under any dependence (Benjamini and Yekutieli 2001)",
     "holm": "probability of any false edge (Holm 1979)",
 }
+
+
+def check_rate(rate: str) -> None:
+    """Refuse words that name no rate."""
+    if rate not in RATES:
+        raise ValueError(f"rate is {rate!r}: use {listed(list(RATES))}.")
 
 
 def adjust(p_values: Values, rate: Rate = "bh") -> Values:

@@ -49,7 +49,7 @@ class SharesDisplay(Display):
     >>> import sparsefield as sf
     >>> from sparsefield.plotting import SharesDisplay
     >>> table = sf.datasets.make_field(6, strength=(1.0, 1.5), seed=7).sample(500, method="perfect", seed=1)
-    >>> display = SharesDisplay.from_bootstrap(sf.resampling.bootstrap(table, 0.02, n=20)).plot()
+    >>> display = SharesDisplay.from_bootstrap(sf.bootstrap(table, alpha=0.02, n=20)).plot()
     >>> display.ax_.get_title()
     '4 edges, 20 resamples'
     """
@@ -124,7 +124,7 @@ class DifferencesDisplay(Display):
     >>> import sparsefield as sf
     >>> from sparsefield.plotting import DifferencesDisplay
     >>> table = sf.datasets.make_field(6, strength=(1.0, 1.5), seed=7).sample(500, method="perfect", seed=1)
-    >>> display = DifferencesDisplay.from_bootstrap(sf.resampling.bootstrap(table, 0.02, n=20)).plot()
+    >>> display = DifferencesDisplay.from_bootstrap(sf.bootstrap(table, alpha=0.02, n=20)).plot()
     >>> display.differs.shape
     (4, 4)
     """

@@ -38,7 +38,7 @@ class ChoiceDisplay(Display):
     >>> import sparsefield as sf
     >>> from sparsefield.plotting import ChoiceDisplay
     >>> table = sf.datasets.make_field(6, strength=(1.0, 1.5), seed=7).sample(5000, method="perfect", seed=1)
-    >>> choice = sf.selection.select(table, n_alphas=10)
+    >>> choice = sf.selection.select(table, sf.EBIC(n_alphas=10))
     >>> ChoiceDisplay.from_choice(choice).plot().ax_.get_ylabel()
     'EBIC'
     """

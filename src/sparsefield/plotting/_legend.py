@@ -39,7 +39,9 @@ def legend_marks(
     ]
     fdr = graph.graph.get("fdr")
     if any(is_unsure(own, fdr) for own in looks):
-        marks.append(Line2D([], [], color=LIGHT["node"], linestyle=":", label=f"may be noise: q above {fdr:g}"))
+        marks.append(
+            Line2D([], [], color=LIGHT["node"], linestyle=":", label=f"may be sampling error: q above {fdr:g}")
+        )
     if any(own.get("undecided") and not is_unsure(own, fdr) for own in looks):
         marks.append(Line2D([], [], color=LIGHT["node"], linestyle="--", label="undecided by simulation error"))
     sizes = sizes_of(graph)

@@ -43,7 +43,7 @@ class StabilityDisplay(Display):
     >>> import sparsefield as sf
     >>> from sparsefield.plotting import StabilityDisplay
     >>> table = sf.datasets.make_field(6, strength=(1.0, 1.5), seed=7).sample(5000, method="perfect", seed=1)
-    >>> found = sf.resampling.stability(table, 0.02, shares=(0.75, 0.5), n=20)
+    >>> found = sf.stability(table, alpha=0.02, shares=(0.75, 0.5), n=20)
     >>> display = StabilityDisplay.from_stability(found).plot()
     >>> display.ax_.get_legend().get_texts()[0].get_text()
     'weights of edges (CS coefficient 0.5)'

@@ -15,7 +15,7 @@ _GRADIENT, _CERTIFICATE, _, _SWEEPS = LIGHT["groups"][:4]
 
 
 class TraceDisplay(Display):
-    """The trace of a fit, iteration by iteration: how far from optimal it was, noise, certificate, and sweeps.
+    """The trace of a fit, iteration by iteration: distance from optimality, simulation error, certificate, and sweeps.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class TraceDisplay(Display):
         violations = np.array([step.violation for step in self.fit.steps])
         columns = {
             "penalised gradient": (violations, _GRADIENT, "o-"),
-            "its noise": (trace["noise_norm"].to_numpy(), LIGHT["faint"], "o:"),
+            "its noise": (trace["simulation_error_norm"].to_numpy(), LIGHT["faint"], "o:"),
             "certificate: its bias is at most": (trace["certificate"].to_numpy().astype(float), _CERTIFICATE, "o-"),
         }
         curves = []

@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from datetime import timedelta
+from importlib.util import find_spec
 from threading import Lock, Timer
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TaskID,
-    TimeElapsedColumn,
-)
-from rich.table import Column
-from rich.text import Text
-
-from sparsefield._kernels._compiling import describe_compiling
+from sparsefield._extras import explain_missing
 from sparsefield.fits import StepInfo
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 WatchPieces = Callable[[int, int, float | None], object]
 
@@ -31,13 +22,17 @@ class _Bar:
     """A bar where it is wanted ("auto": in a terminal), and nothing elsewhere."""
 
     def __init__(self, wanted: bool | str) -> None:
-        self._is_shown = sys.stderr.isatty() if wanted == "auto" else bool(wanted)
+        # Without rich there is no bar, and nobody who left it to us misses one.
+        has_rich = find_spec("rich") is not None
+        self._is_shown = sys.stderr.isatty() and has_rich if wanted == "auto" else bool(wanted)
 
-    def _start(self, line: ProgressColumn, *, total: float | None, **shown: Any) -> TaskID:
+    def _start(self, line: str, *, total: float | None, **shown: Any) -> TaskID:
         """Begin to show what is done, a bar in the room that texts leave, a line about it, and the time since then."""
-        console = Console(stderr=True, force_terminal=True)
-        columns = (_Doing(), BarColumn(bar_width=None), line, TimeElapsedColumn())
-        self._progress = Progress(*columns, console=console, transient=True, expand=True)
+        try:
+            from sparsefield.progress._lines import make_progress
+        except ModuleNotFoundError as error:
+            raise explain_missing(error, "A progress bar", "cli") from error
+        self._progress: Progress = make_progress(line)
         self._progress.start()
         return self._progress.add_task("", total=total, **shown)
 
@@ -56,7 +51,7 @@ class ProgressBar(_Bar):
     def __enter__(self) -> Any:
         if not self._is_shown:
             return None
-        task = self._start(_StepsDone(), total=self._n, said="")
+        task = self._start("steps", total=self._n, said="")
 
         def watch(info: StepInfo) -> None:
             said = f", gradient {info.violation:.2g}, {info.n_nonzero} nonzero"
@@ -76,7 +71,7 @@ class RowsBar(_Bar):
 
         def watch(n_rows: int) -> None:
             if not self._is_begun:
-                self._task = self._start(_RowsDone(), total=None)
+                self._task = self._start("rows", total=None)
                 self._is_begun = True
             self._progress.update(self._task, completed=n_rows)
 
@@ -107,7 +102,7 @@ class PiecesBar(_Bar):
     def __enter__(self) -> WatchPieces | None:
         if not self._is_shown:
             return None
-        task = self._start(_PiecesLeft(), total=None, what=self._what, end=None)
+        task = self._start("pieces", total=None, what=self._what, end=None)
 
         def watch(n_done: int, n_all: int, seconds_left: float | None) -> None:
             end = None if seconds_left is None else monotonic() + seconds_left
@@ -159,7 +154,7 @@ class PairsBar(_Bar):
         """Show the bar, unless all is done by now."""
         with self._lock:
             if not self._is_over:
-                self._task = self._start(_PiecesLeft(), total=None, what="pairs", end=None)
+                self._task = self._start("pieces", total=None, what="pairs", end=None)
 
     def __exit__(self, *_: object) -> None:
         if not self._is_shown:
@@ -169,55 +164,6 @@ class PairsBar(_Bar):
         self._timer.cancel()
         if self._task is not None:
             super().__exit__()
-
-
-class _Line(ProgressColumn):
-    """A text that is never cut: the bar is shorter where it is long."""
-
-    def get_table_column(self) -> Column:
-        """Keep the text in one line."""
-        return Column(no_wrap=True)
-
-
-class _Doing(_Line):
-    """What is done now: a first fit compiles for many seconds before it gets anywhere."""
-
-    def render(self, task: Task) -> Text:  # noqa: ARG002  # asked for by rich
-        """Return the text before the bar."""
-        return Text(describe_compiling() or "fitting")
-
-
-class _StepsDone(_Line):
-    """How many steps are done. How long the others take is not known: a fit ends when it is good enough."""
-
-    def render(self, task: Task) -> Text:
-        """Return the text before the time since the start."""
-        if describe_compiling():
-            return Text("since")
-        return Text(f"step {task.completed:.0f} of up to {task.total:.0f}{task.fields['said']}")
-
-
-class _RowsDone(_Line):
-    """How many rows are counted. How many there are is known in the end."""
-
-    def render(self, task: Task) -> Text:
-        """Return the text before the time since the start."""
-        return Text(f"{task.completed:,.0f} rows, since")
-
-
-class _PiecesLeft(_Line):
-    """How many pieces are done, and how long the others will take."""
-
-    def render(self, task: Task) -> Text:
-        """Return the text before the time since the start."""
-        if task.total is None or describe_compiling():
-            return Text("since")
-        done = f"{task.completed:.0f} of {task.total:.0f} {task.fields['what']}"
-        end = task.fields["end"]
-        if end is None:
-            return Text(f"{done}, since")
-        left = timedelta(seconds=round(max(0.0, end - monotonic())))
-        return Text(f"{done}, about {left} left, since")
 
 
 class Bars:

@@ -149,7 +149,7 @@ def _count_needed(table: Table, weights: Weights, filling: FillPolicy) -> int:
 
 def _is_over(fit: Fit | None) -> bool:
     """Say whether a fit leaves no time for another one."""
-    return fit is not None and fit.status.code in ("interrupted", "time")
+    return fit is not None and fit.status.code in ("interrupted", "max_seconds")
 
 
 def _start(table: Table, weights: Weights) -> PairwiseMRF:

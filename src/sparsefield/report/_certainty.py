@@ -22,7 +22,7 @@ def describe_end(fit: Fit) -> str:
 
     Whoever reads the page need not be who interrupted it.
     """
-    if fit.status.code == "not certified":
+    if fit.status.code == "not_certified":
         return f"How near the fit is to the best one for this penalty is not certified. {fit.status.sentence}"
     if fit.is_serious or fit.status.code == "interrupted":
         return f"The fit is not finished, so that edges may be wrong. {fit.status.sentence}"
@@ -33,7 +33,7 @@ def describe_simulation(fit: Fit, network: Network) -> str:
     """Say how many edges simulation error leaves open, or that there is none."""
     if is_pseudo(fit):
         return "The pseudo-likelihood, which was fitted, needs no simulation, so that there is no simulation error."
-    if fit.steps and fit.steps[-1].n_chains == 0 and fit.steps[-1].noise_norm == 0:
+    if fit.steps and fit.steps[-1].n_chains == 0 and fit.steps[-1].simulation_error_norm == 0:
         return "All states of the model were enumerated, so that there is no simulation error."
     n, n_pairs = network.n_undecided, network.n_open_pairs
     if n is None or n_pairs is None or not fit.steps:
@@ -122,12 +122,16 @@ def advise(fit: Fit, *, has_edges: bool, has_inference: bool = False) -> tuple[s
         )
     if fit.penalty == "Ridge":
         said = (
-            "More rows would show weaker edges. Penalties, down to ones at which edges are mostly noise, are told by:"
+            "More rows would show weaker edges. Penalties, down to ones at which most edges are due to sampling error, "
+            "are told by:"
         )
         return said, shlex.join(["sparsefield", "path", "DATA", "--report", "page.html"])
     if "choice" in fit.settings:
         half = [] if not alpha else ["--alpha", f"{alpha / 2:.3g}"]
-        said = "More rows would show weaker edges. A smaller penalty shows edges of which some may be noise:"
+        said = (
+            "More rows would show weaker edges. A smaller penalty shows edges of which some may be due to sampling "
+            "error:"
+        )
         return said, shlex.join([*words, *half, "--report", "page.html"])
     said = "Take a smaller penalty, or leave it out to have it chosen:"
     return said, shlex.join([*words, "--report", "page.html"])

@@ -30,7 +30,7 @@ def draw_trace(fit: Fit) -> Markup | None:
     bounds = ["" if step.certificate is None else at_most(step.certificate) for step in steps]
     columns: list[tuple[str, str, list[float | None], str | None]] = [
         ("penalised gradient", "line-1", [step.violation for step in steps], "{:.3g}"),
-        ("its simulation error", "line-4 dotted", [step.noise_norm for step in steps], "{:.3g}"),
+        ("its simulation error", "line-4 dotted", [step.simulation_error_norm for step in steps], "{:.3g}"),
         # Rounded up, as bounds are.
         ("certificate: its bias is at most", "line-2", [step.certificate for step in steps], None),
     ]

@@ -163,8 +163,8 @@ def _describe_none(fit: Fit, network: Network) -> list[str]:
         why = "These rows do not show any more clearly than chance would: the variables may all be independent."
     elif "choice" in fit.settings:
         why = (
-            f"The penalty{at} was chosen so that few of the edges are noise, and the rows do not show any edge "
-            "more clearly than that."
+            f"The penalty{at} was chosen so that few of the edges are due to sampling error, and the rows do not show "
+            "any edge more clearly than that."
         )
     else:
         why = f"The penalty{at} leaves no edge: no two variables go together more clearly than it asks for."

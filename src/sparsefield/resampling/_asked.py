@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
+from sparsefield._near_misses import refuse_names
+from sparsefield.fitting import Options
 from sparsefield.learning import Alpha, seed_of
 from sparsefield.selection import Objective
 
@@ -66,14 +68,17 @@ def ask(
     if isinstance(what, Asking):
         if data is None:
             raise TypeError(f"Give the table too, after the estimator: bootstrap({type(what).__name__}(), table).")
-        if given:
-            name = next(iter(given))
-            raise TypeError(f"{name} is for a table: the estimator has its own, {type(what).__name__}({name}=...).")
+        kind = type(what).__name__
+        for name in given:
+            has_own = name in getattr(what, "get_params", dict)()
+            hint = f"the estimator has its own, {kind}({name}=...)" if has_own else f"{kind} says how to fit"
+            raise TypeError(f"{name} is for a table alone: {hint}.")
         return what.ask_for_fits(data)
     if data is not None:
         raise TypeError(
             f"The first argument is of type {type(what).__name__}: give a table alone, or an estimator, such as "
             "SparseMRF(), and a table. What decides on edges is alpha=..."
         )
+    refuse_names("bootstrap", options, [one.name for one in fields(Options)])
     own = {name: given.pop(name) for name in ("alpha", "objective", "progress") if name in given}
     return Asked(what, **own, options=given)

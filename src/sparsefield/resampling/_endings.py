@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sparsefield.parallel import Result
 
-_FINE = ("converged", "noise floor")  # the ends of a fit that has done what it was asked for
+_FINE = ("converged", "simulation_error")  # the ends of a fit that has done what it was asked for
 
 
 @dataclass(frozen=True, eq=False)

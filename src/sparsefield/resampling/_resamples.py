@@ -23,7 +23,7 @@ from sparsefield.model import as_theta, pair_weights, scatter
 from sparsefield.parallel import Result, Watch, run_pieces
 from sparsefield.pseudolikelihood import solve_pseudo_likelihood
 from sparsefield.resampling._asked import Asked
-from sparsefield.selection import Choice, Objective, check_objective, count_nonzero
+from sparsefield.selection import Choice, Objective, Rule, check_objective, count_nonzero, relax
 from sparsefield.structure import Structure
 from sparsefield.tables import read_rows
 
@@ -66,6 +66,8 @@ class Refit:
         What is asked of each fit.
     objective : "likelihood" or "pseudolikelihood"
         What is penalised.
+    is_relaxed : bool
+        Whether the edges of each fit are fitted again without the penalty.
     """
 
     table: Table
@@ -75,6 +77,7 @@ class Refit:
     alpha: Alpha
     options: Options
     objective: Objective
+    is_relaxed: bool = False
 
     def __call__(self, piece: Piece, n_threads: int) -> dict[str, Any]:
         """Fit one resample: the interactions that are not zero, how the fit ended, and what its rows lack."""
@@ -82,7 +85,7 @@ class Refit:
         n_own = n_threads if is_own_machine(self.options.device) else None  # a backend has its own
         options = replace(self.options, seed=seed, n_threads=n_own)
         learner = Learner(Rows.of(self.table, counts, options.missing), options)
-        fit = fit_rows(learner, self.alpha, self.objective, self.start)
+        fit = fit_rows(learner, self.alpha, self.objective, self.start, is_relaxed=self.is_relaxed)
         a, b = np.nonzero(np.triu(fit.model.interactions, 1))
         before, seen = _count_seen(self.table), _count_seen(learner.table)
         return {
@@ -123,7 +126,8 @@ class Refit:
         own = {
             **describe_rows(self.table, self.counts),
             "rows": self.n_rows,  # which may count equal ones as often as one likes
-            "alpha": repr(self.alpha) if is_rule(self.alpha) else self.alpha,
+            "alpha": _name_rule(self.alpha) if is_rule(self.alpha) else self.alpha,
+            "relaxed": self.is_relaxed,
             "objective": self.objective,
             "start": sha256(self.start.tobytes()).hexdigest()[:16],
             **options,
@@ -159,11 +163,12 @@ def fit_whole(asked: Asked, *, seed: int, sample_weight: ArrayLike | None, drops
     with threadpool_limits(1, user_api="blas"):  # as for the resamples, which start here: the same bits everywhere
         chosen = choose(learner, alpha, objective=objective)
         kept: Alpha
+        is_relaxed = isinstance(chosen, Choice) and chosen.relax
         if isinstance(chosen, Structure):
             kept, fit = alpha, learn_with(learner, chosen)
         else:
             kept = chosen.alpha if isinstance(chosen, Choice) else chosen
-            fit = fit_rows(learner, kept, objective)
+            fit = fit_rows(learner, kept, objective, is_relaxed=is_relaxed)
         if isinstance(chosen, Choice):
             said = chosen.of(fit.model.n_edges).sentence
             fit = replace(fit, settings={**fit.settings, "choice": said})
@@ -175,15 +180,20 @@ def fit_whole(asked: Asked, *, seed: int, sample_weight: ArrayLike | None, drops
     gap = asked.options.get("gap", min(_GAP, _NOISE * max(1, count_nonzero(fit)) / (2 * n_rows)))
     table = Table(learner.table.domain, np.asfortranarray(rows))
     own = replace(options, gap=gap, certify=False)
-    return fit, Refit(table, np.bincount(of, weights).astype(np.float64), n_rows, theta, kept, own, objective)
+    return fit, Refit(
+        table, np.bincount(of, weights).astype(np.float64), n_rows, theta, kept, own, objective, is_relaxed
+    )
 
 
-def fit_rows(learner: Learner, alpha: Alpha, objective: Objective, start: Matrix | None = None) -> Fit:
+def fit_rows(
+    learner: Learner, alpha: Alpha, objective: Objective, start: Matrix | None = None, *, is_relaxed: bool = False
+) -> Fit:
     """Fit the rows of a learner: their edges without a penalty, or with one; from a start, without marks."""
     if isinstance(alpha, str) or is_rule(alpha):
         return learn_with(learner, choose(learner, alpha))
     if objective == "likelihood":
-        return learner.learn(alpha) if start is None else learner.solve(alpha, start=start)
+        fit = learner.learn(alpha) if start is None else learner.solve(alpha, start=start)
+        return relax(learner, fit, learner.known) if is_relaxed else fit
     options = learner.options
     limit: dict[str, Any] = {} if options.steps.max_iter is None else {"max_iter": options.steps.max_iter}
     fit = solve_pseudo_likelihood(
@@ -199,6 +209,12 @@ def fit_rows(learner: Learner, alpha: Alpha, objective: Objective, start: Matrix
         **limit,
     )
     return replace(fit, settings={"alpha": alpha, **learner.rows.facts})
+
+
+def _name_rule(rule: Rule) -> str:
+    """Return what tells a rule from others: as it shows itself, or its kind and what it holds."""
+    has_words = type(rule).__repr__ is not object.__repr__
+    return repr(rule) if has_words else f"{type(rule).__qualname__}({getattr(rule, '__dict__', {})!r})"
 
 
 def weights_of(domain: Domain, result: Result) -> Matrix:

@@ -53,7 +53,7 @@ class Stability:
     >>> import sparsefield as sf
     >>> from sparsefield.resampling import stability
     >>> table = sf.datasets.make_field(6, strength=(1.0, 1.5), seed=7).sample(5000, method="perfect", seed=1)
-    >>> stability(table, 0.02, shares=(0.5,), n=20).coefficient("edges")
+    >>> stability(table, alpha=0.02, shares=(0.5,), n=20).coefficient("edges")
     0.5
     """
 

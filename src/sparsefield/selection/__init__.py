@@ -4,7 +4,7 @@ from sparsefield.selection.choices._criteria import Choice, extended_bic
 from sparsefield.selection.choices._degrees_of_freedom import count_nonzero
 from sparsefield.selection.choices._false_discovery import FalseDiscovery, take_discoveries
 from sparsefield.selection.choices._null_edges import null_alpha
-from sparsefield.selection.choices._path_rule import PathRule, describe_null_edges
+from sparsefield.selection.choices._path_rule import Found, PathRule, Verdict, describe_null_edges
 from sparsefield.selection.choices._rules import EBIC, HeldOut, StARS
 from sparsefield.selection.choices._select import Criterion, Rule, make_rule, select
 from sparsefield.selection.paths._alpha_max import alpha_max, largest_alpha
@@ -17,6 +17,7 @@ __all__ = [
     "Choice",
     "Criterion",
     "FalseDiscovery",
+    "Found",
     "HeldOut",
     "Objective",
     "Path",
@@ -24,6 +25,7 @@ __all__ = [
     "PathWeights",
     "Rule",
     "StARS",
+    "Verdict",
     "alpha_max",
     "check_objective",
     "count_edges",

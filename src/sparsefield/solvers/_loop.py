@@ -123,7 +123,7 @@ def run(method: Method, limits: Limits, watch: Watch | None = None) -> tuple[tup
     except OutOfReachError as error:
         if not steps:
             raise
-        status = Status("not certified", f"Stopped after {count(len(steps), 'iteration')}. {error}")
+        status = Status("not_certified", f"Stopped after {count(len(steps), 'iteration')}. {error}")
     return tuple(steps), status
 
 
@@ -149,7 +149,7 @@ def _say_time(limits: Limits, n_made: int) -> Status:
     seconds = time.perf_counter() - limits.clock
     after = count(n_made, "iteration") if n_made else "before the first iteration: this is where it started"
     return Status(
-        "time", f"Stopped after {seconds:.1f} s {'and ' if n_made else ''}{after}. Raise max_seconds to go on."
+        "max_seconds", f"Stopped after {seconds:.1f} s {'and ' if n_made else ''}{after}. Raise max_seconds to go on."
     )
 
 

@@ -56,7 +56,7 @@ def add_advice(status: Status, steps: Sequence[StepInfo]) -> Status:
     last = steps[-1]
     got = "" if last.certificate is None else f", bias at most {at_most(last.certificate)}"
     said = f"{status.sentence} The last gradient is not certified ({last.reason}{got}). {last.remedy}"
-    return Status("not certified", said.rstrip())
+    return Status("not_certified", said.rstrip())
 
 
 def _say_gap(here: Drawn, move: Move, k: int, *, is_limited: bool) -> Status:
@@ -75,5 +75,5 @@ def _say_gap(here: Drawn, move: Move, k: int, *, is_limited: bool) -> Status:
         "in choosing it"
     )
     if is_limited:
-        return Status("noise floor", f"After {count(k, 'iteration')} {about}, and no more are made.")
+        return Status("simulation_error", f"After {count(k, 'iteration')} {about}, and no more are made.")
     return Status("converged", f"Converged in {count(k, 'iteration')}: {about}. A smaller gap makes more of them.")

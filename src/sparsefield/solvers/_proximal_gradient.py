@@ -257,23 +257,23 @@ class _GradientSteps:
             return Status("converged", said)
         if len(steps) % self._window == 0 and self._is_at_floor():
             return Status(
-                "noise floor",
-                f"After {len(steps)} iterations the fit is at the noise floor of {info.n_chains} chains: in the last "
-                f"{2 * self._window} it went no further than simulation error alone would take it. More chains would "
-                "lead further.",
+                "simulation_error",
+                f"After {len(steps)} iterations the fit is as near as the simulation error of {info.n_chains} chains "
+                f"allows: in the last {2 * self._window} it went no further than that error alone would take it. More "
+                "chains would lead further.",
             )
         return None
 
     def _is_at_floor(self) -> bool:
         """Say whether the last two windows made no more way than independent errors of the steps would, by half."""
-        if len(self._ways) < 2 or self._steps[-1].noise_norm == 0:
+        if len(self._ways) < 2 or self._steps[-1].simulation_error_norm == 0:
             return False
         for k, way in enumerate(self._ways[-2:]):
             end = len(self._steps) - (1 - k) * self._window
             own = self._steps[end - self._window : end]
             # The squared way of errors in d directions varies by sqrt(2 / d) of its mean: with 50 of them, half as much
             # again is 2.5 standard deviations.
-            if way > 1.5 * sum((s.step_size * s.noise_norm) ** 2 for s in own):
+            if way > 1.5 * sum((s.step_size * s.simulation_error_norm) ** 2 for s in own):
                 return False
         return True
 
@@ -292,7 +292,7 @@ class _GradientSteps:
         longest, used = self._longest_step(), self._steps[-1].step_size
         if used > longest:
             return Status(
-                "step too long",
+                "step_too_long",
                 f"The step size {used:.3g} is too long for the objective to fall: above {longest:.3g} it can rise. "
                 "Use step_size='auto' or a smaller one.",
             )
@@ -302,7 +302,7 @@ class _GradientSteps:
         last = missed[-1]
         got = "" if last.certificate is None else f": the certificate got to {at_most(last.certificate)}"
         return Status(
-            "not certified",
+            "not_certified",
             f"{status.sentence} {len(missed)} of the last gradients are not certified ({last.reason}){got}, "
             f"half the step map is {last.step_map_norm / 2:.3g}. {last.remedy}",
         )

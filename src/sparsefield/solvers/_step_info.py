@@ -65,8 +65,8 @@ def describe(iteration: int, estimate: Estimate, problem: Problem, violation: Ma
         "confidence": None if certificate is None else certificate.confidence,
         "is_certified": estimate.is_certified and not caveat,
         "is_promised": estimate.is_promised and not caveat,
-        "noise_norm": math.hypot(
-            _error_norm(problem, estimate, counted), data.noise(problem.coordinates.spread(counted))
+        "simulation_error_norm": math.hypot(
+            _error_norm(problem, estimate, counted), data.simulation_error(problem.coordinates.spread(counted))
         ),
         "n_nonzero": count_once(theta),
         "seconds": 0.0,  # told by the loop

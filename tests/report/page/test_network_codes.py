@@ -126,8 +126,8 @@ def test_edges_that_may_be_noise_are_dotted_and_told(folder, visit):
     )
     assert "estimate +1.25 (95% interval 0.80 to 1.70), q < 0.001" in said[0]
     assert (
-        "estimate \N{MINUS SIGN}0.40 (95% interval \N{MINUS SIGN}1.10 to 0.30), q = 0.23, above 0.1: it may be noise"
-        in said[1]
+        "estimate \N{MINUS SIGN}0.40 (95% interval \N{MINUS SIGN}1.10 to 0.30), q = 0.23, above 0.1: "
+        "it may be due to sampling error" in said[1]
     )
 
 

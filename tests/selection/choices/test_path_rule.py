@@ -457,13 +457,17 @@ def test_time_ends_a_choice_with_what_there_is(monkeypatch):
 @pytest.mark.parametrize(
     ("rule", "options", "said"),
     [
-        ("best", {}, "criterion is 'best': use 'ebic', 'cv' or 'stars', or a rule, such as EBIC"),
+        ("best", {}, "rule is 'best': use 'ebic', 'cv' or 'stars', or a rule of a path, such as EBIC"),
         (sf.EBIC(gamma=1.5), {}, "gamma is 1.5"),
         (sf.StARS(beta=0.5), {}, "beta is 0.5"),
         (sf.StARS(n_subsamples=1), {}, "n_subsamples is 1: use a whole number from 2 on"),
         (sf.HeldOut(cv=101), {}, "cv is 101: use a whole number from 2 to 100, the number of rows"),
         (sf.HeldOut(cv=1), {}, "cv is 1"),
-        (sf.HeldOut(cv="five"), {}, "cv is 'five': use a whole number, a splitter, or pairs of indices of rows"),
+        (
+            sf.HeldOut(cv="five"),
+            {},
+            "cv is 'five': use a whole number, a splitter, or a list of pairs of indices of rows",
+        ),
         (sf.HeldOut(), {"max_seconds": 1.0}, r"max_seconds is for EBIC\(\) without a checkpoint"),
         (sf.EBIC(alphas=[-1.0]), {}, "alphas are"),
         (sf.EBIC(), {"objective": "guess"}, "objective is 'guess': use 'likelihood' or 'pseudolikelihood'"),

@@ -163,14 +163,14 @@ def test_odd_tables_have_choices_by_all_criteria(table):
         choice = select(table, rule)
         assert choice.alpha > 0
         assert np.isfinite(choice.table[choice.criterion].to_numpy()).all()
-        assert set(choice.table["status"]) <= {"converged", "noise floor"}
+        assert set(choice.table["status"]) <= {"converged", "simulation_error"}
 
 
 @pytest.mark.parametrize("table", ODD)
 def test_odd_tables_have_resamples(table):
     found = bootstrap(table, alpha=0.05, n=3)
     assert np.isfinite(found.weights).all()
-    assert set(found.ends.statuses) <= {"converged", "noise floor"}
+    assert set(found.ends.statuses) <= {"converged", "simulation_error"}
     fewer = stability(table, alpha=0.05, shares=(0.5, 0.1), n=2)
     assert np.isfinite(fewer.edges).all()
 

@@ -201,7 +201,7 @@ def test_rows_are_few_where_large_associations_cannot_be_told_from_noise(n_level
 
 
 def test_noise_alone_reaches_the_limit_in_one_table_of_twenty():
-    """Cohen's w of independent columns exceeds what is said to be told from noise with probability 0.05 at most."""
+    """Cohen's w of independent columns exceeds what can be told from sampling error in 0.05 of tables at most."""
     rng, n, p, n_tables = np.random.default_rng(3), 40, 10, 2000
     codes = rng.integers(0, 2, (n_tables, n, p)) - 0.5
     centred = codes - codes.mean(axis=1, keepdims=True)

@@ -154,7 +154,7 @@
   function sayEstimate(edge, { level, fdr }) {
     if (edge.estimate === null) return "";
     const interval = `${level} interval ${decimals(edge.low)} to ${decimals(edge.high)}`;
-    const weak = edge.isSure ? "" : `, above ${fdr}: it may be noise`;
+    const weak = edge.isSure ? "" : `, above ${fdr}: it may be due to sampling error`;
     return `estimate ${decimals(edge.estimate, edge.hasSign)} (${interval}), ${sayQ(edge.q)}${weak}`;
   }
 

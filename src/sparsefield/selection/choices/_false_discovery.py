@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from sparsefield._parameters import Parameters
+from sparsefield._parameters import Parameters, parameters
 from sparsefield.data import Rows
 from sparsefield.fitting import Learner, Options
-from sparsefield.pairs import Inference, Rate, infer_table
+from sparsefield.pairs import Inference, Rate, check_rate, infer_table
 from sparsefield.structure import Structure, settle
 
 
-@dataclass(repr=False)
+@parameters
 class FalseDiscovery(Parameters):
     """Edges at a false discovery rate, as `infer` finds them: of these, at most this share is false in the mean.
 
@@ -47,8 +46,9 @@ class FalseDiscovery(Parameters):
             raise ValueError(
                 f"fdr is {self.fdr!r}: use a number between zero and one, such as 0.1 for one false edge in ten."
             )
+        check_rate(self.rate)
         if options.penalty != "auto" or options.penalize_main:
-            raise ValueError("fdr is for edges that no penalty chooses: leave penalty and penalize_main out, or fdr.")
+            raise ValueError("fdr is for edges that no penalty chooses: leave penalty and penalize_main out.")
 
     def choose(self, learner: Learner, **_: Any) -> Structure:
         """Find the edges of a table."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sparsefield._parameters import parameters
 from sparsefield.data import count
 from sparsefield.fitting import Learner
 from sparsefield.parallel import Result
@@ -18,7 +18,7 @@ from sparsefield.selection.choices._path_rule import Found, PathRule, Verdict
 from sparsefield.selection.choices._row_subsets import Part, make_folds, make_subsamples, seed_of_part
 
 
-@dataclass(repr=False)
+@parameters
 class EBIC(PathRule):
     """The least extended BIC of the edges of each fit of a path, among penalties whose edges chance cannot explain.
 
@@ -86,13 +86,13 @@ class EBIC(PathRule):
         return Verdict(index, columns, reason)
 
 
-@dataclass(repr=False)
+@parameters
 class HeldOut(PathRule):
     """The largest penalty whose log-likelihood of rows that are held out is within one standard error of the best.
 
     Parameters
     ----------
-    cv : int, splitter or iterable
+    cv : int, splitter or list of pairs of arrays
         How many folds the rows are shuffled into, each of which is held out once; or a splitter of scikit-learn, or
         pairs of indices of rows to fit and to hold out.
     alphas, n_alphas, relax, n_jobs, checkpoint
@@ -124,8 +124,10 @@ class HeldOut(PathRule):
         if self.parts_rows:
             _check_whole("cv", self.cv, 2, n_rows)
             return make_folds(n_rows, self.cv, seed)
-        if isinstance(self.cv, str) or not (hasattr(self.cv, "split") or isinstance(self.cv, Iterable)):
-            raise ValueError(f"cv is {self.cv!r}: use a whole number, a splitter, or pairs of indices of rows.")
+        if isinstance(self.cv, str) or not (hasattr(self.cv, "split") or isinstance(self.cv, Sequence)):
+            raise ValueError(
+                f"cv is {self.cv!r}: use a whole number, a splitter, or a list of pairs of indices of rows."
+            )
         folds = list(self.cv.split(np.zeros((n_rows, 1))) if hasattr(self.cv, "split") else self.cv)
         if len(folds) < 2:
             raise ValueError(f"cv makes {count(len(folds), 'fold')}: a standard error takes two.")
@@ -152,7 +154,7 @@ class HeldOut(PathRule):
         return Verdict(index, columns, reason, float(mean[best] - error[best]))
 
 
-@dataclass(repr=False)
+@parameters
 class StARS(PathRule):
     """The smallest penalty on whose edges subsamples agree (Liu, Roeder and Wasserman 2010).
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any, Literal, Protocol, get_args
 
 from numpy.typing import ArrayLike
 
+from sparsefield._near_misses import refuse_names
 from sparsefield.data import listed
 from sparsefield.fitting import Learner, Options
 from sparsefield.parallel import Watch
@@ -50,7 +52,9 @@ def make_rule(criterion: Criterion | PathRule) -> PathRule:
         return criterion
     known = {"ebic": EBIC, "cv": HeldOut, "stars": StARS}
     if not isinstance(criterion, str) or criterion not in known:
-        raise ValueError(f"criterion is {criterion!r}: use {listed(get_args(Criterion))}, or a rule, such as EBIC().")
+        raise ValueError(
+            f"rule is {criterion!r}: use {listed(get_args(Criterion))}, or a rule of a path, such as EBIC(gamma=0.5)."
+        )
     return known[criterion]()
 
 
@@ -131,6 +135,7 @@ def select(
     (3, 3)
     """
     own = make_rule(rule)
+    refuse_names("select", options, [field.name for field in fields(Options)], rule="rule")
     asked = Options(**options, seed=seed, n_threads=n_threads)
     learner = Learner(read_rows(data, sample_weight, missing=asked.missing, n_threads=n_threads), asked)
     return own.choose(learner, objective=objective, seconds=max_seconds, watch=watch, **options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Literal, Protocol, get_args
 
@@ -14,6 +14,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from sparsefield._deadline import OutOfTimeError, until
+from sparsefield._near_misses import refuse_names
 from sparsefield._typing import Matrix
 from sparsefield.data import Rows, Table, TableError, count
 from sparsefield.fits import Fit
@@ -184,6 +185,7 @@ def path(
     (0, 5)
     """
     began = time.perf_counter()
+    refuse_names("path", options, [field.name for field in fields(Options)], rule=None)
     asked = Options(**{"gap": _GAP, **options})
     learner = Learner(read_rows(data, sample_weight, missing=asked.missing, n_threads=asked.n_threads), asked)
     check_objective(objective)
@@ -223,7 +225,7 @@ def _fit_each(way: _Way, alphas: Sequence[float]) -> Iterator[tuple[Fit, float]]
     for alpha in alphas:
         clock = time.perf_counter()
         fit = way.learn(alpha)
-        if fit.status.code in ("interrupted", "time"):
+        if fit.status.code in ("interrupted", "max_seconds"):
             return
         yield fit, time.perf_counter() - clock
 

@@ -188,13 +188,13 @@ def find_dropped_rows(table: CountedTable) -> list[Suspicion]:
 
 
 def find_few_rows(rows: Rows) -> list[Suspicion]:
-    """Say so where only large associations could be told from noise.
+    """Say so where only large associations could be told from sampling error.
 
     The chi-square statistic of two independent variables with d and e parameters is a chi-square variable with d e
     degrees of freedom, and n w^2 where their association has Cohen's w, which is the correlation of two variables of
     two levels. With m pairs, noise makes one of them exceed its quantile of 0.05 / m with a probability of at most 0.05
-    (Bonferroni's inequality). What is less than that cannot be told from noise: w of sqrt(quantile / n), here of the
-    pair in the middle.
+    (Bonferroni's inequality). What is less than that cannot be told from sampling error: w of sqrt(quantile / n), here
+    of the pair in the middle.
     """
     domain = rows.table.domain
     sizes = np.where(domain.is_ordered, np.minimum(domain.n_levels - 1, 1), domain.n_levels - 1)
@@ -209,7 +209,8 @@ def find_few_rows(rows: Rows) -> list[Suspicion]:
         Suspicion(
             kind="few rows",
             problem=f"{rows.n:.0f} rows are few for {len(sizes)} variables: an association of two of them can be "
-            f"told from noise from Cohen's w = {np.sqrt(quantile / rows.n):.2f} on, and {_LARGE} is called large",
+            f"told from sampling error from Cohen's w = {np.sqrt(quantile / rows.n):.2f} on, and {_LARGE} is called "
+            "large",
             remedy=f"It takes {int(np.ceil(quantile / _LARGE**2))} rows to find large ones, or fewer variables and "
             "levels",
         )
