@@ -96,6 +96,18 @@ def make_cliques(n_cliques, size, n_rows, seed):
     return sf.Table(sf.Domain.binary(n_cliques * size), np.hstack(parts))
 
 
+@pytest.mark.parametrize("n", [2899, 2900, 2915])
+def test_blocks_are_for_every_number_of_draws(monkeypatch, n):
+    # A draw counts as 1 / ((1 / n) n), which rounding makes another number than one for 2900 and 2915 draws.
+    calls = []
+    find = _parameter_marks.find_near_optimum
+    monkeypatch.setattr(_parameter_marks, "find_near_optimum", lambda *a, **how: calls.append(1) or find(*a, **how))
+    here = fit_ring(12, 0.03, 1, n)
+    calls.clear()
+    find_undecided(here, policy=NEAR)
+    assert len(calls) == 1
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_blocks_that_reach_further_have_the_marks_of_the_whole_covariance(seed):
     table = make_cliques(6, 6, 4000, seed)

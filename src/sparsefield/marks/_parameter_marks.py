@@ -68,8 +68,8 @@ def find_undecided(here: Drawn, *, policy: MarksPolicy = MARKS) -> Mask | None:
 def _find_open(here: Drawn, *, policy: MarksPolicy) -> tuple[Index, Index, Mask] | None:
     """Return the parameters that may differ from zero and which of them are open; None if that is out of reach."""
     assert here.estimate.certificate is not None
-    # Biases of statistics far apart may add up.
-    is_for_blocks = here.estimate.certificate.total == 0 and here.counts == 1
+    # Biases of statistics far apart may add up; and blocks know of no other error than that of the draws at hand.
+    is_for_blocks = here.estimate.certificate.total == 0 and here.missing == 0 and here.n == here.n_asked
     held = (here.theta != 0) | find_free(here.problem)
     reach = choose_reach(here, held, policy=policy) if is_for_blocks else None
     if reach is not None:
