@@ -15,8 +15,9 @@ _OF_SOLVERS = {
     **dict.fromkeys(("n_chains", "max_iter", "max_sweeps", "tol", "schedule"), "solver=Newton({}=...)"),
     **dict.fromkeys(("bound", "chains", "step_size"), "solver=Proximal({}=...)"),
     "certificate": "solver=Proximal(bound=...)",
-    "backend": "device=...",
 }
+_SOLVERS, _RULES = ("Newton", "Proximal"), ("EBIC", "HeldOut", "StARS", "FalseDiscovery")
+_NUMBERS = ("n_resamples", "n_boot", "n_boots", "n_bootstraps", "n_iter", "n_subsamples", "n_samples", "nboots")
 _OF_RULES = {
     **dict.fromkeys(("gamma", "alphas", "n_alphas", "relax", "checkpoint", "n_jobs"), "EBIC({}=...)"),
     "cv": "HeldOut(cv=...)",
@@ -40,7 +41,9 @@ def explain_names(function: Callable[_P, _R]) -> Callable[_P, _R]:
     return checked
 
 
-def refuse_names(function: str, given: Iterable[str], known: Sequence[str], rule: str | None = "alpha") -> None:
+def refuse_names(
+    function: str, given: Iterable[str], known: Sequence[str], rule: str | None = "alpha", *, n: bool = False
+) -> None:
     """Refuse names that a function does not know.
 
     Parameters
@@ -51,16 +54,23 @@ def refuse_names(function: str, given: Iterable[str], known: Sequence[str], rule
         The names that it was given, and those that it knows.
     rule : str, optional
         The parameter that takes a rule, where there is one.
+    n : bool
+        Whether how many resamples there are is called n.
     """
+    of_solvers, of_rules = "solver" in known or function in _SOLVERS, rule in known or function in _RULES
     for name in given:
         if name in known:
             continue
         said = f"{function} has no parameter {name!r}"
-        if name in _OF_SOLVERS:
+        if n and name in _NUMBERS:
+            raise TypeError(f"{said}: did you mean 'n'?")
+        if name == "backend" and "device" in known:
+            raise TypeError(f"{said}: give device=...")
+        if name in _OF_SOLVERS and of_solvers:
             raise TypeError(f"{said}: give {_OF_SOLVERS[name].format(name)}")
-        if name in _OF_RULES and rule is not None:
+        if name in _OF_RULES and of_rules and rule is not None:
             raise TypeError(f"{said}: give {rule}={_OF_RULES[name].format(name)}")
-        if name in _OF_RULES:
+        if name in _OF_RULES and rule is None:
             raise TypeError(f"{said}: it is one of a rule, {_OF_RULES[name].format(name)}, which `select` takes")
         alike = {"seed": "random_state", "random_state": "seed"}.get(name, "")
         found = [alike] if alike in known else get_close_matches(name, known, 1)

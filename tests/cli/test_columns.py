@@ -132,6 +132,7 @@ def test_numbers_have_no_other_order(answers, order):
         (["--columns", "a1-a3"], ["a1", "a2", "a3"]),
         (["--columns", "a3-a2,b-x"], ["a2", "a3", "b-x"]),  # a name with a dash is a name
         (["--columns", "a*"], ["a1", "a2", "a3"]),
+        (["--columns", "a*,a1-a2"], ["a1", "a2", "a3"]),
         (["--ignore", "a2-a3,b*"], ["a1", "c"]),
     ],
 )
@@ -146,5 +147,14 @@ def test_columns_are_named_by_ranges_and_patterns(tmp_path, words, left):
 def test_all_columns_that_are_not_there_are_named_at_one_time(answers):
     said = run("fit", answers, "--columns", "q1,x,y", code=2)
     assert "There are no columns 'x', 'y'. The first are 'q1', 'q2'" in said
-    assert "column 'q1' twice" in run("fit", answers, "--columns", "q1-q2,q1", code=2)
+    assert "column 'q1' twice" in run("fit", answers, "--columns", "q1,q1", code=2)
+    assert "There is no column 'q9', at which 'q1-q9' ends" in run("fit", answers, "--columns", "q1-q9", code=2)
     assert "There is no column 'x*'" in run("fit", answers, "--columns", "x*", code=2)
+
+
+def test_names_that_look_like_patterns_are_names(tmp_path):
+    path = tmp_path / "answers.csv"
+    rng = np.random.default_rng(1)
+    pl.DataFrame({name: rng.integers(0, 2, 100) for name in ("*", "q.*", "c")}).write_csv(path)
+    run("fit", path, "--alpha", 0.1, "--ignore", "c", "-q")
+    assert sf.Fit.load(path.with_suffix(".field")).model.domain.names == ("*", "q.*")

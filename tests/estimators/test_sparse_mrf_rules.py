@@ -205,3 +205,25 @@ def test_what_makes_no_sense_is_refused():
 def test_edges_of_a_fit_that_ended_early_come_with_a_warning():
     with pytest.warns(ConvergenceWarning, match=r"The fit whose edges are kept: .*raise max_iter"):
         sf.SparseMRF(sf.EBIC(alphas=[0.005], relax=True), solver=sf.Newton(max_iter=1)).fit(TABLE)
+
+
+def test_parameters_of_a_solver_that_a_word_names_can_be_set():
+    mrf = sf.SparseMRF(0.05).set_params(solver__tol=1e-6)
+    assert mrf.solver == sf.Newton(tol=1e-6)
+    assert clone(mrf).get_params()["solver__tol"] == 1e-6
+    with pytest.raises(ValueError, match=r"alpha is 'auto', which has no parameters: use a rule, such as EBIC\(\)"):
+        sf.SparseMRF().set_params(alpha__gamma=0.5)
+    assert sf.SparseMRF().set_params(alpha=sf.EBIC(), alpha__gamma=0.5).alpha == sf.EBIC(0.5)
+
+
+@pytest.mark.parametrize("odd", [None, "x", True, [0.1]])
+def test_a_rule_that_returns_no_alpha_is_named(odd):
+    class Odd:
+        def choose(self, learner, **_):  # noqa: ARG002
+            return odd
+
+        def __repr__(self):
+            return "Odd()"
+
+    with pytest.raises(TypeError, match=r"The rule Odd\(\) returned .*: it should return a number"):
+        sf.SparseMRF(Odd()).fit(TABLE)

@@ -322,7 +322,7 @@ def test_what_makes_no_sense_is_refused():
             sf.resampling.bootstrap(TABLE, alpha=0.03, share=share)
         with pytest.raises(ValueError, match="share is"):
             stability(TABLE, alpha=0.03, shares=(0.5, share))
-    with pytest.raises(ValueError, match="shares are empty"):
+    with pytest.raises(ValueError, match=r"shares are \(\)"):
         stability(TABLE, alpha=0.03, shares=())
     with pytest.raises(ValueError, match="objective is 'posterior'"):
         sf.resampling.bootstrap(TABLE, alpha=0.03, objective="posterior")

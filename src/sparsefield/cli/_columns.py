@@ -17,7 +17,7 @@ _RARE = 0.05  # of the cells of a column: words among numbers are then taken for
 def split_columns(words: str, columns: Sequence[str], option: str, left_out: Collection[str] = ()) -> list[str]:
     """Read a list of columns, separated by commas; a name that has a comma in it may stand alone.
 
-    'q1-q20' is all columns from one to the other, as they stand in the file, and 'phq*' all that begin so.
+    'q1-q20' is all columns from one to the other, in the order of the file, and 'phq*' all that begin so.
 
     Parameters
     ----------
@@ -37,11 +37,10 @@ def split_columns(words: str, columns: Sequence[str], option: str, left_out: Col
     unknown = [word for word, own in zip(asked, several, strict=True) if not own and word not in {*columns, *left_out}]
     if len(unknown) > 1:
         raise TableError(f"There are no columns {preview(unknown)}", f"The first are {preview(columns)}")
-    found = []
-    for word, own in zip(asked, several, strict=True):
-        found += own or [find_column(word, columns, option, left_out)]
-    refuse_twice(found, option)
-    return found
+    single = [find_column(word, columns, option, left_out) for word in asked if not _find_several(word, columns)]
+    refuse_twice(single, option)
+    found = [own or [find_column(word, columns, option)] for word, own in zip(asked, several, strict=True)]
+    return list(dict.fromkeys(name for own in found for name in own))
 
 
 def _find_several(word: str, columns: Sequence[str]) -> list[str]:
@@ -52,6 +51,9 @@ def _find_several(word: str, columns: Sequence[str]) -> list[str]:
         return [name for name in columns if fnmatchcase(name, word)]
     for k, mark in enumerate(word):
         first, last = word[:k].strip(), word[k + 1 :].strip()
+        if mark == "-" and (first in columns) != (last in columns) and word not in columns:
+            end = last if first in columns else first
+            raise TableError(f"There is no column {end!r}, at which {word!r} ends", "name columns that are there")
         if mark == "-" and first in columns and last in columns:
             a, b = columns.index(first), columns.index(last)
             return list(columns[min(a, b) : max(a, b) + 1])

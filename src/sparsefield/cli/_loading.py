@@ -119,7 +119,7 @@ def load_same(path: Path, domain: Domain, how: Cells, out: Output, missing: str,
             weights = _find_weights(contents.frame, how)
             clusters = _find_clusters(contents.frame, sampling.cluster)
             names = [find_column(name, contents.frame.columns, "The field") for name in domain.names]
-            frame = contents.frame.select(names)
+            frame = contents.frame[names]  # names, and no patterns, which `select` takes
             table = encode(frame, domain=domain, merge_levels=_choose_merged(frame, how, ()))
     return LoadedTable(table, weights, contents, clusters)
 
@@ -139,7 +139,7 @@ def _take(contents: Contents, how: Reading, cluster: str | None) -> tuple[Loaded
         if name not in as_text:
             refuse_typo(frame[name])
     left_out = [name for name in frame.columns if name not in kept]
-    frame = frame.select(kept)
+    frame = frame[kept]  # names, and no patterns, which `select` takes
     merged = _choose_merged(frame, how, left_out)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConstantColumnWarning)

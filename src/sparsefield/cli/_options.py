@@ -40,7 +40,10 @@ Alpha = Annotated[
 FieldFile = Annotated[Path, typer.Argument(help="A fitted field, as `sparsefield fit` writes it.")]
 Columns = Annotated[
     str | None,
-    typer.Option(metavar="A,B,...", help="The columns to use as variables, also as q1-q20 and phq*; all unless given."),
+    typer.Option(
+        metavar="A,B,...",
+        help="The columns to use as variables, also as q1-q20 (as they stand in the file) and phq*; all unless given.",
+    ),
 ]
 Ignore = Annotated[str | None, typer.Option(metavar="A,B,...", help="Columns to leave out, also as q1-q20 and phq*.")]
 Id = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="A column that names the rows: no variable.")]

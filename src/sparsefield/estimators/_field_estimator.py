@@ -17,7 +17,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, ch
 from sparsefield.data import Table, listed
 from sparsefield.estimators._answers import FieldAnswers
 from sparsefield.fits import Fit
-from sparsefield.fitting import Options
+from sparsefield.fitting import Options, make_solver
 from sparsefield.learning import Alpha, Chosen, is_rule, seed_of
 from sparsefield.network import make_graph
 from sparsefield.objective import Penalty
@@ -37,6 +37,16 @@ class FieldEstimator(FieldAnswers, BaseEstimator):  # type: ignore[misc]
     alpha: Alpha
     missing: str
     ordinal: Ordinal
+
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters by name, as scikit-learn does; those of a solver that a word names too (`solver__tol`)."""
+        solver = getattr(self, "solver", None)
+        if isinstance(solver, str) and any(name.startswith("solver__") for name in params):
+            params = {"solver": make_solver(solver), **params}
+        for name in params:
+            if name.startswith("alpha__") and not hasattr(params.get("alpha", self.alpha), "set_params"):
+                raise ValueError(f"alpha is {self.alpha!r}, which has no parameters: use a rule, such as EBIC().")
+        return super().set_params(**params)
 
     def ask_for_fits(self, data: Any) -> Asked:
         """Return what is asked of the fits of resamples of a table: that of a fit, with its penalty if there is one."""

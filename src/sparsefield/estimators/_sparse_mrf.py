@@ -30,8 +30,9 @@ class SparseMRF(FieldEstimator):
         probable ones of these edges, with a normal prior. No random number decides on edges. A number is the strength
         of a penalty: larger gives fewer edges. Its unit is a difference of two frequencies: a pair whose frequency the
         model misses by less than alpha gets no edge. A rule chooses: `EBIC()`, `HeldOut()` and `StARS()` a penalty,
-        `selection.FalseDiscovery(0.1)` edges of which at most a tenth is false, or one of your own
-        (`selection.Rule`). Where `penalty` or `penalize_main` is given, "auto" is `EBIC()`.
+        `FalseDiscovery(0.1)` edges of which at most a tenth is false, or one of your own
+        (`selection.Rule`). Where `penalty` or `penalize_main` is given, or a variable has more than nine levels without
+        an order, "auto" is `EBIC()`.
     missing : "model", "zero", "drop" or "error"
         What to do with missing values: take what the model expects of them given the observed cells of the row, anew in
         every iteration (by enumeration or exact draws, and by Gibbs chains where neither can be had); count them as the

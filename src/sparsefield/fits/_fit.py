@@ -169,7 +169,7 @@ class Fit:
         """
         said = []
         if self.spread is not None:
-            open_ = f"with another seed, weights differ by {at_most(self.spread)} at most"
+            open_ = f"with another seed and as many draws, weights differ by {at_most(self.spread)} at most"
             exact = "the weights have no simulation error, so that every seed gives the same"
             said.append(open_ if self.spread else exact)
         if self.optimality is not None and np.isfinite(self.optimality.gap):

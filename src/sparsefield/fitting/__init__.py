@@ -3,7 +3,7 @@
 from sparsefield.fitting._learner import Learner
 from sparsefield.fitting._options import Options
 from sparsefield.fitting._policy import FITTING, FitPolicy
-from sparsefield.fitting._solvers import Newton, Proximal, SolverName
+from sparsefield.fitting._solvers import Newton, Proximal, SolverName, make_solver
 
 __all__ = [
     "FITTING",
@@ -13,4 +13,5 @@ __all__ = [
     "Options",
     "Proximal",
     "SolverName",
+    "make_solver",
 ]

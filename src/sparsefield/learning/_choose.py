@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from numbers import Number
+from numbers import Number, Real
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -74,8 +74,15 @@ def choose(
         if is_rule(alpha):
             with suppress(OutOfTimeError):
                 chosen = alpha.choose(learner, objective=objective, seconds=seconds, watch=watch)
-                return chosen if isinstance(chosen, Choice | Structure) else float(chosen)
+                return chosen if isinstance(chosen, Choice | Structure) else _as_alpha(chosen, alpha)
         return find_structure(learner.rows, n_threads=options.n_threads)
+
+
+def _as_alpha(chosen: Any, rule: Rule) -> float:
+    """Return the number that a rule has chosen, and refuse what is none."""
+    if not isinstance(chosen, Real) or isinstance(chosen, bool):
+        raise TypeError(f"The rule {rule!r} returned {chosen!r}: it should return a number, a Choice or a Structure.")
+    return float(chosen)
 
 
 def _hold_rows(learner: Learner) -> Learner:

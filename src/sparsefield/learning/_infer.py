@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sparsefield._near_misses import explain_names
 from sparsefield.data import Table, TableError, count, resolve_missing, take_counted
 from sparsefield.fits import Fit, as_model
 from sparsefield.model import PairwiseMRF
@@ -15,6 +16,7 @@ from sparsefield.progress import PairsBar
 from sparsefield.tables import Ordinal, open_rows
 
 
+@explain_names
 def infer(
     data: Any,
     table: Any = None,

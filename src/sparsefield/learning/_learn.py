@@ -197,4 +197,4 @@ def describe_alpha(fit: Fit, learner: Learner) -> str:
         )
     if learner.table.n_missing.any() and not learner.data.is_fixed:
         why += ", times the share of rows that show both: with missing cells alpha is in units of all rows"
-    return f"There is no edge: {why}. That takes an alpha below {most:.3g}. Where none is given, one is chosen."
+    return f"There is no edge: {why}. That takes an alpha below {most:.3g}. Without alpha, no penalty decides."

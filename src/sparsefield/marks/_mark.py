@@ -64,8 +64,8 @@ def mark(end: NewtonEnd, limits: Limits, *, policy: MarksPolicy = MARKS) -> Fit:
         said = f"Interrupted after {count(len(end.steps), 'iteration')}, while what simulation error leaves open"
         status = Status("interrupted", f"{said} was marked.")
     if spread:
-        said = f"{status.sentence} Simulation error: weights of another seed differ by {at_most(spread)} at most."
-        status = replace(status, sentence=said)
+        said = f"Simulation error: weights of another seed and as many draws differ by {at_most(spread)} at most."
+        status = replace(status, sentence=f"{status.sentence} {said}")
     return replace(replace(end, status=status).fit(), undecided=undecided, spread=spread)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -60,9 +60,21 @@ class Asking(Protocol):
 
 
 def ask(
-    what: Any, data: Any, alpha: Alpha | None, objective: Objective | None, progress: Progress | None, options: Any
+    what: Any,
+    data: Any,
+    alpha: Alpha | None,
+    objective: Objective | None,
+    progress: Progress | None,
+    options: Any,
+    own: Sequence[str],
 ) -> Asked:
-    """Return what an estimator asks for, or what is asked for beside a table."""
+    """Return what an estimator asks for, or what is asked for beside a table.
+
+    The first of `own` is the function that asks, and the others its own parameters.
+    """
+    function, *known = own
+    known += ["n", "seed", "alpha", "objective", "sample_weight", "n_jobs", "checkpoint", "progress", "watch"]
+    refuse_names(function, options, [*known, *(one.name for one in fields(Options))], n=True)
     given = {"alpha": alpha, "objective": objective, "progress": progress, **options}
     given = {name: value for name, value in given.items() if value is not None}
     if isinstance(what, Asking):
@@ -79,6 +91,5 @@ def ask(
             f"The first argument is of type {type(what).__name__}: give a table alone, or an estimator, such as "
             "SparseMRF(), and a table. What decides on edges is alpha=..."
         )
-    refuse_names("bootstrap", options, [one.name for one in fields(Options)])
-    own = {name: given.pop(name) for name in ("alpha", "objective", "progress") if name in given}
-    return Asked(what, **own, options=given)
+    made = {name: given.pop(name) for name in ("alpha", "objective", "progress") if name in given}
+    return Asked(what, **made, options=given)

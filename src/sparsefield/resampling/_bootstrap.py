@@ -241,7 +241,7 @@ def bootstrap(
     check_resamples(n)
     if share is not None:
         check_share(share)
-    asked = ask(what, data, alpha, objective, progress, options)
+    asked = ask(what, data, alpha, objective, progress, options, ("bootstrap", "share"))
     start = asked.seed(seed)
     with PiecesBar(asked.progress if watch is None else False, "resamples") as bar:
         fit, refit = fit_whole(asked, seed=start, sample_weight=sample_weight, drops=share is not None)

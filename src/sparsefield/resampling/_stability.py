@@ -153,11 +153,11 @@ def stability(
     0.5
     """
     check_resamples(n)
-    if not len(shares):
-        raise ValueError("shares are empty: give at least one share of rows to keep.")
+    if not isinstance(shares, Sequence | np.ndarray) or not len(shares):
+        raise ValueError(f"shares are {shares!r}: give a list of at least one share of rows to keep.")
     for share in shares:
         check_share(share)
-    asked = ask(what, data, alpha, objective, progress, options)
+    asked = ask(what, data, alpha, objective, progress, options, ("stability", "shares"))
     start = asked.seed(seed)
     with PiecesBar(asked.progress if watch is None else False, "subsamples") as bar:
         fit, refit = fit_whole(asked, seed=start, sample_weight=sample_weight, drops=True)

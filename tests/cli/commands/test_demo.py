@@ -14,7 +14,7 @@ def test_the_demo_summarises_learns_and_draws(tmp_path):
     assert "279 roll calls by 100 senators" in said
     assert "Rockefeller" in said
     assert "Strongest edges" in said
-    assert "Computation: with another seed, weights differ by" in said
+    assert "Computation: with another seed and as many draws, weights differ by" in said
     assert "nats per row from its optimum, with confidence 0.99." in said
     assert "subgradient" not in said
     assert matplotlib.image.imread(folder / "senate.png").shape[0] > 500

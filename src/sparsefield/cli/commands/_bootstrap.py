@@ -241,7 +241,7 @@ def _as_numbers(results: _Results) -> dict[str, Any]:
     """Return what programs want to know."""
     found, dropped = results.bootstrap, results.stability
     return {
-        "alpha": found.fit.alpha,
+        "alpha": found.fit.sparsity,
         "choice": found.fit.settings.get("choice"),
         "status": found.fit.status.code,
         "n_rows": found.n_rows,

@@ -135,7 +135,8 @@ def select(
     (3, 3)
     """
     own = make_rule(rule)
-    refuse_names("select", options, [field.name for field in fields(Options)], rule="rule")
+    known = ("rule", "objective", "sample_weight", "watch", *(field.name for field in fields(Options)))
+    refuse_names("select", options, known, rule="rule")
     asked = Options(**options, seed=seed, n_threads=n_threads)
     learner = Learner(read_rows(data, sample_weight, missing=asked.missing, n_threads=n_threads), asked)
     return own.choose(learner, objective=objective, seconds=max_seconds, watch=watch, **options)

@@ -185,7 +185,8 @@ def path(
     (0, 5)
     """
     began = time.perf_counter()
-    refuse_names("path", options, [field.name for field in fields(Options)], rule=None)
+    names = ("alphas", "n_alphas", "objective", "relax", "likelihoods", "sample_weight", "watch", "stop")
+    refuse_names("path", options, [*names, *(field.name for field in fields(Options))], rule=None)
     asked = Options(**{"gap": _GAP, **options})
     learner = Learner(read_rows(data, sample_weight, missing=asked.missing, n_threads=asked.n_threads), asked)
     check_objective(objective)
