@@ -157,7 +157,7 @@ def test_simulation_error_is_said_where_nothing_is_certified():
     spreads = np.array([max(one.spread, other.spread) for one, other in zip(fits[::2], fits[1::2], strict=True)])
     assert np.all((differ > spreads[:, None]).sum(axis=0) <= stats.binom.isf(FALSE_ALARM, len(differ), 0.01))
     assert differ.max() > spreads.min() / 2.6
-    assert all("weights of another seed differ by" in fit.status.sentence for fit in fits)
+    assert all("weights of another seed and as many draws differ by" in fit.status.sentence for fit in fits)
 
 
 def test_weights_of_enumerated_fits_have_no_spread():
