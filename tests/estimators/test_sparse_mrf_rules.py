@@ -227,3 +227,12 @@ def test_a_rule_that_returns_no_alpha_is_named(odd):
 
     with pytest.raises(TypeError, match=r"The rule Odd\(\) returned .*: it should return a number"):
         sf.SparseMRF(Odd()).fit(TABLE)
+
+
+def test_edges_of_the_pseudo_likelihood_are_not_fitted_without_a_penalty():
+    for fit in (
+        sf.PseudoLikelihood(sf.EBIC(relax=True)).fit,
+        lambda table: sf.bootstrap(table, alpha=sf.EBIC(relax=True), objective="pseudolikelihood", n=2),
+    ):
+        with pytest.raises(ValueError, match="relax is for fits of the likelihood"):
+            fit(TABLE)

@@ -169,6 +169,8 @@ class PathRule(Parameters, ABC):
                 "folds or subsamples."
             )
         check_objective(objective)
+        if self.relax and objective != "likelihood":
+            raise ValueError("relax is for fits of the likelihood: leave it out, or use SparseMRF(EBIC(relax=True)).")
         asked = learner.options
         own = {"penalty": asked.penalty, "penalize_main": asked.penalize_main, "device": asked.device, **options}
         own |= {} if seconds is None else {"max_seconds": seconds}
